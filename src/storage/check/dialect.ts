@@ -14,15 +14,27 @@ export interface CheckDialect {
   readonly vectorLength: string;
   /** Looking into a search index makes tables for a while. */
   readonly indexCheckWrites: boolean;
+  /** How many documents are compared with one look at an index. */
+  readonly window: Readonly<Record<SearchIndex, number>>;
   /** For each document that an index holds of rows that are looked at together: what tells its row, and a fingerprint of its terms. */
   indexed(sql: Dialect, index: SearchIndex, window: IndexWindow): Operation<Map<number | string, number>>;
   /** The same of documents, as they would be indexed. Those without a term are left out. */
   expected(sql: Dialect, documents: readonly Document[]): Operation<Map<number | string, number>>;
-  /** Called before the two above, and after them. */
+  /** Where a look at some rows of an index takes as long as one at all of them. */
+  readonly sums?: IndexSums | undefined;
+  /** Called before those above, and after them. */
   open(): Operation<void>;
   close(): Operation<void>;
   /** Takes out of the search index what stands in the way of making it anew. */
   emptyIndex(sql: Dialect): Operation<void>;
+}
+
+/** One number for all terms of many documents. It tells what the fingerprints of each would, but not of which. */
+export interface IndexSums {
+  /** Of what the index holds, for each window; NaN where the window cannot be right. `ends`: the last row of each but the last, ascending. */
+  indexed(index: SearchIndex, ends: readonly number[]): Operation<number[]>;
+  /** Of documents, as they would be indexed. */
+  expected(sql: Dialect, documents: readonly Document[]): Operation<number>;
 }
 
 /** Rows behind one, up to another one or all: messages as `messagesBetween` orders them, entries by their numbers. */
@@ -46,5 +58,10 @@ export function addTerm(sum: number, term: string, position: number): number {
   let hash = 0x811c9dc5 ^ Math.imul(position + 1, 0x9e3779b1);
   for (let index = 0; index < term.length; index += 1) hash = Math.imul(hash ^ term.charCodeAt(index), 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
-  return (sum + ((hash ^ (hash >>> 13)) >>> 0)) % 2 ** 52;
+  return addSum(sum, (hash ^ (hash >>> 13)) >>> 0);
+}
+
+/** The sum of numbers below 2^52, whatever the order in which they are added. */
+export function addSum(sum: number, number: number): number {
+  return (sum + number) % 2 ** 52;
 }

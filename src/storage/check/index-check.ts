@@ -6,7 +6,7 @@ import type { CheckRun } from "./check-run.js";
 import type { IndexWindow } from "./dialect.js";
 import { Findings } from "./findings.js";
 import { beginning, windowEnd, windowOfSession } from "./index-window.js";
-import { compareIndex, type Differing, repairIndex } from "./search-index.js";
+import { compareIndex, type Differing, findSuspects, repairIndex } from "./search-index.js";
 
 /** Compares the search indexes with what they are of: all of them, or a session's messages. */
 export async function checkIndex(run: CheckRun): Promise<void> {
@@ -18,13 +18,33 @@ export async function checkIndex(run: CheckRun): Promise<void> {
     return;
   }
   for (const index of ["messages", "entries"] as const) {
-    for (let after: IndexWindow["to"] = beginning; after !== null; ) {
-      const from: IndexWindow["after"] = after;
-      const to = await runner.read(() => windowEnd(sql, index, from)).catch(() => null);
-      await checkWindow(run, index, { after: from, to });
-      after = to;
-    }
+    for (const window of await suspectsOf(run, index, await windowsOf(run, index)))
+      await checkWindow(run, index, window);
   }
+}
+
+async function windowsOf({ open, dialect }: CheckRun, index: SearchIndex): Promise<IndexWindow[]> {
+  const windows: IndexWindow[] = [];
+  for (let after: IndexWindow["to"] = beginning; after !== null; ) {
+    const from: IndexWindow["after"] = after;
+    const end = () => windowEnd(open.sql, index, from, dialect.window[index]);
+    after = await open.runner.read(end).catch(() => null);
+    windows.push({ after: from, to: after });
+  }
+  return windows;
+}
+
+// One look at the whole index tells of most windows that they are right.
+async function suspectsOf(run: CheckRun, index: SearchIndex, windows: IndexWindow[]): Promise<readonly IndexWindow[]> {
+  const { dialect, open } = run;
+  const { sums } = dialect;
+  if (sums === undefined || windows.length === 1) return windows;
+  const glanced = await run.glance(() => findSuspects(open.sql, { ...dialect, sums }, index, windows));
+  if (glanced === null) return windows;
+  const found = new Findings();
+  found.count(INDEX_TABLES[index], glanced.documents);
+  run.report(found, null);
+  return glanced.suspects;
 }
 
 async function checkWindow(run: CheckRun, index: SearchIndex, window: IndexWindow): Promise<void> {

@@ -7,10 +7,6 @@ import { ceilingOf, floorOf } from "../operations/row-id.js";
 import { messagesBetween, type ReadTo } from "../operations/search/messages-between.js";
 import type { IndexWindow } from "./dialect.js";
 
-/** How many documents are compared with one look at the whole index, and with one at rows that are found by their sessions. */
-const WINDOW = 200_000;
-const WINDOW_OF_SESSIONS = 5_000;
-
 /** What the first window is behind. */
 export const beginning: ReadTo = { rowId: Number.MIN_SAFE_INTEGER, sessionId: "" };
 
@@ -34,9 +30,8 @@ export function rowsInWindow(
   return [`SELECT ${columns} FROM cf_agents_search_entries m WHERE m.n > ? AND m.n <= ? ORDER BY m.n`, after.rowId, hi];
 }
 
-/** The end of the next window behind a row; null of the last one, which has none. */
-export function* windowEnd(sql: Dialect, index: SearchIndex, after: ReadTo): Operation<ReadTo | null> {
-  const size = index === "messages" && sql.namesSessions ? WINDOW_OF_SESSIONS : WINDOW;
+/** The end of the next window behind a row, of so many documents; null of the last one, which has none. */
+export function* windowEnd(sql: Dialect, index: SearchIndex, after: ReadTo, size: number): Operation<ReadTo | null> {
   const [query, ...values] = rowsInWindow(sql, index, "m.n AS n, m.session_id AS session_id", { after, to: null });
   const [end] = yield* all<{ n: number; session_id: string }>(`${query} LIMIT 1 OFFSET ${size - 1}`, ...values);
   return end === undefined ? null : nextAfter(sql, after, end);

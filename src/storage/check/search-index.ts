@@ -1,4 +1,4 @@
-import { addressOfKey, type RowAddress } from "../../model/rank.js";
+import { addressOfKey, keyOf, type RowAddress } from "../../model/rank.js";
 import { documentOf } from "../../model/text.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation, pause } from "../engine/operation.js";
@@ -9,7 +9,7 @@ import { entryDocument } from "../operations/entry-row.js";
 import { sessionOf } from "../operations/row-id.js";
 import { rowKey } from "../operations/search/found-rows.js";
 import { unindexedRows } from "../operations/search/unindexed.js";
-import type { CheckDialect, Document, IndexWindow } from "./dialect.js";
+import { addSum, type CheckDialect, type Document, type IndexSums, type IndexWindow } from "./dialect.js";
 import { nextAfter, rowsInWindow } from "./index-window.js";
 import { textOf } from "./scan.js";
 
@@ -49,37 +49,80 @@ export function* compareIndex(
   const indexed = yield* check.indexed(sql, index, window);
   const waiting = index === "messages" ? yield* unindexedRows(sql) : new Set();
   const differing: Differing[] = [];
-  let documents = 0;
-  const columns = index === "messages" ? MESSAGE_COLUMNS : ENTRY_COLUMNS;
-  const keyOfRow = (row: IndexedRow) => (index === "messages" ? rowKey(sql, row) : row.n);
-  for (let { after } = window; ; ) {
-    const [query, ...values] = rowsInWindow(sql, index, columns, { ...window, after });
-    const rows = yield* all<IndexedRow>(`${query} LIMIT ${PAGE}`, ...values);
-    const texts = index === "messages" ? yield* textsOf(sql, rows) : rows.map((row) => entryDocument(row));
-    const readable = rows.flatMap((row, at): Document[] => {
-      const text = texts[at];
-      return typeof text === "string" ? [{ ...addressOfKey(keyOfRow(row)), text }] : [];
-    });
+  const documents = yield* readDocuments(sql, index, window, function* (rows, readable) {
     const expected = yield* check.expected(sql, readable);
-    documents += readable.length;
-    for (const [at, row] of rows.entries()) {
-      const text = texts[at] ?? null;
-      const key = keyOfRow(row);
+    for (const { key, text, row } of rows) {
       // A message that became unreadable is found by what it said.
       const isOut = waiting.has(key) && !indexed.has(key);
       const isRight = text === null || isOut || indexed.get(key) === expected.get(key);
       if (!isRight) differing.push({ address: addressOfKey(key), text, sessionId: row.session_id, id: row.id });
       indexed.delete(key);
     }
-    const last = rows.at(-1);
-    if (last === undefined) break;
-    after = nextAfter(sql, after, last);
-    yield* pause();
-  }
+  });
   for (const key of indexed.keys())
     differing.push({ address: addressOfKey(key), text: null, sessionId: null, id: null });
   yield* check.close();
   return { differing, documents };
+}
+
+/** The windows in which an index is perhaps not what its documents say, and how many documents the others have. */
+export function* findSuspects(
+  sql: Dialect,
+  check: CheckDialect & { readonly sums: IndexSums },
+  index: SearchIndex,
+  windows: readonly IndexWindow[],
+): Operation<{ suspects: IndexWindow[]; documents: number }> {
+  yield* check.open();
+  const ends = windows.flatMap(({ to }) => (to === null ? [] : [to.rowId]));
+  const indexed = yield* check.sums.indexed(index, ends);
+  const waiting = index === "messages" ? yield* unindexedRows(sql) : new Set();
+  const suspects: IndexWindow[] = [];
+  let documents = 0;
+  for (const [at, window] of windows.entries()) {
+    let sum = 0;
+    const read = yield* readDocuments(sql, index, window, function* (_rows, readable) {
+      const present = readable.filter((document) => !waiting.has(keyOf(document)));
+      sum = addSum(sum, yield* check.sums.expected(sql, present));
+    });
+    if (sum === indexed[at]) documents += read;
+    else suspects.push(window);
+  }
+  yield* check.close();
+  return { suspects, documents };
+}
+
+interface IndexedDocument {
+  readonly row: IndexedRow;
+  readonly key: number | string;
+  /** Null where it cannot be read. */
+  readonly text: string | null;
+}
+
+/** Reads a window of documents page by page; `readable` has those whose text is there. Gives how many these are. */
+function* readDocuments(
+  sql: Dialect,
+  index: SearchIndex,
+  window: IndexWindow,
+  look: (rows: IndexedDocument[], readable: Document[]) => Operation<void>,
+): Operation<number> {
+  let documents = 0;
+  const columns = index === "messages" ? MESSAGE_COLUMNS : ENTRY_COLUMNS;
+  for (let { after } = window; ; ) {
+    const [query, ...values] = rowsInWindow(sql, index, columns, { ...window, after });
+    const rows = yield* all<IndexedRow>(`${query} LIMIT ${PAGE}`, ...values);
+    const texts = index === "messages" ? yield* textsOf(sql, rows) : rows.map((row) => entryDocument(row));
+    const found = rows.map((row, at): IndexedDocument => {
+      const key = index === "messages" ? rowKey(sql, row) : row.n;
+      return { row, key, text: texts[at] ?? null };
+    });
+    const readable = found.flatMap(({ key, text }) => (text === null ? [] : [{ ...addressOfKey(key), text }]));
+    documents += readable.length;
+    yield* look(found, readable);
+    const last = rows.at(-1);
+    if (last === undefined) return documents;
+    after = nextAfter(sql, after, last);
+    yield* pause();
+  }
 }
 
 // Null for a message that cannot be read.

@@ -23,6 +23,8 @@ export const postgresCheck: CheckDialect = {
   *reindex() {},
   vectorLength: "cardinality(v.vector)",
   indexCheckWrites: false,
+  // Messages are found by their sessions.
+  window: { messages: 5_000, entries: 200_000 },
   *open() {},
   *close() {},
   *indexed({ isSpread }, index, { after, to }) {

@@ -1,5 +1,6 @@
 import { StemmaError } from "../../errors.js";
-import { addTerm } from "../check/dialect.js";
+import { addTerm, type Document } from "../check/dialect.js";
+import type { Dialect } from "../engine/dialect.js";
 import { first, type Operation, pause, tuples } from "../engine/operation.js";
 import { INDEX_TABLES, type SearchIndex } from "../engine/search-dialect.js";
 import { rowAfter } from "../operations/damage.js";
@@ -45,6 +46,27 @@ export function* readEntries(
   }
 }
 
+// What the tokenizer "ascii" of FTS5 takes for one.
+const TOKENS = /[a-z0-9\u{80}-\u{10ffff}]+/gu;
+
+/** The entries that documents have in an index that is right. */
+export function entriesOf({ search }: Dialect, documents: readonly Document[]): IndexEntries {
+  const [terms, docs, offsets]: [string[], number[], number[]] = [[], [], []];
+  if (search === null || documents.length === 0) return { terms, docs, offsets };
+  const given = documents.map(({ n: rowId, text }) => ({ sessionId: "", rowId, document: text }));
+  const adding = search.add("messages", given);
+  for (let step = adding.next([]); !step.done; step = adding.next([])) {
+    for (const [rowId, text] of step.value.rows as [rowId: number, text: string][]) {
+      for (const [offset, term] of (text.toLowerCase().match(TOKENS) ?? []).entries()) {
+        terms.push(term);
+        docs.push(rowId);
+        offsets.push(offset);
+      }
+    }
+  }
+  return { terms, docs, offsets };
+}
+
 /** Adds entries of documents from `lo` to `hi` to the sums of these, and to their lengths. */
 export function sumEntries(
   found: Map<number, number>,
@@ -61,9 +83,9 @@ export function sumEntries(
   }
 }
 
-/** A search goes to a term by other pages than a look at all terms, and ranks by what no such look reads. */
+/** A search goes to a term by other pages than a look at all terms. */
 export function* probeTerm(index: SearchIndex, term: string): Operation<void> {
-  const query = `SELECT rowid FROM ${INDEX_TABLES[index]} WHERE ${INDEX_TABLES[index]} MATCH ? ORDER BY rank LIMIT 1`;
+  const query = `SELECT rowid FROM ${INDEX_TABLES[index]} WHERE ${INDEX_TABLES[index]} MATCH ? LIMIT 1`;
   if ((yield* first(query, `"${term.replaceAll('"', '""')}"`)) === undefined)
     throw damagedIndex("does not find its terms");
 }
@@ -75,32 +97,50 @@ export function* checkLengths(
   lo: number,
   hi: number,
 ): Operation<void> {
-  const query = `SELECT id, hex(sz) AS size FROM ${INDEX_TABLES[index]}_docsize WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ${LENGTHS}`;
   let left = lengths.size;
   let rows = 0;
   let sum = 0;
+  yield* readLengths(index, lo, hi, (rowId, stored) => {
+    const length = lengths.get(rowId) ?? 0;
+    if (stored !== length) throw damagedIndex("has wrong lengths of documents");
+    rows += 1;
+    sum += length;
+    if (length > 0) left -= 1;
+  });
+  if (left !== 0) throw damagedIndex("lacks lengths of documents");
+  const { present, count, total } = yield* readTotals(index);
+  if (present === 0) return;
+  // FTS5 goes on counting documents that were deleted.
+  if (count < present || (rows === present && total < sum)) throw damagedIndex("has wrong totals");
+}
+
+/** Reads the lengths of documents, in the order of their rows; NaN for what is none. */
+export function* readLengths(
+  index: SearchIndex,
+  lo: number,
+  hi: number,
+  note: (rowId: number, length: number) => void,
+): Operation<void> {
+  const query = `SELECT id, hex(sz) AS size FROM ${INDEX_TABLES[index]}_docsize WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ${LENGTHS}`;
   for (let from = lo; ; ) {
-    const page = yield* tuples<[n: number, size: string]>(query, from, hi);
+    const page = yield* tuples<[rowId: number, size: string]>(query, from, hi);
     for (const [rowId, size] of page) {
-      const length = lengths.get(rowId) ?? 0;
-      if (readVarints(size).join() !== String(length)) throw damagedIndex("has wrong lengths of documents");
-      rows += 1;
-      sum += length;
-      if (length > 0) left -= 1;
+      const [length = Number.NaN, ...others] = readVarints(size);
+      note(rowId, others.length === 0 ? length : Number.NaN);
     }
     const last = page.at(-1);
-    if (last === undefined) break;
+    if (last === undefined) return;
     from = rowAfter(last[0], from);
     yield* pause();
   }
-  if (left !== 0) throw damagedIndex("lacks lengths of documents");
-  const readTotals = `SELECT count(*) AS count, (SELECT hex(block) FROM ${INDEX_TABLES[index]}_data WHERE id = 1) AS block FROM ${INDEX_TABLES[index]}_docsize`;
-  const totals = yield* first<{ count: number; block: string | null }>(readTotals);
-  const present = totals?.count ?? 0;
-  if (present === 0) return;
+}
+
+/** How many documents there are, how many the index counts, and their terms. */
+export function* readTotals(index: SearchIndex): Operation<{ present: number; count: number; total: number }> {
+  const query = `SELECT count(*) AS count, (SELECT hex(block) FROM ${INDEX_TABLES[index]}_data WHERE id = 1) AS block FROM ${INDEX_TABLES[index]}_docsize`;
+  const totals = yield* first<{ count: number; block: string | null }>(query);
   const [count = 0, total = 0] = readVarints(totals?.block ?? "");
-  // FTS5 goes on counting documents that were deleted.
-  if (count < present || (rows === present && total < sum)) throw damagedIndex("has wrong totals");
+  return { present: totals?.count ?? 0, count, total };
 }
 
 // Numbers as SQLite writes them: seven bits in each byte, of which all but a number's last have the highest bit set.

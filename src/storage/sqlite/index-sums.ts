@@ -1,0 +1,65 @@
+import { addSum, addTerm, type IndexSums } from "../check/dialect.js";
+import type { Operation } from "../engine/operation.js";
+import type { SearchIndex } from "../engine/search-dialect.js";
+import { entriesOf, type IndexEntries, readLengths, readTotals } from "./index-entries.js";
+
+type ReadIndex = (index: SearchIndex, note: (entries: IndexEntries) => void) => Operation<void>;
+
+/**
+ * FTS5 keeps its entries by their terms, so whoever wants those of some documents reads them all. The sums of all windows are
+ * made in one look.
+ */
+export function indexSums(readAll: ReadIndex): IndexSums {
+  return {
+    *indexed(index, ends) {
+      const sums = new Array<number>(ends.length + 1).fill(0);
+      const lengths = [...sums];
+      const add = (list: number[], rowId: number, addTo: (sum: number) => number): void => {
+        const window = windowOf(ends, rowId);
+        list[window] = addTo(list[window] as number);
+      };
+      yield* readAll(index, ({ terms, docs, offsets }) => {
+        for (const [at, rowId] of docs.entries()) {
+          add(sums, rowId, (sum) => addTerm(sum, terms[at] as string, placeOf(rowId, offsets[at] as number)));
+          add(lengths, rowId, (sum) => addSum(sum, weightOf(rowId)));
+        }
+      });
+      const stored = new Array<number>(sums.length).fill(0);
+      yield* readLengths(index, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, (rowId, length) =>
+        add(stored, rowId, (sum) => addSum(sum, weightOf(rowId) * length)),
+      );
+      const { present, count } = yield* readTotals(index);
+      const isCounted = present === 0 || count >= present;
+      return sums.map((sum, window) => (isCounted && lengths[window] === stored[window] ? sum : Number.NaN));
+    },
+    // biome-ignore lint/correctness/useYield: the terms are made here, not in the database
+    *expected(sql, documents) {
+      const { terms, docs, offsets } = entriesOf(sql, documents);
+      let sum = 0;
+      for (const [at, rowId] of docs.entries()) {
+        sum = addTerm(sum, terms[at] as string, placeOf(rowId, offsets[at] as number));
+      }
+      return sum;
+    },
+  };
+}
+
+/** The window that a row is in. */
+function windowOf(ends: readonly number[], rowId: number): number {
+  let [lo, hi] = [0, ends.length];
+  while (lo < hi) {
+    const middle = (lo + hi) >>> 1;
+    if ((ends[middle] as number) < rowId) lo = middle + 1;
+    else hi = middle;
+  }
+  return lo;
+}
+
+// A row is a number of up to 53 bits, of which both halves count.
+const hashOf = (rowId: number) => Math.imul(rowId, 0x85ebca6b) ^ Math.imul(Math.floor(rowId / 2 ** 32), 0xc2b2ae35);
+
+// The same terms in another document are something else.
+const placeOf = (rowId: number, offset: number) => hashOf(rowId) + offset;
+
+// A number of 20 bits, so that it can be multiplied by a length.
+const weightOf = (rowId: number) => (Math.imul(hashOf(rowId), 0x9e3779b1) >>> 12) + 1;
