@@ -9,6 +9,9 @@ export class LineTerminal extends StyledTerminal implements Terminal {
   readonly interactive: boolean;
   readonly style: Style;
   readonly #lines: Interface;
+  readonly #waiting: string[] = [];
+  #ended = false;
+  #wake = () => {};
   #column = 0;
 
   constructor(
@@ -19,6 +22,16 @@ export class LineTerminal extends StyledTerminal implements Terminal {
     this.interactive = input.isTTY === true && output.isTTY === true;
     this.style = styleFor(output.isTTY === true);
     this.#lines = createInterface({ input, ...(this.interactive ? { output, prompt: "> " } : {}) });
+    // From the beginning: a pipe may have ended before the conversation is open.
+    this.#lines.on("line", (line) => {
+      this.hinted = false;
+      this.#waiting.push(line);
+      this.#wake();
+    });
+    this.#lines.once("close", () => {
+      this.#ended = true;
+      this.#wake();
+    });
     this.#lines.on("SIGINT", this.interrupt);
     process.on("SIGINT", this.interrupt);
   }
@@ -28,30 +41,18 @@ export class LineTerminal extends StyledTerminal implements Terminal {
   }
 
   async *entries(): AsyncGenerator<string> {
-    const waiting: string[] = [];
-    let ended = false;
-    let wake = () => {};
-    this.#lines.on("line", (line) => {
-      this.hinted = false;
-      waiting.push(line);
-      wake();
-    });
-    this.#lines.once("close", () => {
-      ended = true;
-      wake();
-    });
     for (;;) {
       if (this.closed) return;
-      const line = waiting.shift();
+      const line = this.#waiting.shift();
       if (line !== undefined) {
         this.#column = 0;
         yield line;
         continue;
       }
-      if (ended) return;
+      if (this.#ended) return;
       this.#prompt();
       await new Promise<void>((resolve) => {
-        wake = resolve;
+        this.#wake = resolve;
       });
     }
   }
