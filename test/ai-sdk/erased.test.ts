@@ -63,7 +63,7 @@ describe("what is erased while somebody is at work on it", () => {
     const body = JSON.stringify({ id: "chat", message });
     const response = await handler(new Request("http://localhost/api/chat", { method: "POST", body }));
     const told = response.text();
-    await vi.waitFor(async () => expect(await sessions.forUser("ada").getHistory("chat")).toHaveLength(1));
+    await vi.waitFor(async () => expect(await sessions.forUser("ada").getHistory("chat")).toHaveLength(1), 20_000);
     await sleep(100);
     await ERASE[erase]?.();
     await told;

@@ -9,7 +9,7 @@ it("runs the command line of the process", async () => {
   try {
     process.argv = ["node", "stemma", "--version"];
     await import("../../src/cli/main.js");
-    await vi.waitFor(() => expect(streams.output()).toBe(`${manifest.version}\n`));
+    await vi.waitFor(() => expect(streams.output()).toBe(`${manifest.version}\n`), 20_000);
   } finally {
     process.argv = argv;
     streams.restore();

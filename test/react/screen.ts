@@ -63,7 +63,7 @@ export async function open(options: ChatTreeOptions): Promise<Screen> {
           failure = error;
         });
       });
-      const end = Date.now() + 5000;
+      const end = Date.now() + 20_000;
       while (!done(chat as ChatTree)) {
         if (failure !== null) throw failure;
         if (Date.now() > end) throw new Error(`Waited in vain: ${screen.lines().join(" | ")}`);

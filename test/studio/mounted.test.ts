@@ -38,7 +38,8 @@ afterEach(() => {
 
 const root = () => window.document.querySelector(".app");
 const shown = () => root()?.textContent ?? "";
-const shows = (text: string) => vi.waitFor(() => expect(shown()).toContain(text), 10_000);
+const inTime = <T>(look: () => T) => vi.waitFor(look, 20_000);
+const shows = (text: string) => inTime(() => expect(shown()).toContain(text));
 
 /** Follows a link to a page of the studio. */
 function goTo(address: string): void {
@@ -69,7 +70,7 @@ function button(within: HTMLElement, text: string): HTMLButtonElement {
 /** Chooses from the first menu with this label. */
 async function choose(menu: string, text: string): Promise<void> {
   found(`summary[title="${menu}"]`).click();
-  button(await vi.waitFor(() => found(".menu-items")), text).click();
+  button(await inTime(() => found(".menu-items")), text).click();
 }
 
 function submit(form: string): void {
@@ -98,7 +99,7 @@ it("renames a session", async () => {
   goTo("/session?id=trip");
   await shows("You are welcome, zebra");
   await choose("More of this session", "Rename…");
-  const name = await vi.waitFor(() => found("dialog input"));
+  const name = await inTime(() => found("dialog input"));
   name.setAttribute("value", "A journey");
   submit("dialog form");
   await shows("A journey");
@@ -107,9 +108,9 @@ it("renames a session", async () => {
 
 it("asks before it deletes a message, and keeps it when told so", async () => {
   await choose("More of this message", "Delete this message…");
-  const dialog = await vi.waitFor(() => found("dialog"));
+  const dialog = await inTime(() => found("dialog"));
   button(dialog, "Cancel").click();
-  await vi.waitFor(() => expect(window.document.querySelector("dialog")).toBeNull());
+  await inTime(() => expect(window.document.querySelector("dialog")).toBeNull());
   expect(await store.session("trip").count()).toBe(5);
 });
 
@@ -128,8 +129,8 @@ it("writes a block of a session, which remembers a message", async () => {
   goTo("/memory?session=trip&message=m1");
   await shows("Likes zebras and crossings.");
   goTo("/memory?session=trip&label=memory");
-  await vi.waitFor(() => button(found("main"), "Edit").click());
-  const text = await vi.waitFor(() => found("textarea"));
+  await inTime(() => button(found("main"), "Edit").click());
+  const text = await inTime(() => found("textarea"));
   Object.assign(text, { value: "Likes okapis." });
   text.dispatchEvent(new window.Event("input", { bubbles: true }) as never);
   await drawn();
@@ -170,5 +171,5 @@ it("lists the keys, and takes them", async () => {
   press("j");
   expect(window.document.activeElement?.textContent).toContain("A journey");
   press("?");
-  await vi.waitFor(() => expect(window.document.querySelector("dialog")?.textContent).toContain("Next row"));
+  await inTime(() => expect(window.document.querySelector("dialog")?.textContent).toContain("Next row"));
 });
