@@ -108,11 +108,24 @@ export function openSession(conversation: Conversation, file: FileInfo, number: 
   };
 }
 
-/** Gives a session that has no name one: the first words of its user, else its id. */
+/** As an agent's program takes it: `/model`, `/mode plan`. */
+const COMMAND = /^\s*\/[a-z][\w:-]*(?:\s|$)/i;
+
+function nameOf(messages: ParsedSession["messages"]): string | null {
+  let command: string | null = null;
+  for (const { message } of messages) {
+    const text = message.role === "user" ? searchableText(message) : "";
+    const name = nameFromText(text);
+    if (name !== null && !COMMAND.test(text)) return name;
+    command ??= name;
+  }
+  return command;
+}
+
+/** Gives a session that has no name one: the first words of its user that are more than a command, else its id. */
 export function nameSession(session: ParsedSession): ParsedSession {
   if (session.name !== "") return session;
-  const said = session.messages.find(({ message }) => message.role === "user");
-  session.name = (said === undefined ? null : nameFromText(searchableText(said.message))) ?? session.id;
+  session.name = nameOf(session.messages) ?? session.id;
   return session;
 }
 

@@ -143,6 +143,16 @@ describe("pi's sessions", () => {
     await expect(convertToModelMessages(messages)).resolves.toBeInstanceOf(Array);
   });
 
+  it("are called by what their user said first, and by a command only where nothing else was said", async () => {
+    const nameOf = async (...texts: string[]) => {
+      const said = texts.map((each) => entry(user(each)));
+      return (await sessionOf(jsonl([firstVersion[0] as JsonObject, ...said])))?.name;
+    };
+    expect(await nameOf(" /mode plan", "", "look into /tmp", "go on")).toBe("look into /tmp");
+    expect(await nameOf("/model", "/home/ada/notes is empty")).toBe("/home/ada/notes is empty");
+    expect(await nameOf("/model", "/mode")).toBe("/model");
+  });
+
   it("are called by their name, and count what their models used", async () => {
     expect(await sessionOf(jsonl(tree))).toMatchObject({ id: "s-3", name: "Blue things", model: "m-1" });
     const session = await sessionOf(jsonl(firstVersion));
