@@ -49,7 +49,8 @@ describeServer("a search of some sessions on Postgres", (server) => {
         url,
         `ALTER TABLE assistant_sessions SET (autovacuum_enabled = off);
          INSERT INTO assistant_sessions (id, no, name, created_at, updated_at)
-           SELECT 'more ' || k, 1000 + k, '', now(), now() FROM generate_series(1, 15000) AS k;
+           SELECT 'more ' || k, 1000 + k, '', now(), now() FROM generate_series(1, 15000) AS k
+           ON CONFLICT DO NOTHING;
          UPDATE assistant_sessions SET user_id = 'ada' WHERE id <> 's7' AND (id LIKE 's%' OR no BETWEEN 1001 AND 6000)`,
       );
     });
@@ -70,12 +71,14 @@ describeServer("a search of some sessions on Postgres", (server) => {
             [undefined, 2],
             ["ada", 1],
           ] as const) {
+            const times: number[] = [];
             for (let run = 0; run < 7; run += 1) {
               const start = performance.now();
               expect(await other.search("3", { limit: 5, sessionIds, userId })).toHaveLength(found);
-              // Comparing each session with each id takes seconds.
-              expect(performance.now() - start).toBeLessThan(1_500);
+              times.push(performance.now() - start);
             }
+            // Comparing each session with each id takes seconds. A busy machine may stop for one.
+            expect(times.sort((a, b) => a - b)[3]).toBeLessThan(1_500);
           }
         }
         await other.close();
