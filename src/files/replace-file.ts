@@ -4,6 +4,9 @@ import type { BigIntStats } from "node:fs";
 export const files = () => import("node:fs/promises");
 export const paths = () => import("node:path");
 
+/** About how many characters are written at once. */
+const WRITTEN = 64_000;
+
 export type FileContent = string | AsyncIterable<string>;
 
 export interface FileAttributes {
@@ -50,7 +53,7 @@ export async function writeDraft(
     if (owner !== undefined) await file.chown(owner.uid, owner.gid).catch(() => {});
     if (mode !== undefined) await file.chmod(mode);
     if (typeof content === "string") await file.writeFile(content);
-    else for await (const chunk of content) await file.writeFile(chunk);
+    else for await (const text of gathered(content)) await file.writeFile(text);
     await file.sync();
     const written = await file.stat({ bigint: true });
     await file.close();
@@ -60,6 +63,18 @@ export async function writeDraft(
     await rm(path, { force: true });
     throw error;
   }
+}
+
+// Each write waits for a turn of the event loop, which is long where the program has other work.
+async function* gathered(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+  let held = "";
+  for await (const piece of pieces) {
+    held += piece;
+    if (held.length < WRITTEN) continue;
+    yield held;
+    held = "";
+  }
+  if (held !== "") yield held;
 }
 
 /** Writes a change of a directory's names to the disk: without it they may be lost with the power. */

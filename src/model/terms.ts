@@ -27,7 +27,7 @@ export function queryTerms(query: SearchQuery): TermSequences {
 /** The term that a word is found by. */
 export function termOf(word: string): string {
   // Marks may fold away; what is far behind them makes no difference.
-  if (word.length > MAX_FOLDED) return makeTerm(word.slice(0, MAX_FOLDED));
+  if (word.length > MAX_FOLDED) return makeTerm(word.slice(0, MAX_FOLDED).toWellFormed());
   const known = terms.get(word);
   if (known !== undefined) return known;
   const term = makeTerm(word);

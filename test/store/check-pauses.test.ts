@@ -66,6 +66,44 @@ describe("a check of a file", () => {
     await store.close();
   });
 
+  it("lets the process serve others also while they write, and searches index what they wrote", async () => {
+    const path = join(folder, "served.db");
+    const store = sqlite(path, { synchronous: "normal" });
+    await fill(store);
+    await store.check?.();
+    const database = openDatabase(path);
+    const integrity = await holdOf(async () => void database.prepare("PRAGMA integrity_check").all());
+    database.close();
+    let isChecked = false;
+    const writing = (async () => {
+      for (let write = 0; !isChecked; write += 1) {
+        await store.session("other").append([message(`new ${write}`)]);
+        await store.search("new", { limit: 1 });
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    })();
+    const check = await holdOf(async () => expect((await store.check?.())?.problems).toEqual([]));
+    isChecked = true;
+    await writing;
+    expect(check.longest).toBeLessThan(2 * MOST + integrity.whole);
+    await store.close();
+  });
+
+  it("finds nothing in what another connection to the file wrote since", async () => {
+    const path = join(folder, "other.db");
+    const [one, other] = [sqlite(path, { synchronous: "normal" }), sqlite(path, { synchronous: "normal" })];
+    await one.session("s").append([message("first", "roses")]);
+    await one.search("roses", { limit: 1 });
+    for (let round = 0; round < 10; round += 1) {
+      expect((await one.check?.())?.problems).toEqual([]);
+      for (let index = 0; index < 40; index += 1) {
+        await other.session(`s${index}`).append([message(`m${round}-${index}`, `roses ${round} ${index}`)]);
+        await other.search("roses", { limit: 1 });
+      }
+    }
+    for (const store of [one, other]) await store.close();
+  });
+
   it("finds nothing in what others write meanwhile, and finds what is wrong", async () => {
     const path = join(folder, "written.db");
     const store = sqlite(path, { synchronous: "normal" });

@@ -203,3 +203,17 @@ function killed(path: string, delay: number): Promise<void> {
   child.stdout.once("data", () => setTimeout(() => child.kill("SIGKILL"), delay));
   return new Promise((resolve) => child.once("close", () => resolve()));
 }
+
+it("two scrubs at once leave a store as patient as it was", async () => {
+  const path = newPath();
+  const store = sqlite(path, { synchronous: "normal", busyTimeout: 1000 });
+  await store.session("s").append([message("a")]);
+  await Promise.all([store.scrub?.({}), store.scrub?.({})]);
+  const other = new Database(path);
+  other.exec("BEGIN IMMEDIATE");
+  const start = performance.now();
+  await expect(store.session("s").append([message("b")])).rejects.toMatchObject({ code: "STORE_LOCKED" });
+  expect(performance.now() - start).toBeGreaterThan(900);
+  other.close();
+  await store.close();
+});

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { copyStore, exportStore } from "../../src/copy.js";
+import { jsonlFiles } from "../../src/copy-node.js";
 import { memory } from "../../src/memory.js";
 import { Session, SessionManager } from "../../src/session.js";
 import { type SqliteClient, sqlite } from "../../src/sqlite.js";
@@ -65,12 +66,9 @@ describe("timers and sockets have their turn", () => {
     const closed = memory();
     await closed.close();
     const end = performance.now() + 300;
+    const refused = expect.objectContaining({ code: "STORE_CLOSED" });
     await expectTurns(async () => {
-      while (performance.now() < end)
-        await closed
-          .session("s")
-          .tree()
-          .catch(() => {});
+      while (performance.now() < end) await expect(closed.session("s").tree()).rejects.toEqual(refused);
     });
   });
 
@@ -86,6 +84,17 @@ describe("timers and sockets have their turn", () => {
     await store.close();
   });
 
+  it("while a thousand tasks make calls", async () => {
+    const store = memory();
+    const end = performance.now() + 1500;
+    const task = async (_: unknown, index: number) => {
+      const session = Session.create(store).forSession(`s${index}`);
+      for (let call = 0; performance.now() < end; call += 1) await session.appendMessage(textMessage(`m${call}`));
+    };
+    await expectTurns(() => Promise.all(Array.from({ length: 1000 }, task)));
+    await store.close();
+  });
+
   it("while a store is exported", async () => {
     await expectTurns(async () => {
       for await (const _ of exportStore(full)) {
@@ -98,10 +107,39 @@ describe("timers and sockets have their turn", () => {
     await expectTurns(() => new SessionManager(full).retain({ keepMessages: 100 }));
   });
 
+  it("and a copy to files takes few of them, which are long on a busy server", async () => {
+    let turns = 0;
+    let isOver = false;
+    const turn = () => {
+      turns += 1;
+      for (const end = performance.now() + 2; performance.now() < end; );
+      if (!isOver) setImmediate(turn);
+    };
+    const from = memory();
+    const long = Array.from({ length: 1600 }, (_, index) => textMessage(`m${index}`, "a text of some length"));
+    await Session.create(from).forSession("long").appendAll(long);
+    turn();
+    expect(await copyStore(from, jsonlFiles(join(folder, "copy")))).toMatchObject({ ok: true, messages: 1600 });
+    isOver = true;
+    expect(turns).toBeLessThan(400);
+    await from.close();
+  });
+
   it("so that a copy ends when its signal says so", async () => {
     const copy = copyStore(full, memory(), { signal: AbortSignal.timeout(50) });
     await expect(copy).rejects.toMatchObject({ name: "TimeoutError" });
   });
+});
+
+it("calls are answered in the order in which they were made, whichever turn they were made in", async () => {
+  const session = Session.create(memory());
+  const answered: string[] = [];
+  const call = (name: string) => session.appendMessage(textMessage(name)).then(() => answered.push(name));
+  const first = call("a");
+  const third = new Promise((resolve) => setImmediate(() => resolve(call("c"))));
+  for (const end = performance.now() + 25; performance.now() < end; );
+  await Promise.all([first, call("b"), third]);
+  expect(answered).toEqual(["a", "b", "c"]);
 });
 
 it("calls that were made together are answered in that order, and take effect at once", async () => {

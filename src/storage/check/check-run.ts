@@ -14,6 +14,9 @@ interface Subject {
   readonly sessionId?: string;
 }
 
+/** How many looks that pause are taken before one that does not. */
+const GLANCES = 3;
+
 /** One check of a store under way: each look is a transaction of its own, and so is each repair. */
 export class CheckRun {
   readonly problems: CheckProblem[] = [];
@@ -29,6 +32,10 @@ export class CheckRun {
     readonly options: CheckOptions,
     private readonly turns: Turns,
   ) {}
+
+  get #glances(): boolean {
+    return this.open.runner.readInSteps !== undefined && !this.dialect.indexCheckWrites;
+  }
 
   get mayRepair(): boolean {
     return this.options.repair === true && !this.isBroken;
@@ -51,7 +58,7 @@ export class CheckRun {
    */
   async glance<T>(look: () => Operation<T>): Promise<T | null> {
     const { readInSteps } = this.open.runner;
-    if (readInSteps === undefined || this.dialect.indexCheckWrites) return null;
+    if (readInSteps === undefined || !this.#glances) return null;
     try {
       return await readInSteps(look);
     } catch (error) {
@@ -60,16 +67,38 @@ export class CheckRun {
     }
   }
 
+  /**
+   * Glances until nothing is found that all of them found: what others wrote during one is right at the next. The last one; null where
+   * something is left, or a glance failed, so that a look at one state is needed, during which nobody works.
+   */
+  async glances<T>(look: () => Operation<T>, keysOf: (seen: T) => readonly string[]): Promise<T | null> {
+    let wrong: ReadonlySet<string> | null = null;
+    for (let count = 0; count < GLANCES; count += 1) {
+      const seen = await this.glance(look);
+      if (seen === null) {
+        if (this.#glances) continue;
+        return null;
+      }
+      wrong = inBoth(wrong, keysOf(seen));
+      if (wrong.size === 0) return seen;
+    }
+    return null;
+  }
+
   // In the turn of a session, where it is one session that is looked at.
   async #look(subject: Subject, look: Look): Promise<Findings> {
     const { sessionId } = subject;
-    const glanced = await this.glance(function* () {
+    const glance = function* () {
       const found = new Findings();
       yield* look(found);
       return found;
-    });
-    if (glanced?.problems.length === 0) return glanced;
+    };
+    const glanced = await this.glances(glance, ({ problems }) => problems.map(keyOf));
     const found = new Findings();
+    if (glanced !== null) {
+      for (const [table, rows] of Object.entries(glanced.checked)) found.count(table, rows);
+      return found;
+    }
     const read = () => this.open.runner.read(() => look(found));
     try {
       await (sessionId === undefined ? read() : this.turns.read(sessionId, read));
@@ -110,6 +139,9 @@ export class CheckRun {
     return this.turns.write(sessionId, () => runner.write(locked));
   }
 }
+
+const inBoth = (before: ReadonlySet<string> | null, keys: readonly string[]): ReadonlySet<string> =>
+  new Set(before === null ? keys : keys.filter((key) => before.has(key)));
 
 const keyOf = ({ rule, table, sessionId, id, message }: Finding) =>
   JSON.stringify([rule, table, sessionId, id, message]);

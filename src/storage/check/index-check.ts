@@ -54,8 +54,8 @@ async function checkWindow(run: CheckRun, index: SearchIndex, window: IndexWindo
   const look = async (): Promise<Differing[] | Error> => {
     const compare = () => compareIndex(sql, run.dialect, index, window);
     try {
-      const glanced = await run.glance(compare);
-      const { differing, documents } = glanced?.differing.length === 0 ? glanced : await runIn(compare);
+      const glanced = await run.glances(compare, keysOf);
+      const { differing, documents } = glanced === null ? await runIn(compare) : { ...glanced, differing: [] };
       counted = documents;
       return differing;
     } catch (error) {
@@ -79,6 +79,9 @@ async function checkWindow(run: CheckRun, index: SearchIndex, window: IndexWindo
   found.count(INDEX_TABLES[index], counted);
   run.report(findingsOf(index, before), found);
 }
+
+const keysOf = ({ differing }: { differing: Differing[] }) =>
+  differing.map(({ address: { n, sessionId } }) => JSON.stringify([n, sessionId]));
 
 async function repairRows(run: CheckRun, index: SearchIndex, differing: readonly Differing[]): Promise<void> {
   const bySession = new Map<string, Differing[]>();

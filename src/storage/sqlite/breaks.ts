@@ -3,6 +3,8 @@ import type { SqliteClient } from "./client.js";
 
 /** How long calls that follow each other keep the event loop from turning, in milliseconds. */
 const LONGEST = 20;
+/** How many answers are due in one turn at most. */
+const AT_ONCE = 100;
 
 // Those that are there now: a test may put others in their place.
 const now = performance.now.bind(performance);
@@ -10,21 +12,50 @@ const afterPoll: (work: () => void) => unknown = globalThis.setImmediate ?? setT
 
 // Of all stores: a program may read from one and write to the other.
 let busySince: number | null = null;
-let next: Promise<void> | null = null;
+/** Calls that are done, and answered in this order. */
+const waiting: (() => void)[] = [];
+let scheduled = 0;
+/** Since when calls are answered in this turn. */
+let answeringSince: number | null = null;
 
 const turned = (): void => {
   busySince = null;
-  next = null;
 };
 
-function nextTurn(): Promise<void> {
-  next ??= new Promise((resolve) => {
-    afterPoll(() => {
-      turned();
-      resolve();
-    });
+const nextTurn = (): void => {
+  answeringSince = null;
+};
+
+// What was answered goes on before the next one is: it makes its next call, say. So each turn answers one, and more while there is time.
+const answerOne = (): void => {
+  if (answeringSince === null) {
+    answeringSince = now();
+    afterPoll(nextTurn);
+  } else if (now() - answeringSince >= LONGEST) {
+    afterPoll(answerOne);
+    return;
+  }
+  waiting.shift()?.();
+  if (waiting.length >= scheduled) afterPoll(answerOne);
+  else scheduled -= 1;
+};
+
+function answerLater(): Promise<void> {
+  return new Promise((resolve) => {
+    waiting.push(resolve);
+    if (scheduled === AT_ONCE) return;
+    scheduled += 1;
+    afterPoll(answerOne);
   });
-  return next;
+}
+
+// A module may refuse to tell of a database that was closed.
+function isInTransaction(client: SqliteClient): boolean {
+  try {
+    return (client.inTransaction ?? client.isTransaction) === true;
+  } catch {
+    return false;
+  }
 }
 
 /**
@@ -40,8 +71,8 @@ export function breaksOf(client: SqliteClient): Breaks {
       afterPoll(turned);
     },
     due: () => {
-      if (busySince === null || now() - busySince < LONGEST) return null;
-      return (client.inTransaction ?? client.isTransaction) === true ? null : nextTurn();
+      const isDue = waiting.length > 0 || (busySince !== null && now() - busySince >= LONGEST);
+      return isDue && !isInTransaction(client) ? answerLater() : null;
     },
   };
 }

@@ -43,7 +43,7 @@ export function sqliteCheck({ schema, integrity }: { schema: "temp" | "main"; in
       const found = new Map<number, number>();
       const lengths = new Map<number, number>();
       yield* readAll(index, (entries) => sumEntries(found, entries, lo, hi, lengths));
-      yield* checkLengths(index, lengths, lo, hi);
+      yield* checkLengths(index, lengths, lo, hi, found);
       return found;
     },
     // biome-ignore lint/correctness/useYield: the terms are made here, not in the database

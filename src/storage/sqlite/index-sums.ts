@@ -56,10 +56,18 @@ function windowOf(ends: readonly number[], rowId: number): number {
 }
 
 // A row is a number of up to 53 bits, of which both halves count.
-const hashOf = (rowId: number) => Math.imul(rowId, 0x85ebca6b) ^ Math.imul(Math.floor(rowId / 2 ** 32), 0xc2b2ae35);
+const hashOf = (rowId: number) => mixed(mixed(rowId) ^ Math.floor(rowId / 2 ** 32));
 
 // The same terms in another document are something else.
-const placeOf = (rowId: number, offset: number) => hashOf(rowId) + offset;
+const placeOf = (rowId: number, offset: number) => mixed(hashOf(rowId) + offset);
 
 // A number of 20 bits, so that it can be multiplied by a length.
-const weightOf = (rowId: number) => (Math.imul(hashOf(rowId), 0x9e3779b1) >>> 12) + 1;
+const weightOf = (rowId: number) => (hashOf(rowId) >>> 12) + 1;
+
+// Of 32 bits, each of which depends on all of the number's lower 32: the last steps of MurmurHash3.
+function mixed(number: number): number {
+  let hash = number | 0;
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return hash ^ (hash >>> 16);
+}

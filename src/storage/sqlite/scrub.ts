@@ -1,4 +1,6 @@
 import { StemmaError } from "../../errors.js";
+import { perObject } from "../../once.js";
+import { Queue } from "../../queue.js";
 import type { Residue, ScrubOptions } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, column, type Operation, run } from "../engine/operation.js";
@@ -25,8 +27,15 @@ async function scrubIndex(runner: Runner, sql: Dialect): Promise<void> {
   }
 }
 
+/** Those of one connection that are under way: each puts back how long it waits for others. */
+const scrubbing = perObject((_waiting: Waiting) => new Queue());
+
 /** See `Store.scrub`, of a database in a file. */
-export async function scrubFile(
+export function scrubFile(waiting: Waiting, ...given: [Runner, Dialect, ScrubOptions]): Promise<Residue> {
+  return scrubbing(waiting).write("", () => scrubAlone(waiting, ...given));
+}
+
+async function scrubAlone(
   waiting: Waiting,
   runner: Runner,
   sql: Dialect,
