@@ -93,7 +93,7 @@ export class CheckRun {
       yield* look(found);
       return found;
     };
-    const glanced = await this.glances(glance, ({ problems }) => problems.map(keyOf));
+    const glanced = await this.glances(glance, ({ problems }) => problems.map(whereOf));
     const found = new Findings();
     if (glanced !== null) {
       for (const [table, rows] of Object.entries(glanced.checked)) found.count(table, rows);
@@ -142,6 +142,9 @@ export class CheckRun {
 
 const inBoth = (before: ReadonlySet<string> | null, keys: readonly string[]): ReadonlySet<string> =>
   new Set(before === null ? keys : keys.filter((key) => before.has(key)));
+
+// What a problem says may change while others write.
+const whereOf = ({ rule, table, sessionId, id }: Finding) => JSON.stringify([rule, table, sessionId, id]);
 
 const keyOf = ({ rule, table, sessionId, id, message }: Finding) =>
   JSON.stringify([rule, table, sessionId, id, message]);
