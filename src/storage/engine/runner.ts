@@ -48,8 +48,8 @@ export interface Preparation {
 export interface Breaks {
   /** Called before each call. */
   begin(): void;
-  /** What the call is answered after, when its work is done. Null in general. */
-  due(): Promise<void> | null;
+  /** What the call is answered after, when its work is done; `isClosed` where the connection may be asked nothing. Null in general. */
+  due(isClosed: boolean): Promise<void> | null;
 }
 
 export function createRunner(
@@ -85,7 +85,7 @@ function syncRunner(
       ready();
       return work();
     } finally {
-      const turn = breaks?.due() ?? null;
+      const turn = breaks?.due(state === "closed") ?? null;
       if (turn !== null) await turn;
     }
   };

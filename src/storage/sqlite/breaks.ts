@@ -49,7 +49,7 @@ function answerLater(): Promise<void> {
   });
 }
 
-// A module may refuse to tell of a database that was closed.
+// A module may refuse to tell of a database that its program closed.
 function isInTransaction(client: SqliteClient): boolean {
   try {
     return (client.inTransaction ?? client.isTransaction) === true;
@@ -70,9 +70,9 @@ export function breaksOf(client: SqliteClient): Breaks {
       busySince = now();
       afterPoll(turned);
     },
-    due: () => {
+    due: (isClosed) => {
       const isDue = waiting.length > 0 || (busySince !== null && now() - busySince >= LONGEST);
-      return isDue && !isInTransaction(client) ? answerLater() : null;
+      return isDue && (isClosed || !isInTransaction(client)) ? answerLater() : null;
     },
   };
 }
