@@ -136,10 +136,9 @@ describe.skipIf(isStandIn)("an index that is looked at in several windows", () =
         await new Promise((resolve) => setTimeout(resolve, 1));
       }
     })();
-    for (let round = 0; round < 5; round += 1) expect((await store.check?.())?.problems).toEqual([]);
+    for (let round = 0; round < 5 || writes <= 10; round += 1) expect((await store.check?.())?.problems).toEqual([]);
     isChecked = true;
     await writing;
-    expect(writes).toBeGreaterThan(5);
     expect((await store.check?.())?.problems).toEqual([]);
     await store.close();
   });
