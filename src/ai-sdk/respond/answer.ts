@@ -23,8 +23,8 @@ export class Answer {
   #latest: UIMessage | null = null;
   #failure: Error | null = null;
   #aborted = false;
-  /** What the client is told at the end of an answer that did not go well. */
-  #ending: [Interruption, UIMessageChunk] | null = null;
+  /** What the client is told at the end of an answer that did not go well, in order. */
+  readonly #endings: [Interruption, UIMessageChunk][] = [];
   /** What the client was told, and the error behind it: of a tool too, which does not end the answer. */
   readonly #told = new Map<string, Error | null>();
 
@@ -51,7 +51,7 @@ export class Answer {
       this.#fail(this.#textOf(error));
     }
     // Whoever hears of it finds the chat as it is then.
-    if (this.#ending !== null) this.#mark(...this.#ending);
+    for (const ending of this.#endings) this.#mark(...ending);
     // What a session that was deleted used is not kept.
     if (!run.isLost) await this.#usage.add(coreOf(this.session).store, this.session.id);
     await runs.release(this.turn, this.#status()).catch(() => {});
@@ -102,7 +102,7 @@ export class Answer {
     run.signal.removeEventListener("abort", leave);
     // A model that does not hear of a stop sends no such chunk.
     this.#aborted ||= run.brokenOff !== null;
-    if (this.#aborted) this.#ending ??= ["aborted", { type: "abort" }];
+    if (this.#aborted) this.#endings.push(["aborted", { type: "abort" }]);
   }
 
   /** Stores the answer as it ended. */
@@ -127,7 +127,7 @@ export class Answer {
 
   #fail(errorText: string): void {
     this.#failure ??= this.#told.get(errorText) ?? new StemmaError("MODEL_FAILED", {}, errorText);
-    this.#ending ??= ["error", { type: "error", errorText }];
+    this.#endings.push(["error", { type: "error", errorText }]);
   }
 
   // The client's copy of the message is marked as the stored one is.

@@ -1,6 +1,7 @@
 import { reasonOf, StemmaError } from "../../errors.js";
 import type { CheckOptions, CheckProblem } from "../contract.js";
 import type { Operation } from "../engine/operation.js";
+import type { Runner } from "../engine/runner.js";
 import type { Turns } from "../engine/turns.js";
 import type { OpenStore } from "../sql-store.js";
 import type { CheckDialect } from "./dialect.js";
@@ -33,8 +34,8 @@ export class CheckRun {
     private readonly turns: Turns,
   ) {}
 
-  get #glances(): boolean {
-    return this.open.runner.readInSteps !== undefined && !this.dialect.indexCheckWrites;
+  get #readInSteps(): Runner["readInSteps"] {
+    return this.dialect.indexCheckWrites ? undefined : this.open.runner.readInSteps;
   }
 
   get mayRepair(): boolean {
@@ -57,8 +58,8 @@ export class CheckRun {
    * of what they wrote, so it holds only when another look finds it in one state.
    */
   async glance<T>(look: () => Operation<T>): Promise<T | null> {
-    const { readInSteps } = this.open.runner;
-    if (readInSteps === undefined || !this.#glances) return null;
+    const readInSteps = this.#readInSteps;
+    if (readInSteps === undefined) return null;
     try {
       return await readInSteps(look);
     } catch (error) {
@@ -69,16 +70,15 @@ export class CheckRun {
 
   /**
    * Glances until nothing is found that all of them found: what others wrote during one is right at the next. The last one; null where
-   * something is left, or a glance failed, so that a look at one state is needed, during which nobody works.
+   * something is left, or none can be taken, so that a look at one state is needed, during which nobody works.
    */
   async glances<T>(look: () => Operation<T>, keysOf: (seen: T) => readonly string[]): Promise<T | null> {
+    if (this.#readInSteps === undefined) return null;
     let wrong: ReadonlySet<string> | null = null;
     for (let count = 0; count < GLANCES; count += 1) {
       const seen = await this.glance(look);
-      if (seen === null) {
-        if (this.#glances) continue;
-        return null;
-      }
+      // Others may write just where it looks.
+      if (seen === null) continue;
       wrong = inBoth(wrong, keysOf(seen));
       if (wrong.size === 0) return seen;
     }

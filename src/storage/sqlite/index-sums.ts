@@ -18,9 +18,9 @@ export function indexSums(readAll: ReadIndex): IndexSums {
         const window = windowOf(ends, rowId);
         list[window] = addTo(list[window] as number);
       };
-      yield* readAll(index, ({ terms, docs, offsets }) => {
-        for (const [at, rowId] of docs.entries()) {
-          add(sums, rowId, (sum) => addTerm(sum, terms[at] as string, placeOf(rowId, offsets[at] as number)));
+      yield* readAll(index, (entries) => {
+        for (const [at, rowId] of entries.docs.entries()) {
+          add(sums, rowId, (sum) => addEntry(sum, entries, at));
           add(lengths, rowId, (sum) => addSum(sum, weightOf(rowId)));
         }
       });
@@ -32,14 +32,9 @@ export function indexSums(readAll: ReadIndex): IndexSums {
       const isCounted = present === 0 || count >= present;
       return sums.map((sum, window) => (isCounted && lengths[window] === stored[window] ? sum : Number.NaN));
     },
-    // biome-ignore lint/correctness/useYield: the terms are made here, not in the database
     *expected(sql, documents) {
-      const { terms, docs, offsets } = entriesOf(sql, documents);
-      let sum = 0;
-      for (const [at, rowId] of docs.entries()) {
-        sum = addTerm(sum, terms[at] as string, placeOf(rowId, offsets[at] as number));
-      }
-      return sum;
+      const entries = entriesOf(sql, documents);
+      return entries.docs.reduce((sum, _, at) => addEntry(sum, entries, at), 0);
     },
   };
 }
@@ -59,7 +54,9 @@ function windowOf(ends: readonly number[], rowId: number): number {
 const hashOf = (rowId: number) => mixed(mixed(rowId) ^ Math.floor(rowId / 2 ** 32));
 
 // The same terms in another document are something else.
-const placeOf = (rowId: number, offset: number) => mixed(hashOf(rowId) + offset);
+function addEntry(sum: number, { terms, docs, offsets }: IndexEntries, at: number): number {
+  return addTerm(sum, terms[at] as string, mixed(hashOf(docs[at] as number) + (offsets[at] as number)));
+}
 
 // A number of 20 bits, so that it can be multiplied by a length.
 const weightOf = (rowId: number) => (hashOf(rowId) >>> 12) + 1;

@@ -1,6 +1,6 @@
 import type { EngineFault } from "../check/dialect.js";
-import { all, first, type Operation } from "../engine/operation.js";
-import { SEARCH_TABLES } from "./search-tables.js";
+import { all, type Operation } from "../engine/operation.js";
+import { findSearchTables } from "./search-tables.js";
 
 const INDEX_FAULT = /^(?:row \d+ missing from index|wrong # of entries in index|non-unique entry in index)/;
 const SEARCH_FAULT = /inverted index for FTS5|^fts5: /;
@@ -9,9 +9,7 @@ const VALUE_FAULT = /^(?:NULL|TEXT|NUMERIC|REAL|INT|BLOB|non-\w+) value (?:in|mi
 /** What SQLite says of its own file. */
 export function* findFaults(): Operation<EngineFault[]> {
   // FTS5 looks at an index as this connection read it last, and finds fault with what others wrote since. A query has it look anew.
-  for (const table of SEARCH_TABLES) {
-    if (yield* isTable(table)) yield* all(`SELECT rowid FROM ${table} WHERE rowid = -1`);
-  }
+  for (const table of yield* findSearchTables()) yield* all(`SELECT rowid FROM ${table} WHERE rowid = -1`);
   const rows = yield* all<Record<string, unknown>>("PRAGMA integrity_check(100)");
   const messages = rows.map((row) => String(Object.values(row)[0])).filter((message) => message !== "ok");
   const types = yield* all<{ name: string; type: string }>(TYPES);
@@ -20,10 +18,6 @@ export function* findFaults(): Operation<EngineFault[]> {
     ...messages.map((message) => ({ message, mend: mendOf(message) })),
     ...changed.map((message) => ({ message, mend: "nothing" as const })),
   ];
-}
-
-function* isTable(name: string): Operation<boolean> {
-  return (yield* first("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", name)) !== undefined;
 }
 
 // A type that is none changes what the engine makes of the values that are written; names are given as they stand there.

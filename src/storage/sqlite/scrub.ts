@@ -6,7 +6,7 @@ import type { Dialect } from "../engine/dialect.js";
 import { all, column, type Operation, run } from "../engine/operation.js";
 import type { Runner } from "../engine/runner.js";
 import type { Waiting } from "./client.js";
-import { emptySearchTables, hasSearchTables, mergeSearchTable, SEARCH_TABLES } from "./search-tables.js";
+import { emptySearchTables, findSearchTables, mergeSearchTable, SEARCH_TABLES } from "./search-tables.js";
 
 /** How long it waits for other connections, in milliseconds: a reader that stays would hold up the whole process. */
 const WAIT = 200;
@@ -16,7 +16,7 @@ async function scrubIndex(runner: Runner, sql: Dialect): Promise<void> {
   // An index that nobody keeps up to date is made anew before it is used again.
   if (sql.search === null) {
     return runner.write(function* () {
-      if (yield* hasSearchTables()) yield* emptySearchTables();
+      if ((yield* findSearchTables()).length > 0) yield* emptySearchTables();
     });
   }
   for (const table of SEARCH_TABLES) {

@@ -1,4 +1,4 @@
-import { column, first, type Operation, run } from "../engine/operation.js";
+import { column, type Operation, run } from "../engine/operation.js";
 import { INDEX_TABLES } from "../engine/search-dialect.js";
 
 /** Several drivers bind numbers as REAL, with which FTS5 cannot narrow a range of row ids. */
@@ -40,9 +40,9 @@ export function* mergeSearchTable(table: string, begins: boolean): Operation<boo
   return after - before > 1;
 }
 
-/** False in a database that was never open with search. */
-export function* hasSearchTables(): Operation<boolean> {
-  return (yield* first("SELECT 1 FROM sqlite_master WHERE name = ?", INDEX_TABLES.messages)) !== undefined;
+/** Those of the indexes' tables that are there: none in a database that was never open with search. */
+export function* findSearchTables(): Operation<string[]> {
+  return yield* column<string>("SELECT name FROM sqlite_master WHERE name IN (?, ?)", ...SEARCH_TABLES);
 }
 
 /** Makes the tables anew: other programs that have the database open go on with them. Whoever does so marks every message to be indexed. */
