@@ -29,8 +29,8 @@ const IN_PAGE = { preact: "node_modules/preact/LICENSE" };
 const IN_COMMAND = {
   "@modelcontextprotocol/server": "node_modules/@modelcontextprotocol/server/LICENSE",
   "@modelcontextprotocol/core": "node_modules/@modelcontextprotocol/core/LICENSE",
-  // Part of the SDK's own file.
-  "content-type": "node_modules/content-type/LICENSE",
+  // Part of the SDK's own file, so it is not installed.
+  "content-type": "scripts/licences/content-type.txt",
 };
 
 /** The entry points that package.json names, and what they reach. */

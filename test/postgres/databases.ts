@@ -1,10 +1,10 @@
-import { PGlite } from "@electric-sql/pglite";
 import pg from "pg";
 import postgresJs from "postgres";
 import type { PostgresSource } from "../../src/postgres.js";
 import type { TestDatabase } from "./target.js";
 
-type Before = (statement: string) => void;
+/** Is told of a statement before it goes out; what it throws is the statement's error. */
+export type Before = (statement: string) => void;
 
 export interface OpenDatabase extends TestDatabase {
   close(): Promise<void>;
@@ -87,35 +87,18 @@ export function openPostgresJs(url: string, options: { prepare?: boolean } = {})
   };
 }
 
-/** Postgres in this process. */
-export function openPGlite(): OpenDatabase {
-  const database = new PGlite();
-  return {
-    source: database,
-    failing: (before) =>
-      new Proxy(database, {
-        get: (target, name) => {
-          if (name !== "transaction") return intercepted(target, name, before, ["query"]);
-          return async (work: (connection: object) => Promise<unknown>) => {
-            before("BEGIN");
-            return target.transaction(async (connection) => {
-              const result = await work(intercept(connection, before, ["query"]));
-              before("COMMIT");
-              return result;
-            });
-          };
-        },
-      }),
-    query: async (sql) => (await database.query<Record<string, unknown>>(sql)).rows,
-    close: () => database.close(),
-  };
-}
-
-function intercept<T extends object>(target: T, before: Before, methods: readonly string[]): T {
+/** A client whose methods tell of each statement before it goes out. */
+export function intercept<T extends object>(target: T, before: Before, methods: readonly string[]): T {
   return new Proxy(target, { get: (inner, name) => intercepted(inner, name, before, methods) });
 }
 
-function intercepted(target: object, name: string | symbol, before: Before, methods: readonly string[]): unknown {
+/** A property of such a client. */
+export function intercepted(
+  target: object,
+  name: string | symbol,
+  before: Before,
+  methods: readonly string[],
+): unknown {
   const value = Reflect.get(target, name, target);
   if (typeof value !== "function") return value;
   if (!methods.includes(String(name))) return value.bind(target);

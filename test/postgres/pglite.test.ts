@@ -1,6 +1,6 @@
 import { afterAll } from "vitest";
 import { describeStore } from "../describe-store.js";
-import { openPGlite } from "./databases.js";
+import { openPGlite } from "./pglite.js";
 import { postgresTarget } from "./target.js";
 
 const database = openPGlite();

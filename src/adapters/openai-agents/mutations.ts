@@ -1,15 +1,18 @@
-import type { SessionHistoryMutation } from "@openai/agents";
 import type { JsonObject } from "../../model/json-object.js";
 import type { ItemHistory } from "../item-history.js";
 import { findItems, withItems } from "../item-messages.js";
 import { callIdOf } from "./calls.js";
 import { toItemJson } from "./item-json.js";
+import type { HistoryRewrite } from "./sdk.js";
 
 /**
  * Replaces calls where they stand: the first one with an id by its replacement, others with that id by nothing. Calls in
  * messages that others wrote stay as they are.
  */
-export async function replaceCalls(history: ItemHistory, mutations: readonly SessionHistoryMutation[]): Promise<void> {
+export async function replaceCalls(
+  history: ItemHistory,
+  mutations: HistoryRewrite<unknown>["mutations"],
+): Promise<void> {
   const replacements = new Map(mutations.map(({ callId, replacement }) => [callId, toItemJson(replacement)]));
   if (replacements.size === 0) return;
   await history.change(async () => {

@@ -1,10 +1,3 @@
-import type {
-  AgentInputItem,
-  SessionHistoryRewriteArgs,
-  SessionHistoryRewriteAwareSession,
-  SessionHistoryTransactionArgs,
-  SessionHistoryTransactionAwareSession,
-} from "@openai/agents";
 import { invalid } from "../../errors.js";
 import type { JsonObject } from "../../model/json-object.js";
 import type { Session } from "../../session/session.js";
@@ -13,15 +6,20 @@ import { cutItems } from "../item-writes.js";
 import { agentItems } from "./codec.js";
 import { fromItemJson, toItemJson } from "./item-json.js";
 import { replaceCalls } from "./mutations.js";
+import type { SdkSession } from "./sdk.js";
 import { applyTransaction } from "./transaction.js";
 
-/** A `Session` of the OpenAI Agents SDK, with what the SDK asks for where a session has it. */
-export interface OpenaiAgentsSession extends SessionHistoryRewriteAwareSession, SessionHistoryTransactionAwareSession {
+/**
+ * A `Session` of the OpenAI Agents SDK, with what the SDK asks for where a session has it. An `Item` is an `AgentInputItem` of
+ * the SDK, if you name it.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: an item can be given to the SDK, whose types this package does not need.
+export interface OpenaiAgentsSession<Item = any> extends SdkSession<Item> {
   /**
    * Makes the items the history, as a new root. The messages before them stay stored on a branch of their own.
    * Errors: `INVALID_ARGUMENT` for an item that is neither JSON nor bytes.
    */
-  replaceHistoryWithCompaction(items: AgentInputItem[]): Promise<void>;
+  replaceHistoryWithCompaction(items: Item[]): Promise<void>;
 }
 
 /**
@@ -32,7 +30,8 @@ export interface OpenaiAgentsSession extends SessionHistoryRewriteAwareSession, 
  * neither JSON nor bytes, and `STORE_UNSUPPORTED` on a session of a `SessionProvider`.
  * Errors: `INVALID_ARGUMENT` for what is no session.
  */
-export function openaiAgentsSession(session: Session): OpenaiAgentsSession {
+// biome-ignore lint/suspicious/noExplicitAny: as above.
+export function openaiAgentsSession<Item = any>(session: Session): OpenaiAgentsSession<Item> {
   const history = new ItemHistory(session, agentItems, "openaiAgentsSession()");
   return {
     getSessionId: async () => session.id,
@@ -40,7 +39,7 @@ export function openaiAgentsSession(session: Session): OpenaiAgentsSession {
       if (limit !== undefined && !Number.isInteger(limit)) {
         throw invalid("The limit of getItems() must be a whole number.", { limit });
       }
-      return (await history.read(limit)).map(itemOf);
+      return (await history.read(limit)).map(itemOf<Item>);
     },
     async addItems(items) {
       await history.append(items.map(toItemJson));
@@ -53,21 +52,21 @@ export function openaiAgentsSession(session: Session): OpenaiAgentsSession {
         popped = items.at(-1);
         return popped === undefined ? [] : cutItems(history, path, items.length - 1, []);
       });
-      return popped === undefined ? undefined : itemOf(popped);
+      return popped === undefined ? undefined : itemOf<Item>(popped);
     },
     clearSession: () => history.clear(),
     async replaceHistoryWithCompaction(items) {
       await history.replace(items.map(toItemJson));
     },
-    async applyHistoryMutations({ mutations }: SessionHistoryRewriteArgs) {
+    async applyHistoryMutations({ mutations }) {
       await replaceCalls(history, mutations);
     },
-    async applyHistoryTransaction(args: SessionHistoryTransactionArgs) {
+    async applyHistoryTransaction(args) {
       await applyTransaction(history, args);
     },
   };
 }
 
-function itemOf(json: JsonObject): AgentInputItem {
-  return fromItemJson(json) as AgentInputItem;
+function itemOf<Item>(json: JsonObject): Item {
+  return fromItemJson(json) as Item;
 }

@@ -1,4 +1,3 @@
-import type { SessionHistoryTransactionArgs } from "@openai/agents";
 import { invalid, StemmaError } from "../../errors.js";
 import { isJsonObject, type JsonObject } from "../../model/json-object.js";
 import { sameJson } from "../../model/same-json.js";
@@ -7,12 +6,13 @@ import type { KeptWrite } from "../../storage/contract.js";
 import type { ItemHistory } from "../item-history.js";
 import { addedItems, cutItems } from "../item-writes.js";
 import { toItemJson } from "./item-json.js";
+import type { HistoryTransaction } from "./sdk.js";
 
 /**
  * Makes a transaction once, however often it is asked for under its id. Errors: `INVALID_ARGUMENT`; `OPERATION_CONFLICT`
  * for an id that another transaction had; `HISTORY_CHANGED` when the history ends with other items. Then nothing changed.
  */
-export async function applyTransaction(history: ItemHistory, args: SessionHistoryTransactionArgs): Promise<void> {
+export async function applyTransaction(history: ItemHistory, args: HistoryTransaction<unknown>): Promise<void> {
   const { operationId } = args;
   if (typeof operationId !== "string" || operationId.trim() === "") throw invalid("operationId must be a text.");
   const transaction = toItemJson(args.transaction);

@@ -1,0 +1,33 @@
+// Installs what compat/package-lock.json names, where that is not done, and lets the tests find it. Run by the tests that need it.
+import { spawnSync } from "node:child_process";
+import { existsSync, lstatSync, statSync, symlinkSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const HERE = fileURLToPath(new URL(".", import.meta.url));
+/** npm writes it when it is done. */
+const DONE = `${HERE}node_modules/.package-lock.json`;
+/** Where Node, bundlers and TypeScript look for what a test imports. */
+const LINK = fileURLToPath(new URL("../test/node_modules", import.meta.url));
+
+/** Whether all of it is there, as the lock file has it now. */
+export function isInstalled() {
+  return existsSync(DONE) && statSync(DONE).mtimeMs >= statSync(`${HERE}package-lock.json`).mtimeMs;
+}
+
+/** Installs it. Throws if that fails. */
+export function install() {
+  if (!isInstalled()) {
+    console.log("Installing what these tests need into compat/node_modules (once, 650 MB) …");
+    const options = ["--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund", "--loglevel=error"];
+    const { status, stderr } = spawnSync("npm", ["ci", ...options], {
+      cwd: HERE,
+      encoding: "utf8",
+      stdio: ["ignore", "ignore", "pipe"],
+      shell: process.platform === "win32",
+    });
+    if (status !== 0) throw new Error(`"npm ci" in compat/ failed: ${stderr.trim().split("\n")[0]}`);
+  }
+  if (!lstatSync(LINK, { throwIfNoEntry: false })) symlinkSync("../compat/node_modules", LINK, "junction");
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) install();
