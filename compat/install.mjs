@@ -1,13 +1,14 @@
 // Installs what compat/package-lock.json names, where that is not done, and lets the tests find it. Run by the tests that need it.
 import { spawnSync } from "node:child_process";
-import { existsSync, lstatSync, statSync, symlinkSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import { dirname, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 /** npm writes it when it is done. */
 const DONE = `${HERE}node_modules/.package-lock.json`;
 /** Where Node, bundlers and TypeScript look for what a test imports. */
-const LINK = fileURLToPath(new URL("../test/node_modules", import.meta.url));
+const SEEN = fileURLToPath(new URL("../test/node_modules/", import.meta.url));
 
 /** Whether all of it is there, as the lock file has it now. */
 export function isInstalled() {
@@ -27,7 +28,16 @@ export function install() {
     });
     if (status !== 0) throw new Error(`"npm ci" in compat/ failed: ${stderr.trim().split("\n")[0]}`);
   }
-  if (!lstatSync(LINK, { throwIfNoEntry: false })) symlinkSync("../compat/node_modules", LINK, "junction");
+  // No more than what is named: of what these bring along, some is another version of a package of the project.
+  for (const [name, version] of Object.entries(readJson("package.json").dependencies)) {
+    if (version.startsWith("file:") || lstatSync(SEEN + name, { throwIfNoEntry: false })) continue;
+    mkdirSync(dirname(SEEN + name), { recursive: true });
+    symlinkSync(relative(dirname(SEEN + name), `${HERE}node_modules/${name}`), SEEN + name, "junction");
+  }
+}
+
+function readJson(name) {
+  return JSON.parse(readFileSync(HERE + name, "utf8"));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) install();

@@ -117,7 +117,7 @@ async function writeAgents(store: Store, id: string, conversation: readonly Said
 }
 
 async function readAgents(store: Store, id: string): Promise<Said[]> {
-  const items = await openaiAgentsSession(open(store, id)).getItems();
+  const items = await openaiAgentsSession<AgentInputItem>(open(store, id)).getItems();
   return items.flatMap((item): Said[] => {
     if (item.type === "function_call") {
       const results = items.filter((each) => each.type === "function_call_result" && each.callId === item.callId);

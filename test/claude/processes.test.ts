@@ -12,7 +12,7 @@ import { sqlite } from "../../src/sqlite.js";
 const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), "stemma-claude-processes-"));
 // Inside the project, where programs find their packages.
-const cache = join(import.meta.dirname, "../../node_modules/.cache");
+const cache = join(import.meta.dirname, "../.cache");
 let programs = "";
 
 beforeAll(async () => {

@@ -181,7 +181,7 @@ const SCENARIOS = [
 describe("other people's clients", () => {
   it("the Inspector's command line lists and calls the tools", async () => {
     const inspect = async (...args: string[]) => {
-      const inspector = "node_modules/@modelcontextprotocol/inspector/cli/build/cli.js";
+      const inspector = "compat/node_modules/@modelcontextprotocol/inspector/cli/build/cli.js";
       const { command, args: start } = server("--user", "ben");
       const { stdout } = await run(process.execPath, [inspector, "--cli", command, ...start, ...args]);
       return JSON.parse(stdout) as Record<string, unknown>;
@@ -197,7 +197,7 @@ describe("other people's clients", () => {
     await fillStore(store);
     const served = await serveHttp(scopeOf(store, {}), { port: 0, readOnly: false });
     const front = await tokenProxy(served);
-    const conformance = resolve("node_modules/@modelcontextprotocol/conformance/dist/index.js");
+    const conformance = resolve("compat/node_modules/@modelcontextprotocol/conformance/dist/index.js");
     const passed = SCENARIOS.map(async (scenario) => {
       const args = [conformance, "server", "--url", `http://localhost:${front}/mcp`, "--scenario", scenario];
       const { stdout } = await run(process.execPath, args, { cwd: folder });

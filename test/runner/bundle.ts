@@ -5,7 +5,7 @@ import { ENTRY_POINTS, ROOT } from "../package/manifest.js";
 
 /**
  * Bundles programs for plain Node, with our sources in place of our package. Resolves to the folder that they stand in, as
- * `<name>.mjs`, until the tests end; it can see the packages of the project. Those in `replaced` stand for others.
+ * `<name>.mjs`, until the tests end; it can see the packages of compat/ and of the project. Those in `replaced` stand for others.
  */
 export async function bundle(
   name: string,
@@ -13,7 +13,7 @@ export async function bundle(
   replaced: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   // Another run of the tests may be bundling the same.
-  const outdir = join(ROOT, "node_modules/.cache/stemma", `${name}-${process.pid}`);
+  const outdir = join(ROOT, "test/.cache", `${name}-${process.pid}`);
   process.once("exit", () => rmSync(outdir, { recursive: true, force: true }));
   await build({
     entryPoints: programs.map((program) => join(ROOT, program)),

@@ -60,6 +60,8 @@ async function bundle<W>({ entry, plugins, node = false }: WorkerDefinition<W>):
     // package.json says that no module has effects; suites are there for theirs.
     ignoreAnnotations: true,
     define: await studioDefine(),
+    // The sources import the Claude Agent SDK, which is there.
+    nodePaths: [join(import.meta.dirname, "../../compat/node_modules")],
     external: ["cloudflare:*"],
     logLevel: "error",
     ...(node && NODE_MODULES),

@@ -2,7 +2,7 @@
 
 /** Asks that calls be replaced by others with the same `callId`. */
 export interface HistoryRewrite<Item> {
-  mutations: readonly { callId: string; replacement: Item }[];
+  mutations: readonly { type: "replace_function_call"; callId: string; replacement: Item }[];
 }
 
 /** A change that is made once, however often it is asked for under its id. */
