@@ -1,7 +1,7 @@
 // An assistant that keeps what it learns in a memory block, in a SQLite file, and compacts long conversations.
 // Each argument is a message; run it again to go on:
 //
-//   STEMMA_MODEL=gpt-6.1-sol OPENAI_API_KEY=… node remembering-agent.mjs "I am called Ada" "What am I called?"
+//   STEMMA_MODEL=claude-sonnet-5-5 ANTHROPIC_API_KEY=… node remembering-agent.mjs "I am called Ada" "What am I called?"
 import { AgentContextProvider } from "stemma";
 import { createSession, resumeSession, StemmaError } from "stemma/agent";
 import { sqlite } from "stemma/sqlite";

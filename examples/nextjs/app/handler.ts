@@ -9,7 +9,7 @@ function open(): ChatHandler {
     .withCachedPrompt();
   return chatHandler({
     sessions,
-    model: anthropic(process.env.MODEL ?? "claude-sonnet-4-5"),
+    model: anthropic(process.env.MODEL ?? "claude-sonnet-5-5"),
     // Whoever is signed in, by your own means. Null answers 401.
     authenticate: () => ({ userId: "me" }),
   });

@@ -25,7 +25,7 @@ export class Chats extends DurableObject<Env> {
       .withCachedPrompt();
     this.#handler = chatHandler({
       sessions,
-      model: createAnthropic({ apiKey: env.ANTHROPIC_API_KEY })("claude-sonnet-4-5"),
+      model: createAnthropic({ apiKey: env.ANTHROPIC_API_KEY })("claude-sonnet-5-5"),
       authenticate: (request) => {
         const userId = userOf(request);
         return userId === null ? null : { userId };
