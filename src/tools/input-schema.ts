@@ -83,8 +83,8 @@ export interface ToolSchema {
 }
 
 /** The schema as frameworks read it, which pass on what `read` makes of an input, or the input as it is where it cannot. */
-export function toolSchema(schema: ObjectSchema, read: (given: unknown) => Reading<unknown>): ToolSchema {
-  const copy = () => structuredClone(schema) as unknown as Record<string, unknown>;
+export function toolSchema(schema: object, read: (given: unknown) => Reading<unknown>): ToolSchema {
+  const copy = () => structuredClone(schema) as Record<string, unknown>;
   const validate = (given: unknown) => {
     const reading = read(given);
     return { value: "problem" in reading ? given : reading.value };

@@ -78,7 +78,7 @@ describe("what a tool reads", () => {
       'text is missing: send a text (What to say); kind must be one of a, b, not "c"; count must be a whole number from 1 to 50, not "0".',
     );
     for (const [name, value, wanted] of [
-      ["words", "abcdef", "a text that is not empty of at most 5 characters"],
+      ["words", "abcdef", "a text of 1 to 5 characters"],
       ["words", {}, "a text"],
       ["count", 2.5, "a whole number from 1 to 50"],
       ["count", "many", "a whole number"],
@@ -86,8 +86,8 @@ describe("what a tool reads", () => {
       ["share", [], "a number"],
       ["all", "yes", "true or false"],
       ["all", 1, "true or false"],
-      ["list", [1, 2, 3], "a list of at most 2"],
-      ["list", "1", "a list of at most 2"],
+      ["list", [1, 2, 3], "a list of up to 2"],
+      ["list", "1", "a list of up to 2"],
       ["more", "title", "an object with title, size"],
       ["more", [], "an object with title, size"],
     ] as const) {

@@ -81,13 +81,14 @@ function wanted(schema: FieldSchema): string {
   switch (schema.type) {
     case "string": {
       if (schema.enum !== undefined) return `one of ${schema.enum.join(", ")}`;
-      const least = schema.minLength ? " that is not empty" : "";
-      return `a text${least}${schema.maxLength === undefined ? "" : ` of at most ${schema.maxLength} characters`}`;
+      const { minLength = 0, maxLength } = schema;
+      if (maxLength !== undefined) return `a text of ${minLength} to ${maxLength} characters`;
+      return minLength === 0 ? "a text" : "a text that is not empty";
     }
     case "boolean":
       return "true or false";
     case "array":
-      return `a list${schema.maxItems === undefined ? "" : ` of at most ${schema.maxItems}`}`;
+      return `a list${schema.maxItems === undefined ? "" : ` of up to ${schema.maxItems}`}`;
     case "object":
       return `an object with ${(schema.required ?? Object.keys(schema.properties)).join(", ")}`;
     default: {
