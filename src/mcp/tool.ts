@@ -29,12 +29,14 @@ export function defineTool<Input extends ObjectSchema>(tool: ToolDefinition<Inpu
   const { name, title, description, input, output } = tool;
   const annotations = { openWorldHint: false, ...tool.annotations };
   const read = (given: unknown) => readInput(input, given);
+  // A client that holds arguments against the schema is to let pass what is ignored here.
+  const { additionalProperties: _, ...shown } = input;
   return {
     name,
     isReadOnly: annotations.readOnlyHint === true,
     register: (server, scope) => {
       const schemas = {
-        inputSchema: toolSchema(input, read),
+        inputSchema: toolSchema(shown, read),
         outputSchema: toolSchema(output, (value) => ({ value })),
       };
       server.registerTool(name, { title, description, annotations, ...schemas }, async (given) => {
