@@ -14,7 +14,7 @@ export function readInput<const S extends ObjectSchema>(schema: S, given: unknow
 }
 
 function readField(schema: FieldSchema, given: unknown, path: string, problems: string[]): unknown {
-  const value = converted(schema, given);
+  const value = convert(schema.type, given);
   if (!fits(schema, value)) {
     problems.push(`${path || "the input"} must be ${wanted(schema)}, not ${shown(given)}`);
   } else if (schema.type === "array") {
@@ -49,7 +49,7 @@ function isAbsent(value: unknown): boolean {
 }
 
 /** A value in the type that is wanted, where it is written in another one. */
-function converted({ type }: FieldSchema, value: unknown): unknown {
+export function convert(type: FieldSchema["type"], value: unknown): unknown {
   if (type === "string") return typeof value === "number" || typeof value === "boolean" ? String(value) : value;
   if (typeof value !== "string") return value;
   return type === "boolean" ? findJson(value.toLowerCase()) : findJson(value);
