@@ -29,6 +29,7 @@ const IN_PAGE = { preact: "node_modules/preact/LICENSE" };
 const IN_COMMAND = {
   "@modelcontextprotocol/server": "node_modules/@modelcontextprotocol/server/LICENSE",
   "@modelcontextprotocol/core": "node_modules/@modelcontextprotocol/core/LICENSE",
+  zod: "node_modules/zod/LICENSE",
   // Part of the SDK's own file, so it is not installed.
   "content-type": "scripts/licences/content-type.txt",
 };

@@ -1,4 +1,4 @@
-// Puts the MCP packages into the one file through which the command reaches them, so that `stemma mcp` needs no other package.
+// Puts the MCP packages, and zod, which they need, into the one file through which the command reaches them, so that `stemma mcp` needs no other package.
 import { build } from "esbuild";
 
 const FILE = "cli/mcp/sdk";
@@ -22,7 +22,6 @@ export async function bundleMcp() {
     format: "esm",
     platform: "node",
     target: "node20",
-    external: ["zod", "zod/*"],
     plugins: [
       {
         name: "shims",
@@ -36,6 +35,6 @@ export async function bundleMcp() {
     logLevel: "error",
   });
   const imports = Object.values(metafile.outputs).flatMap((output) => output.imports.map(({ path }) => path));
-  const missing = imports.filter((path) => !/^(zod(\/.*)?|node:.*)$/.test(path));
+  const missing = imports.filter((path) => !path.startsWith("node:"));
   if (missing.length > 0) throw new Error(`dist/${FILE}.js needs ${missing.join(", ")}, which a user may not have.`);
 }

@@ -7,6 +7,7 @@ export type {
   ContextConfig,
 } from "./context/block.js";
 export { DEFAULT_MAX_TOKENS } from "./context/block.js";
+export type { BlockSchema } from "./context/block-schema.js";
 export { parsePrompt, renderPrompt } from "./context/prompt.js";
 export type {
   AppendOptions,
@@ -121,4 +122,5 @@ export type {
 export type * from "./storage/embeddings/contract.js";
 export type { PgClientLike, PostgresClient, PostgresConnection } from "./storage/postgres/client.js";
 export type { SqlProvider } from "./storage/sqlite/sql-host.js";
+export type { ToolSchema } from "./tools/input-schema.js";
 export type { SessionTool, SessionTools } from "./tools/tool.js";

@@ -5,6 +5,7 @@ export const GUIDE = [
     items: [
       { text: "Getting started", link: "/getting-started" },
       { text: "Concepts", link: "/concepts" },
+      { text: "Entry points", link: "/entry-points" },
       { text: "Cookbook", link: "/cookbook" },
     ],
   },

@@ -1,26 +1,32 @@
-import type { z } from "zod";
 import { invalid, StemmaError } from "../errors.js";
 import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import { applyMergePatch } from "../model/merge-patch.js";
+import type { BlockSchema, PartialSchema } from "./block-schema.js";
 
+/** A field that JSON Schema cannot express is shown as one that may be anything. */
+const AS_SHOWN = { target: "draft-2020-12", libraryOptions: { unrepresentable: "any" } };
 /** How much of what does not fit is told. */
 const MAX_ISSUES = 10;
 
 /** The content of a block with a schema: a JSON object, of which any field may be missing. */
 export class BlockDocument {
-  readonly #fields: z.ZodType;
+  readonly #fields: PartialSchema;
+  /** The JSON Schema of a JSON Merge Patch for it: no field is required. */
+  readonly patchSchema: Record<string, unknown>;
 
   /** Errors: `INVALID_ARGUMENT` for what is no schema of an object, or one that has no `partial()`. */
   constructor(
     private readonly label: string,
-    schema: z.ZodObject,
+    schema: BlockSchema,
   ) {
     try {
-      const partial = schema.partial();
+      const partial = schema.partial() as PartialSchema;
       // Without a rule for other fields zod drops them in silence; whoever writes one is to know.
       this.#fields = partial.def.catchall === undefined ? partial.strict() : partial;
+      const { $schema: _, ...shape } = partial["~standard"].jsonSchema.input(AS_SHOWN);
+      this.patchSchema = shape;
     } catch (cause) {
-      const message = `Block "${label}": schema must be a zod object (z.object({ … })) without refinements.`;
+      const message = `Block "${label}": schema must be an object of zod 4.2 or newer (z.object({ … })) without refinements.`;
       throw invalid(message, { label }, { cause });
     }
   }
@@ -54,9 +60,9 @@ export class BlockDocument {
   }
 
   #checked(value: unknown): unknown {
-    const { success, data, error } = this.#fields.safeParse(value);
-    if (success) return data;
-    const issues = error.issues.slice(0, MAX_ISSUES).map(({ path, message }) => {
+    const result = this.#fields.safeParse(value);
+    if (result.success) return result.data;
+    const issues = result.error.issues.slice(0, MAX_ISSUES).map(({ path, message }) => {
       return path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`;
     });
     throw this.#invalid(issues.join("; "));

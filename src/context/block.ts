@@ -1,9 +1,9 @@
-import type { z } from "zod";
 import { invalid } from "../errors.js";
 import type { OptionNames } from "../known-options.js";
 import type { BlockScope } from "../storage/contract.js";
 import { assertScope } from "../storage/session-id.js";
 import type { ApproveWrite } from "./approval.js";
+import type { BlockSchema } from "./block-schema.js";
 import { type ContextBlockProvider, isKeyed, isProvider } from "./provider.js";
 
 /**
@@ -36,7 +36,7 @@ export interface ContextBlockOptions {
    * Makes the content a JSON object of this zod schema, each field of which may be missing. `set_context` takes a JSON Merge
    * Patch: the fields that change, null for one that goes. What does not fit is refused.
    */
-  schema?: z.ZodObject | undefined;
+  schema?: BlockSchema | undefined;
   /**
    * Asked before a tool of the model writes to the block; the tool waits for the answer. `"user"`: the tool asks as one with
    * `needsApproval` does, in the AI SDK and in the session runner. Default: nobody is asked.

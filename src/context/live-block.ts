@@ -69,8 +69,9 @@ export class LiveBlock {
 
   /** The same, with what only a tool that writes needs to tell. */
   describeForTools(): ToolBlock {
-    const { approve, schema } = this.config;
-    return { ...this.describe(), asksUser: approve === "user", ...(schema !== undefined && { schema }) };
+    const patchSchema = this.document?.patchSchema;
+    const asksUser = this.config.approve === "user";
+    return { ...this.describe(), asksUser, ...(patchSchema !== undefined && { patchSchema }) };
   }
 
   /** The block as last read. Throws what the read threw when there has been no good one. */

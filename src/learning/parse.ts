@@ -1,40 +1,38 @@
-import { z } from "zod";
 import { quote, StemmaError } from "../errors.js";
-import { findJson } from "../model/json-object.js";
+import { findJson, isJsonObject } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
 import type { LearnEdit } from "./edits.js";
-
-const EDIT = z.object({
-  action: z.enum(["add", "replace", "remove"]),
-  label: z.string(),
-  key: z.string().nullish(),
-  old: z.string().nullish(),
-  content: z.union([z.string(), z.record(z.string(), z.unknown())]).nullish(),
-  messages: z.union([z.array(z.coerce.number()), z.coerce.number()]),
-});
 
 /**
  * The edits in what a model answered to `buildLearnPrompt`: its JSON array, whatever stands around it. An edit that is none, or
  * that names a message there is not, is left out. Errors: `LEARNING_FAILED` where there is no array.
  */
 export function parseEdits(answer: string, messages: readonly SessionMessage[]): LearnEdit[] {
-  return arrayIn(answer).flatMap((item): LearnEdit[] => {
-    const { success, data } = EDIT.safeParse(item);
-    if (!success) return [];
-    const ids = [data.messages].flat().map((number) => messages[number - 1]?.id);
-    if (ids.some((id) => id === undefined)) return [];
-    const { action, label } = data;
-    return [
-      {
-        action,
-        label,
-        ...(data.key != null && { key: data.key }),
-        ...(data.old != null && { old: data.old }),
-        ...(data.content != null && { content: data.content }),
-        messageIds: ids as string[],
-      },
-    ];
-  });
+  return arrayIn(answer).flatMap((item) => editOf(item, messages) ?? []);
+}
+
+const ACTIONS: readonly unknown[] = ["add", "replace", "remove"] satisfies LearnEdit["action"][];
+
+function editOf(item: unknown, messages: readonly SessionMessage[]): LearnEdit | null {
+  if (!isJsonObject(item)) return null;
+  const { action, label, key, old, content } = item;
+  if (!ACTIONS.includes(action) || typeof label !== "string" || !isText(key) || !isText(old)) return null;
+  if (!isText(content) && !isJsonObject(content)) return null;
+  const ids = [item.messages].flat().map((number) => messages[Number(number) - 1]?.id);
+  if (ids.some((id) => id === undefined)) return null;
+  return {
+    action: action as LearnEdit["action"],
+    label,
+    ...(key != null && { key }),
+    ...(old != null && { old }),
+    ...(content != null && { content }),
+    messageIds: ids as string[],
+  };
+}
+
+/** True for a text, and for none. */
+function isText(value: unknown): value is string | null | undefined {
+  return value == null || typeof value === "string";
 }
 
 // Models put it between fences, or words.

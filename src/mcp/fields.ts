@@ -1,29 +1,45 @@
-import { z } from "zod";
-
 /** What several tools take and give, as their schemas tell it. */
 
 const MOST_HITS = 50;
 
 export const limitField = (usual: number) =>
-  z.int().min(1).max(MOST_HITS).optional().describe(`How many at most; default ${usual}.`);
+  ({ type: "integer", minimum: 1, maximum: MOST_HITS, description: `How many at most; default ${usual}.` }) as const;
 
-export const cursorField = z
-  .string()
-  .max(8_192)
-  .optional()
-  .describe("The nextCursor of the answer before, with the same arguments.");
+export const cursorField = {
+  type: "string",
+  maxLength: 8_192,
+  description: "The nextCursor of the answer before, with the same arguments.",
+} as const;
 
-export const idField = z.string().min(1).max(16_384);
+export const idField = { type: "string", minLength: 1, maxLength: 16_384 } as const;
 
-export const nextCursorField = z.string().nullable().describe("Null after the last page.");
+export const textField = { type: "string" } as const;
 
-/** A text with a time, as which it was found. */
-export const provenanceField = z.object({
-  kind: z.enum(["message", "entry", "block", "session"]),
-  session: z.string().optional().describe("The id of the conversation."),
-  writtenBy: z.string().describe("Of a message its role and sender; of memory model, program, learning or import."),
-  time: z.string().nullable(),
-});
+export const textOrNull = { type: ["string", "null"] } as const;
+
+export const nextCursorField = { ...textOrNull, description: "Null after the last page." } as const;
+
+/** A list of objects that have all of these. */
+export const listOf = (properties: object, required = Object.keys(properties)) =>
+  ({ type: "array", items: answerSchema(properties, required) }) as const;
+
+/** What a tool answers: an object with these, all of which it always has unless `required` says otherwise. */
+export const answerSchema = (properties: object, required = Object.keys(properties)) =>
+  ({ type: "object", properties, required, additionalProperties: false }) as const;
+
+/** Where a text is from, and when it was written. */
+export const provenanceField = answerSchema(
+  {
+    kind: { type: "string", enum: ["message", "entry", "block", "session"] },
+    session: { ...textField, description: "The id of the conversation." },
+    writtenBy: {
+      ...textField,
+      description: "Of a message its role and sender; of memory model, program, learning or import.",
+    },
+    time: textOrNull,
+  },
+  ["kind", "writtenBy", "time"],
+);
 
 /** What search and fetch agree on with the clients that know these two tools. */
-export const documentFields = { id: z.string(), title: z.string(), url: z.string(), text: z.string() };
+export const documentFields = { id: textField, title: textField, url: textField, text: textField };

@@ -1,17 +1,17 @@
-import { z } from "zod";
 import type { SessionFilter, SessionInfo } from "../storage/contract.js";
 import { fitting, roomOf } from "./budget.js";
 import { cursorOf, positionOf, type Question } from "./cursor.js";
 import { placeOf, sessionTitle } from "./documents.js";
+import { textField } from "./fields.js";
 import { filterOf, type McpScope } from "./scope.js";
 
 /** What every list of conversations tells of one. */
 export const sessionFields = {
-  id: z.string(),
-  title: z.string(),
-  url: z.string(),
-  createdAt: z.string(),
-  updatedAt: z.string(),
+  id: textField,
+  title: textField,
+  url: textField,
+  createdAt: textField,
+  updatedAt: textField,
 };
 
 export function describeSession(info: SessionInfo) {

@@ -1,16 +1,20 @@
 import type { McpServer, ToolAnnotations } from "@modelcontextprotocol/server";
-import type { z } from "zod";
+import type { JsonObject } from "../model/json-object.js";
+import { type ObjectSchema, toolSchema, type ValueOf } from "../tools/input-schema.js";
+import { readInput } from "../tools/read-input.js";
+import { refusal } from "../tools/tool.js";
 import { messageOf } from "./failure.js";
 import type { McpScope } from "./scope.js";
 
-interface ToolDefinition<Input extends z.ZodObject, Output extends z.ZodObject> {
+interface ToolDefinition<Input extends ObjectSchema> {
   readonly name: string;
   readonly title: string;
   readonly description: string;
   readonly input: Input;
-  readonly output: Output;
+  /** The JSON Schema of what it answers. */
+  readonly output: JsonObject;
   readonly annotations: ToolAnnotations;
-  run(scope: McpScope, input: z.output<Input>): Promise<z.input<Output>>;
+  run(scope: McpScope, input: ValueOf<Input>): Promise<JsonObject>;
 }
 
 /** A tool of the server, in one file each. */
@@ -20,30 +24,35 @@ export interface McpTool {
   register(server: McpServer, scope: McpScope): void;
 }
 
-/** Makes a tool of what it does. It answers with JSON, as a structure and as text; a failure is an answer too. */
-export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject>(
-  tool: ToolDefinition<Input, Output>,
-): McpTool {
+/** Makes a tool of what it does. It answers with JSON, as a structure and as text; a failure is an answer too, which begins with `Error:`. */
+export function defineTool<Input extends ObjectSchema>(tool: ToolDefinition<Input>): McpTool {
   const { name, title, description, input, output } = tool;
   const annotations = { openWorldHint: false, ...tool.annotations };
+  const read = (given: unknown) => readInput(input, given);
+  // A client that holds arguments against the schema is to let pass what is ignored here.
+  const { additionalProperties: _, ...shown } = input;
   return {
     name,
     isReadOnly: annotations.readOnlyHint === true,
     register: (server, scope) => {
-      const schemas: Record<"inputSchema" | "outputSchema", z.ZodObject> = { inputSchema: input, outputSchema: output };
+      const schemas = {
+        inputSchema: toolSchema(shown, read),
+        outputSchema: toolSchema(output, (value) => ({ value })),
+      };
       server.registerTool(name, { title, description, annotations, ...schemas }, async (given) => {
+        const reading = read(given);
+        if ("problem" in reading) return failed(reading.problem);
         try {
-          // The server has parsed it.
-          const answer = await tool.run(scope, given as z.output<Input>);
-          return {
-            structuredContent: answer as Record<string, unknown>,
-            content: [{ type: "text" as const, text: JSON.stringify(answer) }],
-          };
+          const answer = await tool.run(scope, reading.value);
+          return { structuredContent: answer, content: [{ type: "text" as const, text: JSON.stringify(answer) }] };
         } catch (error) {
-          const text = messageOf(error, scope.onError);
-          return { isError: true, content: [{ type: "text" as const, text }] };
+          return failed(messageOf(error, scope.onError));
         }
       });
     },
   };
+}
+
+function failed(why: string) {
+  return { isError: true, content: [{ type: "text" as const, text: refusal(why) }] };
 }

@@ -1,5 +1,5 @@
-import type { z } from "zod";
 import type { ContextBlockOptions } from "../context/block.js";
+import type { BlockSchema } from "../context/block-schema.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import type { SessionTool, SessionTools } from "../tools/tool.js";
 
@@ -44,7 +44,7 @@ export interface WiredBlockOptions extends OwnOptions {
 }
 
 /** The options of a block whose content is a JSON object. */
-export interface DocumentBlockOptions<Schema extends z.ZodObject> extends WiredBlockOptions {
+export interface DocumentBlockOptions<Schema extends BlockSchema> extends WiredBlockOptions {
   schema: Schema;
 }
 

@@ -1,8 +1,8 @@
 // One class, because the documents give it these methods: each checks its arguments and hands over to what does the work
 // (`writes`, `backend`, `context`, `turns`, `compactor`). `configure.ts` says what a builder method changes.
-import type { z } from "zod";
 import type { CompactFunction, CompactResult } from "../compaction/compact.js";
 import { BLOCK_OPTIONS, type ContextBlock, type ContextBlockOptions } from "../context/block.js";
+import type { BlockSchema, ValueOfSchema } from "../context/block-schema.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import type { SessionContext } from "../context/session-context.js";
 import { invalid, kindOf, StemmaError } from "../errors.js";
@@ -164,10 +164,10 @@ export class Session {
    * Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`; at the first use `INVALID_LABEL`, `DUPLICATE_LABEL`,
    * `PROVIDER_REQUIRED`, and `USER_REQUIRED` for a user's block in a session of nobody.
    */
-  withContext<Label extends string, Schema extends z.ZodObject>(
+  withContext<Label extends string, Schema extends BlockSchema>(
     label: Label,
     options: DocumentBlockOptions<Schema>,
-  ): this & HasTools<"set_context"> & HasDocument<Label, z.output<Schema>>;
+  ): this & HasTools<"set_context"> & HasDocument<Label, ValueOfSchema<Schema>>;
   withContext(label: string, options?: WiredBlockOptions): this & HasTools<"set_context">;
   withContext<P extends ContextBlockProvider>(
     label: string,

@@ -1,4 +1,3 @@
-import type { z } from "zod";
 import type { ToolCallOptions } from "./tool.js";
 
 /** What the tools need to know of a block; none of it changes while the block is there. */
@@ -11,8 +10,8 @@ export interface ToolBlock {
   readonly isSearchable: boolean;
   /** The user is asked before the model writes. */
   readonly asksUser?: boolean;
-  /** Of a block whose content is a JSON object. */
-  readonly schema?: z.ZodObject;
+  /** Of a block whose content is a JSON object: the JSON Schema of a JSON Merge Patch for it. */
+  readonly patchSchema?: Record<string, unknown>;
 }
 
 /** An entry of a keyed block. */

@@ -1,8 +1,8 @@
-import { z } from "zod";
 import { type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
 import { quoteField, quoteResult } from "../model/quoted-results.js";
 import { readToolPart } from "../model/tool-parts.js";
 import type { StoredCompaction } from "../storage/contract.js";
+import { objectSchema } from "./input-schema.js";
 import { beginning, cut } from "./snippet.js";
 import { createTool, refusal, type SessionTool } from "./tool.js";
 
@@ -25,9 +25,9 @@ export function createExpandSummaryTool(
   return createTool({
     description:
       "Read the original messages that a summary in this conversation stands for. Without an id: list the summaries with their ids.",
-    inputSchema: z.object({
-      id: z.string().optional().describe("The summary's id."),
-      page: z.number().int().min(1).optional().describe("Which page of the messages, from 1."),
+    input: objectSchema({
+      id: { type: "string", description: "The summary's id." },
+      page: { type: "integer", minimum: 1, description: "Which page of the messages, from 1." },
     }),
     async run({ id, page = 1 }) {
       if (id === undefined) return list ? formatList(await list()) : refusal("Name the summary by its id.");

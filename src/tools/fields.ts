@@ -1,26 +1,28 @@
-import { z } from "zod";
+import { isJsonObject } from "../model/json-object.js";
 import type { ToolBlock } from "./access.js";
+import { type FieldSchema, objectSchema } from "./input-schema.js";
+import { readInput } from "./read-input.js";
 
 /**
- * The `label` of a tool's input. The model is shown the labels that there are; any other text passes the schema, because
- * labels match without regard to case and the refusal can say more.
+ * The input of a tool that acts on a block, for `createTool`. The model is shown the labels that there are. Any other text is
+ * read too, because labels match without regard to case and the block's refusal can say more; so is the older name `block`.
  */
-export function labelField(blocks: readonly ToolBlock[]): z.ZodType<string> {
-  return z
-    .string({ error: `must be one of: ${blocks.map((block) => block.label).join(", ")}` })
-    .meta({ enum: blocks.map((block) => block.label), description: "The block." });
+export function blockInput<
+  const P extends Readonly<Record<string, FieldSchema>>,
+  const R extends keyof P & string = never,
+>(blocks: readonly ToolBlock[], properties: P, required: readonly R[] = []) {
+  const labels = blocks.map(({ label }) => label);
+  const shapeOf = (label: { type: "string"; enum?: readonly string[]; description: string }) =>
+    objectSchema({ label, ...properties }, ["label", ...required]);
+  const read = shapeOf({ type: "string", description: `one of ${labels.join(", ")}` });
+  return {
+    input: shapeOf({ type: "string", enum: labels, description: "The block." }),
+    read: (given: unknown) => readInput(read, withLabel(given)),
+  };
 }
 
-/** Label and key, the label also under its older name `block`. */
-export function entryInput(
-  blocks: readonly ToolBlock[],
-  keyDescription: string,
-): z.ZodType<{ label: string; key: string }> {
-  const input = z.object({ label: labelField(blocks), key: z.string().min(1).describe(keyDescription) });
-  return z.preprocess((value) => {
-    if (typeof value !== "object" || value === null || "label" in value || !("block" in value)) return value;
-    return { ...value, label: value.block };
-  }, input);
+function withLabel(given: unknown): unknown {
+  return isJsonObject(given) && given.label == null ? { ...given, label: given.block } : given;
 }
 
 /** One line per block for a tool's description. `note` adds what only this tool needs to say. */

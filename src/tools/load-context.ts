@@ -1,7 +1,7 @@
 import { shorten } from "../errors.js";
 import { quoteField } from "../model/quoted-results.js";
 import type { ContextAccess, ToolBlock } from "./access.js";
-import { entryInput, listBlocks } from "./fields.js";
+import { blockInput, listBlocks } from "./fields.js";
 import { createTool, type SessionTool } from "./tool.js";
 
 /** `load_context`: reads a whole document. Null when no block holds documents. */
@@ -10,7 +10,11 @@ export function createLoadContextTool(present: readonly ToolBlock[], context: Co
   if (blocks.length === 0) return null;
   return createTool({
     description: `Load a document that a [loadable] block lists, to read it in full. Unload it when it is no longer needed.\nBlocks:\n${listBlocks(blocks)}`,
-    inputSchema: entryInput(blocks, "The document's key, as the block lists it."),
+    ...blockInput(
+      blocks,
+      { key: { type: "string", minLength: 1, description: "The document's key, as the block lists it." } },
+      ["key"],
+    ),
     async run({ label, key }, { toolCallId }) {
       const block = context.toolBlock(label);
       const content = await context.loadEntry(block.label, key);

@@ -1,7 +1,7 @@
-import { z } from "zod";
 import { quote } from "../errors.js";
 import type { ContextAccess, ToolBlock } from "./access.js";
-import { labelField, listBlocks } from "./fields.js";
+import { blockInput, listBlocks } from "./fields.js";
+import { QUERY } from "./input-schema.js";
 import { createTool, type SessionTool } from "./tool.js";
 
 /** `search_context`: finds entries of a searchable block. Null when there is no such block. */
@@ -10,10 +10,7 @@ export function createSearchContextTool(present: readonly ToolBlock[], context: 
   if (blocks.length === 0) return null;
   return createTool({
     description: `Search a block for entries that match. The best come first.\nBlocks:\n${listBlocks(blocks)}`,
-    inputSchema: z.object({
-      label: labelField(blocks),
-      query: z.string().min(1).describe("Plain words. Not all of them need to occur."),
-    }),
+    ...blockInput(blocks, { query: QUERY }, ["query"]),
     async run({ label, query }) {
       const block = context.toolBlock(label);
       return (await context.searchEntries(block.label, query)) || `No entry of ${block.label} matches ${quote(query)}.`;

@@ -1,7 +1,7 @@
-import { z } from "zod";
 import { quote } from "../errors.js";
 import type { SearchHit } from "../storage/contract.js";
 import { formatHits } from "./format-hits.js";
+import { objectSchema, QUERY } from "./input-schema.js";
 import { createTool, type SessionTool } from "./tool.js";
 
 /** `session_search`: finds messages of every session. `search` gives the best hits first. */
@@ -9,7 +9,7 @@ export function createSessionSearchTool(search: (query: string) => Promise<reado
   return createTool({
     description:
       "Search past conversations, this one included, for messages that match. The best come first, each as a short excerpt with its session, message, sender and time.",
-    inputSchema: z.object({ query: z.string().min(1).describe("Plain words. Not all of them need to occur.") }),
+    input: objectSchema({ query: QUERY }, ["query"]),
     async run({ query }) {
       const hits = await search(query);
       return hits.length === 0 ? `No message matches ${quote(query)}.` : formatHits(hits, query);

@@ -1,26 +1,27 @@
-import { z } from "zod";
 import { quote } from "../errors.js";
 import { foldLabel } from "../model/fold-label.js";
 import { assertStorableText } from "../model/text.js";
-import type { ContextAccess, ToolBlock, WriteAction } from "./access.js";
+import type { ContextAccess, ToolBlock } from "./access.js";
 import { keyOfContent, keyOfTitle } from "./entry-key.js";
-import { labelField, listBlocks } from "./fields.js";
-import { patchSchema } from "./patch-schema.js";
+import { blockInput, listBlocks } from "./fields.js";
+import { objectSchema } from "./input-schema.js";
 import { createTool, refusal, type SessionTool } from "./tool.js";
 
 /** `set_context`: writes a block, or one entry of a keyed block. Null when no block can be written. */
 export function createSetContextTool(present: readonly ToolBlock[], context: ContextAccess): SessionTool | null {
   const blocks = present.filter((block) => block.writable);
   if (blocks.length === 0) return null;
+  const { input, read } = blockInput(blocks, FIELDS, ["content"]);
   const tool = createTool({
     description: describe(blocks),
-    inputSchema: inputSchema(blocks),
+    input,
+    read,
     async run({ label, content, action = "replace", metadata = {} }, call) {
       const block = context.toolBlock(label);
       if (!isKeyed(block)) {
         const written = await context.write(block.label, content, action, call);
         if ("present" in written) return refusal(conflict(block.label, written.present));
-        const did = block.schema !== undefined ? "Patched" : action === "append" ? "Appended to" : "Replaced";
+        const did = block.patchSchema !== undefined ? "Patched" : action === "append" ? "Appended to" : "Replaced";
         return `${did} ${block.label}${usage(written)}.`;
       }
       const key = keyFor(context, block, content, metadata.title);
@@ -30,45 +31,45 @@ export function createSetContextTool(present: readonly ToolBlock[], context: Con
   });
   const asking = new Set(blocks.filter(({ asksUser }) => asksUser).map(({ label }) => foldLabel(label)));
   if (asking.size === 0) return tool;
-  const labelOf = (input: unknown) => String((input as { label?: unknown } | null)?.label);
-  return { ...tool, needsApproval: (input) => asking.has(foldLabel(labelOf(input))) };
+  const needsApproval = (given: unknown) => {
+    const reading = read(given);
+    return "value" in reading && asking.has(foldLabel(reading.value.label));
+  };
+  return { ...tool, needsApproval };
 }
 
-const inputSchema = (blocks: readonly ToolBlock[]) =>
-  z.object({
-    label: labelField(blocks),
-    content: z.string().describe("The text to write."),
-    action: z
-      .enum(["replace", "append"])
-      .optional()
-      .describe(
-        '"replace" (the default) writes the whole content anew; "append" adds the text to the end, on a new line.',
-      ) satisfies z.ZodType<WriteAction | undefined>,
-    metadata: z
-      .object({
-        title: z
-          .string()
-          .optional()
-          .describe(
-            "Names an entry, best in lower case with hyphens (deploy-checklist). The same title updates the entry.",
-          ),
-        description: z.string().optional().describe("One line on what an entry holds, for its listing."),
-      })
-      .optional()
-      .describe("For blocks that hold entries."),
-  });
+const FIELDS = {
+  content: { type: "string", description: "The text to write." },
+  action: {
+    type: "string",
+    enum: ["replace", "append"],
+    description:
+      '"replace" (the default) writes the whole content anew; "append" adds the text to the end, on a new line.',
+  },
+  metadata: {
+    ...objectSchema({
+      title: {
+        type: "string",
+        description:
+          "Names an entry, best in lower case with hyphens (deploy-checklist). The same title updates the entry.",
+      },
+      description: { type: "string", description: "One line on what an entry holds, for its listing." },
+    }),
+    description: "For blocks that hold entries.",
+  },
+} as const;
 
 function describe(blocks: readonly ToolBlock[]): string {
   const note = (block: ToolBlock) => {
     const budget = block.maxTokens === undefined ? "" : `, at most ${block.maxTokens} tokens`;
-    if (block.schema !== undefined) return ` (${patchNote(block.schema)}${budget})`;
+    if (block.patchSchema !== undefined) return ` (${patchNote(block.patchSchema)}${budget})`;
     return isKeyed(block) ? ` (entries by title${budget} each)` : ` (text${budget})`;
   };
   return `Save something to a context block, to remember it beyond this conversation.\nBlocks:\n${listBlocks(blocks, note)}`;
 }
 
-function patchNote(schema: z.ZodObject): string {
-  return `a JSON object: give as content a JSON Merge Patch with the fields that change, null to remove one; its JSON Schema: ${JSON.stringify(patchSchema(schema))}`;
+function patchNote(schema: object): string {
+  return `a JSON object: give as content a JSON Merge Patch with the fields that change, null to remove one; its JSON Schema: ${JSON.stringify(schema)}`;
 }
 
 function isKeyed(block: ToolBlock): boolean {

@@ -1,5 +1,6 @@
-import type { z } from "zod";
 import { reasonOf, shorten } from "../errors.js";
+import { type ObjectSchema, type Reading, type ToolSchema, toolSchema, type ValueOf } from "./input-schema.js";
+import { readInput } from "./read-input.js";
 
 /** What a caller tells about a call. The AI SDK passes more, which is not read. */
 export interface ToolCallOptions {
@@ -9,8 +10,8 @@ export interface ToolCallOptions {
 /** A tool of the AI SDK, without depending on it. `execute` never rejects: a refusal is text that starts with `Error:`. */
 export interface SessionTool {
   description: string;
-  /** A zod schema of the input. */
-  inputSchema: z.ZodType;
+  /** The input as a Standard Schema with a JSON Schema, which frameworks read. */
+  inputSchema: ToolSchema;
   execute(input: unknown, options?: ToolCallOptions): Promise<string>;
   /** True for a call that the user is asked about first. Left out where no call is. */
   needsApproval?(input: unknown): boolean;
@@ -19,21 +20,25 @@ export interface SessionTool {
 /** Tools by their names, to be spread beside the host's own. */
 export type SessionTools = Record<string, SessionTool>;
 
-/** Builds a tool from what it does with a valid input. What `run` throws becomes its answer to the model. */
-export function createTool<Input>(definition: {
-  description: string;
-  inputSchema: z.ZodType<Input>;
-  run(input: Input, options: ToolCallOptions): Promise<string>;
-}): SessionTool {
-  const { description, inputSchema, run } = definition;
+export interface ToolDefinition<Schema extends ObjectSchema> {
+  readonly description: string;
+  /** What models are shown. */
+  readonly input: Schema;
+  /** Reads what a model sent, where that is more than `input` says. */
+  readonly read?: (given: unknown) => Reading<ValueOf<Schema>>;
+  readonly run: (input: ValueOf<Schema>, options: ToolCallOptions) => Promise<string>;
+}
+
+/** Builds a tool from what it does with what it could read. What `run` throws becomes its answer to the model. */
+export function createTool<Schema extends ObjectSchema>(definition: ToolDefinition<Schema>): SessionTool {
+  const { description, input, run, read = (given) => readInput(input, given) } = definition;
   return {
     description,
-    inputSchema,
-    async execute(input, options) {
+    inputSchema: toolSchema(input, read),
+    async execute(given, options) {
       try {
-        const parsed = inputSchema.safeParse(input);
-        if (!parsed.success) return refusal(parsed.error.issues.map(describeIssue).join("; "));
-        return await run(parsed.data, options ?? {});
+        const reading = read(given);
+        return "problem" in reading ? refusal(reading.problem) : await run(reading.value, options ?? {});
       } catch (error) {
         return refusal(shorten(reasonOf(error), MAX_REASON));
       }
@@ -47,8 +52,4 @@ const MAX_REASON = 2000;
 /** The text of a refusal. */
 export function refusal(reason: string): string {
   return `Error: ${reason}`;
-}
-
-function describeIssue(issue: z.core.$ZodIssue): string {
-  return issue.path.length === 0 ? issue.message : `${issue.path.map(String).join(".")}: ${issue.message}`;
 }

@@ -11,6 +11,7 @@ import { recordLoad, recordUnload } from "../model/skill-view.js";
 import { NO_SKILLS } from "../model/skills.js";
 import { sqlite } from "../sqlite.js";
 import type { SkillLog } from "./access.js";
+import type { ObjectSchema } from "./input-schema.js";
 import type { SessionTools } from "./tool.js";
 
 function skillLog() {
@@ -145,6 +146,26 @@ describe("the tools for the AI SDK", () => {
   });
 });
 
+function modelThatCalls(calls: { toolName: string; input: unknown }[]) {
+  const usage = {
+    inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+    outputTokens: { total: 1, text: 1, reasoning: 0 },
+  };
+  const content = calls.map(({ toolName, input }, index) => ({
+    type: "tool-call" as const,
+    toolCallId: `call-${index}`,
+    toolName,
+    input: JSON.stringify(input),
+  }));
+  const rest = { usage, warnings: [] };
+  return new MockLanguageModelV3({
+    doGenerate: [
+      { content, finishReason: { unified: "tool-calls", raw: undefined }, ...rest },
+      { content: [{ type: "text", text: "Done." }], finishReason: { unified: "stop", raw: undefined }, ...rest },
+    ],
+  });
+}
+
 it("runs in the AI SDK's own loop", async () => {
   const { log, loaded } = skillLog();
   const context = contextOf(
@@ -155,35 +176,76 @@ it("runs in the AI SDK's own loop", async () => {
     { toolName: "set_context", input: { label: "MEMORY", content: "User likes tea." } },
     { toolName: "load_context", input: { block: "Skills", key: "deploy" } },
   ];
-  const usage = {
-    inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
-    outputTokens: { total: 1, text: 1, reasoning: 0 },
-  };
-  const model = new MockLanguageModelV3({
-    doGenerate: [
-      {
-        content: calls.map(({ toolName, input }, index) => ({
-          type: "tool-call" as const,
-          toolCallId: `call-${index}`,
-          toolName,
-          input: JSON.stringify(input),
-        })),
-        finishReason: { unified: "tool-calls" as const, raw: undefined },
-        usage,
-        warnings: [],
-      },
-      {
-        content: [{ type: "text" as const, text: "Done." }],
-        finishReason: { unified: "stop" as const, raw: undefined },
-        usage,
-        warnings: [],
-      },
-    ],
+  const result = await generateText({
+    model: modelThatCalls(calls),
+    prompt: "go",
+    tools: await context.tools(),
+    stopWhen: stepCountIs(2),
   });
-  const result = await generateText({ model, prompt: "go", tools: await context.tools(), stopWhen: stepCountIs(2) });
   expect(result.steps[0]?.toolResults.map((part) => part.output)).toEqual(["Replaced memory.", "Checklist"]);
   expect(context.block("memory")?.content).toBe("User likes tea.");
   expect(loaded()).toEqual([{ label: "skills", key: "deploy", toolCallIds: ["call-1"] }]);
+});
+
+it("keeps what a model sent with null in place of what it left out, in the AI SDK's own loop", async () => {
+  const context = contextOf([
+    { label: "memory" },
+    { label: "kb", provider: new AgentSearchProvider(sqlite(":memory:")) },
+  ]);
+  const calls = [
+    { toolName: "set_context", input: { label: "memory", content: "Likes tea.", action: null, metadata: null } },
+    {
+      toolName: "set_context",
+      input: { label: "kb", content: "Green.", action: "", metadata: { title: "tea", description: null } },
+    },
+    { toolName: "set_context", input: { label: "memory", content: null, surprise: 1 } },
+    { toolName: "search_context", input: { label: "kb" } },
+  ];
+  const tools = await context.tools();
+  const result = await generateText({ model: modelThatCalls(calls), prompt: "go", tools, stopWhen: stepCountIs(2) });
+  expect(result.steps[0]?.toolResults.map((part) => part.output)).toEqual([
+    "Replaced memory.",
+    'Wrote entry "tea" in kb.',
+    "Error: content is missing: send a text (The text to write).",
+    "Error: query is missing: send a text that is not empty (Plain words. Not all of them need to occur).",
+  ]);
+  expect(context.block("memory")?.content).toBe("Likes tea.");
+});
+
+it("takes null and the empty text of every optional argument of every tool for absence", async () => {
+  const { log } = skillLog();
+  const asked = { label: "asked", approve: "user" as const };
+  const kb = new AgentSearchProvider(sqlite(":memory:"));
+  const tools = await contextOf(
+    [asked, { label: "docs", provider: documents({ a: "A" }) }, { label: "kb", provider: kb }],
+    log,
+  ).tools();
+  for (const [name, tool] of Object.entries(tools)) {
+    const { properties, required } = asSchema(tool.inputSchema).jsonSchema as ObjectSchema;
+    const needed = { label: name === "search_context" ? "kb" : "docs", content: "x", key: "a", query: "x" };
+    const rest = Object.keys(properties).filter((property) => !required?.includes(property));
+    for (const absent of [null, "", undefined]) {
+      const input = { ...needed, ...Object.fromEntries(rest.map((property) => [property, absent])) };
+      expect(await call(tools, name, input), name).not.toMatch(/^Error: (?!"a" of docs is not loaded)/);
+    }
+  }
+});
+
+it("asks the user for no call that is refused anyway, and for one under the older name of its label", async () => {
+  const { set_context } = await contextOf([{ label: "memory", approve: "user" as const }, { label: "free" }]).tools();
+  expect(set_context?.needsApproval?.({ label: "MEMORY", content: "x", action: null })).toBe(true);
+  expect(set_context?.needsApproval?.({ block: "memory", content: "x" })).toBe(true);
+  expect(set_context?.needsApproval?.({ label: "memory" })).toBe(false);
+  expect(set_context?.needsApproval?.({ label: "free", content: "x" })).toBe(false);
+  expect(set_context?.needsApproval?.(null)).toBe(false);
+});
+
+it("empties a block with an empty text", async () => {
+  const context = contextOf([{ label: "memory" }]);
+  const tools = await context.tools();
+  await call(tools, "set_context", { label: "memory", content: "Likes tea." });
+  expect(await call(tools, "set_context", { label: "memory", content: "", action: null })).toBe("Replaced memory.");
+  expect(context.block("memory")?.content).toBe("");
 });
 
 describe("set_context", () => {

@@ -1,7 +1,7 @@
 import { quote, shorten } from "../errors.js";
 import { quoteField } from "../model/quoted-results.js";
 import type { ContextAccess, ToolBlock } from "./access.js";
-import { entryInput, listBlocks } from "./fields.js";
+import { blockInput, listBlocks } from "./fields.js";
 import { createTool, refusal, type SessionTool } from "./tool.js";
 
 /** `unload_context`: takes a loaded document out of what the model sees. Null when no block holds documents. */
@@ -10,7 +10,11 @@ export function createUnloadContextTool(present: readonly ToolBlock[], context: 
   if (blocks.length === 0) return null;
   return createTool({
     description: `Free the space of a document that load_context loaded. It can be loaded again.\nBlocks:\n${listBlocks(blocks)}`,
-    inputSchema: entryInput(blocks, "The key that the document was loaded with."),
+    ...blockInput(
+      blocks,
+      { key: { type: "string", minLength: 1, description: "The key that the document was loaded with." } },
+      ["key"],
+    ),
     async run({ label, key }) {
       const block = context.toolBlock(label);
       if (!context.skills)

@@ -140,6 +140,21 @@ describe("a file of the memory tool", () => {
     });
   });
 
+  it("is read and edited by lines whose numbers a model wrote as texts, and whole where it wrote nothing", async () => {
+    const { view, create, insert } = memoryTool(Session.create(memory()).forSession("s"));
+    const path = "/memories/a.md";
+    await create({ path, file_text: "one\ntwo" });
+    await insert({ path, insert_line: "2" as never, insert_text: "three" });
+    const whole = await view({ path });
+    for (const range of [null, undefined, "", "null"])
+      expect(await view({ path, view_range: range as never })).toBe(whole);
+    const last = await view({ path, view_range: [2, 3] });
+    expect(last).toMatch(/2\ttwo\n +3\tthree$/);
+    for (const range of [["2", "3"], "[2, 3]", ["2", "-1"]]) {
+      expect(await view({ path, view_range: range as never })).toBe(last);
+    }
+  });
+
   it("may have a line of a megabyte, and a million lines that are not shown", async () => {
     const tool = memoryTool(open().sessionOf());
     await tool.create({ path, file_text: `${"long ".repeat(200_000)}\nshort` });

@@ -41,6 +41,33 @@ describe("the tools of the MCP server", () => {
     await reader.close();
   });
 
+  it("read null and an empty text as absence and numbers in texts as numbers, and ignore what they do not know", async () => {
+    const { tools } = await client.listTools();
+    const needed = { query: "tea", id: "session/a1/message/m1", text: "Ada likes tea." };
+    for (const { name, inputSchema } of tools.filter((tool) => tool.name !== "forget")) {
+      const { properties = {}, required = [] } = inputSchema;
+      const rest = Object.keys(properties).filter((property) => !required.includes(property));
+      // What is remembered twice is told apart.
+      await call(client, name, needed);
+      for (const absent of [null, "", "null"]) {
+        const args = { ...needed, ...Object.fromEntries(rest.map((property) => [property, absent])) };
+        expect(await call(client, name, args), name).toEqual(await call(client, name, needed));
+      }
+      const numbers = rest.filter((property) => (properties[property] as { type: string }).type === "integer");
+      for (const property of numbers) {
+        const answer = await call(client, name, { ...needed, [property]: "1" });
+        expect(answer, `${name}.${property}`).toEqual(await call(client, name, { ...needed, [property]: 1 }));
+      }
+      for (const property of required) {
+        const failure = await failureOf(client, name, { ...needed, [property]: null });
+        expect(failure).toMatch(`Error: ${property} is missing: send a text`);
+      }
+    }
+    await expect(client.callTool({ name: "recent" })).resolves.toMatchObject({
+      structuredContent: { nextCursor: null },
+    });
+  });
+
   it("search finds messages with where they stand and who wrote them", async () => {
     const { results } = await call<Results>(client, "search", { query: "green", session: "session/a1" });
     expect(results).toEqual([

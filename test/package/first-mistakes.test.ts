@@ -124,7 +124,9 @@ it("a path or a URL is no store, and the error says what makes one of it", () =>
 it("a tool call without a label is told which there are", async () => {
   const session = Session.create(memory()).withContext("memory", {}).withContext("todos", {});
   const { set_context } = await session.tools();
-  expect(await set_context?.execute({ content: "x" })).toBe("Error: label: must be one of: memory, todos");
+  expect(await set_context?.execute({ content: "x" })).toBe(
+    "Error: label is missing: send a text (one of memory, todos).",
+  );
 });
 
 it("an option of another name is refused where options say what can be reached", async () => {

@@ -6,7 +6,7 @@ import { ENTRY_POINTS, ROOT } from "./manifest.js";
 
 /** What a program has loaded before that uses an entry point: the framework it is for. */
 const FRAMEWORKS: Readonly<Record<string, readonly string[]>> = {
-  "stemma/agent": ["ai", "zod"],
+  "stemma/agent": ["ai"],
   "stemma/ai-sdk": ["ai"],
   "stemma/claude": ["@anthropic-ai/sdk"],
   "stemma/langchain": ["@langchain/core/chat_history", "@langchain/core/messages"],

@@ -1,5 +1,6 @@
 import { assertStorableText } from "../../model/text.js";
 import { assertText } from "../../session/arguments.js";
+import { convert } from "../../tools/read-input.js";
 import type { MemoryPath } from "./paths.js";
 import { refused } from "./refused.js";
 
@@ -17,7 +18,8 @@ export function numberedLines(
   if (lines.length > MAX_LINES) {
     throw refused(`File ${given} has too many lines (${lines.length}). Maximum is 999,999 lines.`);
   }
-  const [first = 1, last = -1] = range?.length === 2 ? range : [];
+  const asked = convert("array", range);
+  const [first = 1, last = -1] = Array.isArray(asked) && asked.length === 2 ? asked.map(lineNumber) : [];
   const start = Math.max(1, first) - 1;
   return numbered(lines.slice(start, last === -1 ? undefined : last), start);
 }
@@ -47,13 +49,20 @@ export function replaceOnce(
 }
 
 /** A text with lines added behind line `at`, 0 for the top. Errors: `MEMORY_REFUSED`. */
-export function insertLines(content: string, at: number, text: string): string {
+export function insertLines(content: string, line: number, text: string): string {
   const lines = content.split("\n");
-  if (!Number.isInteger(at) || at < 0 || at > lines.length) {
+  const at = lineNumber(line);
+  if (at === undefined || !Number.isInteger(at) || at < 0 || at > lines.length) {
     const range = `It should be within the range of lines of the file: [0, ${lines.length}]`;
-    throw refused(`Invalid \`insert_line\` parameter: ${at}. ${range}`);
+    throw refused(`Invalid \`insert_line\` parameter: ${line}. ${range}`);
   }
   return lines.toSpliced(at, 0, text.replace(/\n$/, "")).join("\n");
+}
+
+/** A number, also where a model wrote it as a text; undefined for anything else. */
+function lineNumber(given: unknown): number | undefined {
+  const number = convert("integer", given);
+  return typeof number === "number" ? number : undefined;
 }
 
 function numbered(lines: readonly string[], before: number): string {

@@ -1,7 +1,7 @@
-import { z } from "zod";
 import { invalid } from "../../errors.js";
+import { objectSchema } from "../../tools/input-schema.js";
 import { readEntry } from "../documents.js";
-import { idField } from "../fields.js";
+import { answerSchema, idField, textField } from "../fields.js";
 import { parseId } from "../ids.js";
 import { entryScope } from "../scope.js";
 import { defineTool } from "../tool.js";
@@ -11,8 +11,8 @@ export const forgetTool = defineTool({
   title: "Forget",
   description:
     "Removes something that was remembered. Messages and blocks cannot be removed by it. The person can restore it.",
-  input: z.object({ id: idField.describe("The id of an entry: entry/…") }),
-  output: z.object({ id: z.string(), forgotten: z.literal(true) }),
+  input: objectSchema({ id: { ...idField, description: "The id of an entry: entry/…" } }, ["id"]),
+  output: answerSchema({ id: textField, forgotten: { type: "boolean", const: true } }),
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false },
   run: async (scope, { id }) => {
     const ref = parseId(id);

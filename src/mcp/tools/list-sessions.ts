@@ -1,5 +1,5 @@
-import { z } from "zod";
-import { cursorField, limitField, nextCursorField } from "../fields.js";
+import { objectSchema } from "../../tools/input-schema.js";
+import { answerSchema, cursorField, limitField, listOf, nextCursorField } from "../fields.js";
 import { describeSession, pageOfSessions, sessionFields } from "../session-list.js";
 import { defineTool } from "../tool.js";
 
@@ -9,15 +9,16 @@ export const listSessionsTool = defineTool({
   name: "list_sessions",
   title: "List conversations",
   description: "Lists the stored conversations, the latest changed first. fetch reads one.",
-  input: z.object({
-    name: z.string().max(256).optional().describe("Only those whose name holds this text."),
+  input: objectSchema({
+    name: { type: "string", maxLength: 256, description: "Only those whose name holds this text." },
     limit: limitField(USUAL_SESSIONS),
     cursor: cursorField,
   }),
-  output: z.object({
-    sessions: z.array(
-      z.object({ ...sessionFields, messages: z.int().describe("Stored messages on the active branch.") }),
-    ),
+  output: answerSchema({
+    sessions: listOf({
+      ...sessionFields,
+      messages: { type: "integer", description: "Stored messages on the active branch." },
+    }),
     nextCursor: nextCursorField,
   }),
   annotations: { readOnlyHint: true },

@@ -1,8 +1,9 @@
-import { z } from "zod";
 import { assertBudget } from "../../model/budget.js";
 import { assertStorableText } from "../../model/storable-text.js";
 import { keyOfContent, keyOfTitle } from "../../tools/entry-key.js";
+import { objectSchema } from "../../tools/input-schema.js";
 import { placeOf, titleOf } from "../documents.js";
+import { answerSchema, textField } from "../fields.js";
 import { entryScope } from "../scope.js";
 import { defineTool } from "../tool.js";
 
@@ -14,19 +15,23 @@ export const rememberTool = defineTool({
   title: "Remember",
   description:
     "Keeps a text for later conversations; search finds it. With the title of something remembered before, the new text takes its place; earlier versions are kept.",
-  input: z.object({
-    text: z
-      .string()
-      .min(1)
-      .max(1_000_000)
-      .describe("What to remember: one fact, decision or preference, complete in itself."),
-    title: z
-      .string()
-      .max(1_000)
-      .optional()
-      .describe("A short name, as 'Deploy checklist'. Default: made from the text."),
-  }),
-  output: z.object({ id: z.string(), title: z.string(), url: z.string(), replaced: z.boolean() }),
+  input: objectSchema(
+    {
+      text: {
+        type: "string",
+        minLength: 1,
+        maxLength: 1_000_000,
+        description: "What to remember: one fact, decision or preference, complete in itself.",
+      },
+      title: {
+        type: "string",
+        maxLength: 1_000,
+        description: "A short name, as 'Deploy checklist'. Default: made from the text.",
+      },
+    },
+    ["text"],
+  ),
+  output: answerSchema({ id: textField, title: textField, url: textField, replaced: { type: "boolean" } }),
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true },
   run: async (scope, { text, title = "" }) => {
     assertStorableText(text, "The text");

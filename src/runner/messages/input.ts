@@ -1,5 +1,5 @@
-import { z } from "zod";
 import { StemmaError } from "../../errors.js";
+import { isJsonObject } from "../../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
 import type { SettledFields } from "../../model/tool-calls.js";
 import type { ContentBlock, SDKMessage } from "../types.js";
@@ -16,23 +16,24 @@ interface ParsedInput {
   readonly results: ReadonlyMap<string, SettledFields>;
 }
 
-const text = z.looseObject({ type: z.literal("text"), text: z.string() });
-const image = z.looseObject({
-  type: z.literal("image"),
-  source: z.discriminatedUnion("type", [
-    z.looseObject({ type: z.literal("base64"), media_type: z.string(), data: z.string() }),
-    z.looseObject({ type: z.literal("url"), url: z.string() }),
-  ]),
-});
-const toolResult = z.looseObject({
-  type: z.literal("tool_result"),
-  tool_use_id: z.string(),
-  content: z.union([z.string(), z.array(z.union([text, image]))]),
-  is_error: z.boolean().optional(),
-});
-const part = z.looseObject({ type: z.literal("part"), part: z.looseObject({ type: z.string() }) });
-/** The blocks that a user can say. */
-const blocks = z.array(z.discriminatedUnion("type", [text, image, toolResult, part])).min(1);
+/** True for the blocks that a user can say. */
+function isSaid(block: unknown): boolean {
+  if (!isJsonObject(block)) return false;
+  const { type, tool_use_id, content, is_error = false, part } = block;
+  if (type === "part") return isJsonObject(part) && typeof part.type === "string";
+  if (type !== "tool_result") return isTextOrImage(block);
+  if (typeof tool_use_id !== "string" || typeof is_error !== "boolean") return false;
+  return typeof content === "string" || (Array.isArray(content) && content.every(isTextOrImage));
+}
+
+function isTextOrImage(block: unknown): boolean {
+  if (!isJsonObject(block)) return false;
+  const { type, text, source } = block;
+  if (type === "text") return typeof text === "string";
+  if (type !== "image" || !isJsonObject(source)) return false;
+  if (source.type === "url") return typeof source.url === "string";
+  return source.type === "base64" && typeof source.media_type === "string" && typeof source.data === "string";
+}
 
 /** Errors: `INVALID_ARGUMENT`. */
 export function parseInput(input: AgentInput): ParsedInput {
@@ -51,8 +52,7 @@ function parse(input: AgentInput): ParsedInput {
   if (typeof input !== "object" || input === null || input.role !== "user") throw invalid();
   if ("parts" in input) return { message: input, results: new Map() };
   if (typeof input.content === "string") return { message: fromSDKMessages([input])[0] ?? null, results: new Map() };
-  const parsed = blocks.safeParse(input.content);
-  if (!parsed.success) throw invalid(parsed.error);
+  if (!Array.isArray(input.content) || input.content.length === 0 || !input.content.every(isSaid)) throw invalid();
   const results = new Map<string, SettledFields>();
   const content: ContentBlock[] = [];
   for (const block of input.content) {
@@ -68,8 +68,8 @@ function isBlank(part: SessionMessagePart): boolean {
   return part?.type === "text" && typeof part.text === "string" && part.text.trim() === "";
 }
 
-function invalid(cause?: unknown): StemmaError {
+function invalid(): StemmaError {
   const message =
     "send() takes a text, an array of text, image and tool_result blocks, a user's message { role, content }, or a UIMessage.";
-  return new StemmaError("INVALID_ARGUMENT", {}, message, { cause });
+  return new StemmaError("INVALID_ARGUMENT", {}, message);
 }

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type { ObjectSchema, ValueOf } from "../../tools/input-schema.js";
 import { createTool, type SessionTool } from "../../tools/tool.js";
 import { type Approve, demandApproval } from "./agent-tools.js";
 import type { Workspace } from "./workspace.js";
@@ -25,14 +25,14 @@ interface CallOptions {
 }
 
 /** Builds a tool; one that `changes` something is off unless someone approves each call. */
-export function createBuiltinTool<Input>(
+export function createBuiltinTool<Schema extends ObjectSchema>(
   settings: BuiltinSettings,
   definition: {
     name: string;
     description: string;
     changes: boolean;
-    inputSchema: z.ZodType<Input>;
-    run(input: Input, call: BuiltinCall): Promise<string>;
+    input: Schema;
+    run(input: ValueOf<Schema>, call: BuiltinCall): Promise<string>;
   },
 ): SessionTool {
   const { name, changes, run, ...rest } = definition;

@@ -24,6 +24,26 @@ afterEach(() => rmSync(outside, { recursive: true, force: true }));
 const run = (name: BuiltinToolName, input: unknown, options?: object) =>
   tools[name].execute(input, options as { toolCallId?: string });
 
+it("read null and an empty text as absence, and numbers, booleans and lists in texts as such", async () => {
+  for (const absent of [null, ""]) {
+    const whole = await run("read", { path: "a.txt" });
+    expect(await run("read", { path: "a.txt", offset: absent, limit: absent })).toBe(whole);
+    expect(await run("list", { path: absent })).toBe(await run("list", {}));
+    const found = await run("grep", { pattern: "two" });
+    expect(await run("grep", { pattern: "two", path: absent, files: absent, ignoreCase: absent })).toBe(found);
+    expect(await run("shell", { command: "echo hi", seconds: absent })).toBe("hi\n(exit code 0)");
+    expect(await run("edit", { path: "a.txt", old: "one", new: "one", all: absent })).toMatch(/^Replaced 1/);
+  }
+  expect(await run("read", { path: "a.txt", offset: "2", limit: "1" })).toBe("2\ttwo\n(Lines 2 to 2 of 3.)");
+  expect(await run("grep", { pattern: "TWO", ignoreCase: "true" })).toContain("a.txt:2: two");
+  expect(await run("todo", { items: '[{"text":"Dig","status":"done"}]', more: 1 })).toBe("- [x] Dig");
+  expect(await run("write", { path: "a.txt", content: "" })).toBe("Wrote 0 characters to a.txt.");
+  expect(await run("write", { path: "a.txt" })).toBe("Error: content is missing: send a text (The whole text).");
+  expect(await run("todo", { items: [{ text: "Dig", status: "later" }] })).toBe(
+    'Error: items[0].status must be one of pending, active, done, not "later".',
+  );
+});
+
 describe("reading", () => {
   it("reads a file with line numbers, whole or in part", async () => {
     expect(await run("read", { path: "a.txt" })).toBe("1\tone\n2\ttwo\n3\tthree");

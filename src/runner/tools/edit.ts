@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { objectSchema } from "../../tools/input-schema.js";
 import { refusal } from "../../tools/tool.js";
 import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
 import { readTextFile } from "./text-file.js";
@@ -8,12 +8,15 @@ export const createEditTool = (settings: BuiltinSettings) =>
     name: "edit",
     description: "Replace a text in a file by another. The old text must occur exactly once, unless all is set.",
     changes: true,
-    inputSchema: z.object({
-      path: z.string().describe("Relative to the working directory."),
-      old: z.string().min(1).describe("The text to replace, exactly as it stands in the file."),
-      new: z.string().describe("What to put there."),
-      all: z.boolean().optional().describe("Replace every occurrence."),
-    }),
+    input: objectSchema(
+      {
+        path: { type: "string", description: "Relative to the working directory." },
+        old: { type: "string", minLength: 1, description: "The text to replace, exactly as it stands in the file." },
+        new: { type: "string", description: "What to put there." },
+        all: { type: "boolean", description: "Replace every occurrence." },
+      },
+      ["path", "old", "new"],
+    ),
     async run({ path, old, new: replacement, all = false }, { workspace }) {
       const text = await readTextFile(workspace, path, { exact: true });
       const count = text.split(old).length - 1;

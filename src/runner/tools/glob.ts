@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { objectSchema } from "../../tools/input-schema.js";
 import { boundedLines } from "./bounded.js";
 import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
 import { globPattern } from "./glob-pattern.js";
@@ -12,9 +12,16 @@ export const createGlobTool = (settings: BuiltinSettings) =>
     name: "glob",
     description: "Find files by a pattern such as src/**/*.ts. Passes over .git and node_modules.",
     changes: false,
-    inputSchema: z.object({
-      pattern: z.string().min(1).describe("Relative to the working directory; without a / it matches names anywhere."),
-    }),
+    input: objectSchema(
+      {
+        pattern: {
+          type: "string",
+          minLength: 1,
+          description: "Relative to the working directory; without a / it matches names anywhere.",
+        },
+      },
+      ["pattern"],
+    ),
     async run({ pattern }, { workspace, abortSignal }) {
       const { files, complete } = await workspace.walk(await workspace.directory(), abortSignal);
       const limit = await TimeLimit.create();

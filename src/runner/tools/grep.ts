@@ -1,6 +1,6 @@
-import { z } from "zod";
 import { invalid } from "../../errors.js";
 import { files } from "../../files/replace-file.js";
+import { objectSchema } from "../../tools/input-schema.js";
 import { refusal } from "../../tools/tool.js";
 import { boundedLine, boundedLines } from "./bounded.js";
 import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
@@ -22,12 +22,15 @@ export const createGrepTool = (settings: BuiltinSettings) =>
     name: "grep",
     description: "Find lines of text files that match a regular expression. Passes over .git and node_modules.",
     changes: false,
-    inputSchema: z.object({
-      pattern: z.string().min(1).describe("A JavaScript regular expression."),
-      path: z.string().optional().describe("A file or directory; default: the working directory."),
-      files: z.string().optional().describe("Only files that match this pattern, such as *.ts."),
-      ignoreCase: z.boolean().optional(),
-    }),
+    input: objectSchema(
+      {
+        pattern: { type: "string", minLength: 1, description: "A JavaScript regular expression." },
+        path: { type: "string", description: "A file or directory; default: the working directory." },
+        files: { type: "string", description: "Only files that match this pattern, such as *.ts." },
+        ignoreCase: { type: "boolean" },
+      },
+      ["pattern"],
+    ),
     async run({ pattern, path = ".", files: only, ignoreCase = false }, { workspace, abortSignal }) {
       const expression = parseExpression(pattern, ignoreCase);
       if (expression === null) return refusal(`"${pattern}" is not a regular expression.`);

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { objectSchema } from "../../tools/input-schema.js";
 import { boundedLines } from "./bounded.js";
 import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
 
@@ -9,8 +9,8 @@ export const createListTool = (settings: BuiltinSettings) =>
     name: "list",
     description: "List a directory; names of directories end with /.",
     changes: false,
-    inputSchema: z.object({
-      path: z.string().optional().describe("Relative to the working directory, which is the default."),
+    input: objectSchema({
+      path: { type: "string", description: "Relative to the working directory, which is the default." },
     }),
     async run({ path = "." }, { workspace }) {
       const names = await workspace.list(path);

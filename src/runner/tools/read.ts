@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { objectSchema } from "../../tools/input-schema.js";
 import { boundedLine, boundedText } from "./bounded.js";
 import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
 import { readTextFile } from "./text-file.js";
@@ -11,11 +11,14 @@ export const createReadTool = (settings: BuiltinSettings) =>
     name: "read",
     description: `Read a text file, with line numbers; ${MAX_LINES} lines at a time.`,
     changes: false,
-    inputSchema: z.object({
-      path: z.string().describe("Relative to the working directory."),
-      offset: z.number().int().min(1).optional().describe("The first line, from 1."),
-      limit: z.number().int().min(1).max(MAX_LINES).optional().describe("How many lines."),
-    }),
+    input: objectSchema(
+      {
+        path: { type: "string", description: "Relative to the working directory." },
+        offset: { type: "integer", minimum: 1, description: "The first line, from 1." },
+        limit: { type: "integer", minimum: 1, maximum: MAX_LINES, description: "How many lines." },
+      },
+      ["path"],
+    ),
     async run({ path, offset = 1, limit = MAX_LINES }, { workspace }) {
       const lines = (await readTextFile(workspace, path)).split("\n");
       if (lines.at(-1) === "") lines.pop();

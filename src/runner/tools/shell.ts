@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { objectSchema } from "../../tools/input-schema.js";
 import { BoundedOutput } from "./bounded.js";
 import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
 import { CommandProcesses } from "./command-processes.js";
@@ -13,10 +13,13 @@ export const createShellTool = (settings: BuiltinSettings) =>
     name: "shell",
     description: `Run a command with sh, starting in the working directory. It is ended after ${DEFAULT_SECONDS} seconds unless told otherwise, and with it what it left in the background.`,
     changes: true,
-    inputSchema: z.object({
-      command: z.string().min(1),
-      seconds: z.number().int().min(1).max(MAX_SECONDS).optional().describe("How long it may run."),
-    }),
+    input: objectSchema(
+      {
+        command: { type: "string", minLength: 1 },
+        seconds: { type: "integer", minimum: 1, maximum: MAX_SECONDS, description: "How long it may run." },
+      },
+      ["command"],
+    ),
     async run({ command, seconds = DEFAULT_SECONDS }, { workspace, abortSignal }) {
       const processes = new CommandProcesses(settings.env);
       const cwd = await workspace.directory();

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { objectSchema } from "../../tools/input-schema.js";
 import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
 
 export const createWriteTool = (settings: BuiltinSettings) =>
@@ -6,10 +6,13 @@ export const createWriteTool = (settings: BuiltinSettings) =>
     name: "write",
     description: "Write a text file, in place of what it held; its directories are made.",
     changes: true,
-    inputSchema: z.object({
-      path: z.string().describe("Relative to the working directory."),
-      content: z.string().describe("The whole text."),
-    }),
+    input: objectSchema(
+      {
+        path: { type: "string", description: "Relative to the working directory." },
+        content: { type: "string", description: "The whole text." },
+      },
+      ["path", "content"],
+    ),
     async run({ path, content }, { workspace }) {
       await workspace.write(path, content, "create");
       return `Wrote ${content.length} characters to ${path}.`;

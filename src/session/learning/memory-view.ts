@@ -9,7 +9,6 @@ import type { SessionMessage } from "../../model/message.js";
 import { searchableText } from "../../model/text.js";
 import type { KeptWrite, Store } from "../../storage/contract.js";
 import { orderOf } from "../../storage/store-of.js";
-import { patchSchema } from "../../tools/patch-schema.js";
 
 /** Entries that are shown of one block. */
 const MOST_ENTRIES = 10;
@@ -28,14 +27,14 @@ export function learnableBlocks(blocks: readonly LiveBlock[], store: Store): Liv
 export async function describeBlocks(blocks: readonly LiveBlock[]): Promise<LearnBlock[]> {
   return Promise.all(
     blocks.map(async (block) => {
-      const { label, description, schema } = block.describeForTools();
+      const { label, description, patchSchema } = block.describeForTools();
       return {
         label,
         ...(description !== undefined && { description }),
         content: (await block.read()).content,
         maxTokens: block.cap,
         holdsEntries: block.provider instanceof AgentSearchProvider,
-        ...(schema !== undefined && { schema: patchSchema(schema) }),
+        ...(patchSchema !== undefined && { schema: patchSchema }),
       };
     }),
   );

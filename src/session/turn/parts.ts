@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { splitPrompt } from "../../context/prompt.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
 import { sha256 } from "../../model/sha256.js";
@@ -28,11 +27,7 @@ export interface ContextSize {
 export function partsOf(tools: SessionTools, system: string, messages: readonly SessionMessage[]): RequestPart[] {
   return [
     ...Object.entries(tools).map(([name, { description, inputSchema }]) =>
-      textPart(
-        "tool",
-        name,
-        JSON.stringify([name, description, z.toJSONSchema(inputSchema, { unrepresentable: "any" })]),
-      ),
+      textPart("tool", name, JSON.stringify([name, description, inputSchema["~standard"].jsonSchema.input()])),
     ),
     ...splitPrompt(system).map(({ label, text }) => textPart(label === "" ? "prompt" : "block", label, text)),
     ...messages.map((message) =>

@@ -1,4 +1,4 @@
-import { structuredPatch } from "diff";
+import { structuredPatch } from "diff/lib/patch/create.js";
 
 const CONTEXT = 2;
 
