@@ -8,6 +8,7 @@ import { pi } from "./pi.js";
 import type { FileInfo, ImportFormat, Item, ParsedSession } from "./session-file.js";
 import { stemmaJsonl } from "./stemma-jsonl.js";
 import { uiMessages } from "./ui-messages.js";
+import { UnreadCheck } from "./unread.js";
 
 /** Every format that `import` reads. A file belongs to the first that recognises it. */
 export const IMPORT_FORMATS: readonly ImportFormat[] = [
@@ -34,6 +35,7 @@ export async function* sessionsOfItems(
   const iterator = items[Symbol.asyncIterator]();
   const start: Item[] = [];
   let format = named;
+  const unread = new UnreadCheck();
   let isFound = false;
   try {
     do {
@@ -50,7 +52,8 @@ export async function* sessionsOfItems(
     }
     for await (const session of format.read(all(), file)) {
       isFound = true;
-      yield session;
+      // Our own file has whatever was stored.
+      yield format === stemmaJsonl ? session : unread.check(session);
     }
   } finally {
     // Closes the file, also where no reader has begun with it.

@@ -10,7 +10,8 @@ export const KEPT = "data-codex";
 /** The parts of a message's content. */
 export function partsOfContent(content: unknown): Part[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
-  return Array.isArray(content) ? content.map(partOfBlock) : [];
+  if (content === null) return [];
+  return Array.isArray(content) ? content.map(partOfBlock) : [{ type: KEPT, data: content }];
 }
 
 /** What the model did, as a part of its message: it thought, or called a tool. Null for an item that is neither. */
@@ -20,9 +21,9 @@ export function partOfItem(item: JsonObject): Part | null {
     case "reasoning":
       return reasoningOf(item);
     case "function_call":
-      return callOf(item, String(name), argumentsOf(item.arguments), callId);
+      return callOf(item, nameOfTool(name), argumentsOf(item.arguments), callId);
     case "custom_tool_call":
-      return callOf(item, String(name), item.input, callId);
+      return callOf(item, nameOfTool(name), item.input, callId);
     case "local_shell_call":
       return callOf(item, "local_shell", item.action, callId ?? item.id);
     case "tool_search_call":
@@ -52,6 +53,7 @@ export function fieldsOfOutput(item: JsonObject): JsonObject {
 }
 
 function partOfBlock(block: unknown): Part {
+  if (typeof block === "string") return { type: "text", text: block };
   if (!isJsonObject(block)) return { type: KEPT, data: block };
   const { type, text, image_url: url } = block;
   if ((type === "input_text" || type === "output_text" || type === "text") && typeof text === "string")
@@ -77,6 +79,10 @@ function callOf(item: JsonObject, toolName: string, input: unknown, callId: unkn
     state: "input-available",
     input: input ?? {},
   };
+}
+
+function nameOfTool(name: unknown): string {
+  return typeof name === "string" && name !== "" ? name : "unknown";
 }
 
 function argumentsOf(text: unknown): unknown {
