@@ -3,7 +3,11 @@ import { chatgpt } from "./chatgpt/chatgpt.js";
 import { claude } from "./claude/claude.js";
 import { claudeCode } from "./claude-code/claude-code.js";
 import { codex } from "./codex/codex.js";
-import { openai } from "./openai.js";
+import { gemini } from "./gemini/gemini.js";
+import { librechat } from "./librechat.js";
+import { openWebui } from "./open-webui.js";
+import { anthropic, cursor, modelMessages, openai } from "./openai.js";
+import { opencode } from "./opencode.js";
 import { pi } from "./pi.js";
 import type { FileInfo, ImportFormat, Item, ParsedSession } from "./session-file.js";
 import { stemmaJsonl } from "./stemma-jsonl.js";
@@ -18,7 +22,14 @@ export const IMPORT_FORMATS: readonly ImportFormat[] = [
   codex,
   chatgpt,
   claude,
+  gemini,
+  opencode,
+  librechat,
+  openWebui,
+  cursor,
   uiMessages,
+  anthropic,
+  modelMessages,
   openai,
 ];
 

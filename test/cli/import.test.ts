@@ -145,7 +145,7 @@ describe("stemma import", () => {
     ]);
   });
 
-  it("leaves out summaries over messages that are not there, and starts a tree where a parent is missing", async () => {
+  it("leaves out summaries over messages that are not there, and attaches what has lost its parent", async () => {
     const stemma = fresh();
     const lines = [
       { stemma: 1, session: { id: "s" } },
@@ -155,14 +155,15 @@ describe("stemma import", () => {
       { compaction: { id: "c1", summary: "S", fromMessageId: "a", toMessageId: "b" } },
       { compaction: { id: "c2", summary: "S", fromMessageId: "a" } },
       { compaction: { id: "c3", summary: "S", fromMessageId: "a", toMessageId: "a" } },
+      { compaction: { id: "c4", summary: "S", fromMessageId: "b", toMessageId: "a" } },
     ];
     const [report] = await stemma.jsonLines<Report>("import", stemma.file("torn.jsonl", jsonl(lines)));
-    expect(report).toMatchObject({ inserted: 2, compactions: 1 });
+    expect(report).toMatchObject({ inserted: 2, compactions: 2 });
     expect(report?.skipped.map(({ line, why }) => `${line} ${why}`)).toEqual([
       "6 the summary lacks a field",
-      '3 its parent "gone" is missing; it starts a tree of its own',
+      '3 its parent "gone" is missing; it is attached to the message before it',
       '4 the id "a" stands in the file twice; the first is kept',
-      '0 the summary "c1" lies over messages that are not there, or not on one path',
+      '0 the summary "c4" lies over messages that are not there, or not on one path',
     ]);
   });
 

@@ -1,12 +1,12 @@
 import { isJsonObject, type JsonObject } from "../../model/json-object.js";
 import { Recent } from "../../recent.js";
 import { findText } from "../found.js";
+import { isUuid } from "../identity.js";
 import { parseEntry, readLines } from "../read-lines.js";
 import type { FileInfo, ImportFormat, Item, ParsedSession, Position, Skipped } from "../session-file.js";
 import { AgentSessions } from "./agent-sessions.js";
 import { ClaudeCodeSession } from "./claude-code-session.js";
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-/i;
 /** Lines of sub-agents whose chain is known. */
 const CHAINED = 10_000;
 
@@ -74,7 +74,7 @@ async function* readTranscript(items: AsyncIterable<Item>, file: FileInfo): Asyn
 function openMain(first: JsonObject, { stem }: FileInfo): ClaudeCodeSession {
   const said = findText(first.sessionId) ?? findText(first.session_id) ?? null;
   if (stem.startsWith("agent-") && said !== null) return new ClaudeCodeSession(`${said}/${stem}`, said);
-  return new ClaudeCodeSession(UUID.test(stem) ? stem : (said ?? stem));
+  return new ClaudeCodeSession(isUuid(stem) ? stem : (said ?? stem));
 }
 
 // Older versions wrote a sub-agent's lines between those of its session: by its id, or as a chain that begins anew.

@@ -33,8 +33,24 @@ export function partOfItem(item: JsonObject): Part | null {
       return { ...call, providerExecuted: true, state: "output-available", output: item.status ?? null };
     }
     default:
-      return null;
+      return typeof type === "string" && type.endsWith("_call")
+        ? otherCall(item, type.slice(0, -"_call".length))
+        : null;
   }
+}
+
+// A tool that the provider runs: its item has the result too.
+function otherCall(item: JsonObject, tool: string): Part {
+  const { name, id, call_id: callId, arguments: args, action, input, code, queries } = item;
+  const call = callOf(
+    item,
+    typeof name === "string" ? name : tool,
+    argumentsOf(args) ?? action ?? input ?? code ?? queries,
+    callId ?? id,
+  );
+  const output = item.output ?? item.outputs ?? item.results ?? item.result;
+  if (typeof item.error === "string") return { ...call, state: "output-error", errorText: item.error };
+  return output === undefined || output === null ? call : { ...call, state: "output-available", output };
 }
 
 /** True for an item with the result of a call. */
@@ -58,9 +74,17 @@ function partOfBlock(block: unknown): Part {
   const { type, text, image_url: url } = block;
   if ((type === "input_text" || type === "output_text" || type === "text") && typeof text === "string")
     return { type: "text", text };
+  if (type === "refusal" && typeof block.refusal === "string") return { type: "text", text: block.refusal };
+  if (type === "input_file" && (typeof block.file_data === "string" || typeof block.file_url === "string"))
+    return fileOf(String(block.file_data ?? block.file_url), block.filename);
   if (type === "input_image" && typeof url === "string")
     return { type: "file", mediaType: /^data:([\w.+-]+\/[\w.+-]+)/.exec(url)?.[1] ?? "image/*", url };
   return { type: KEPT, data: block };
+}
+
+function fileOf(url: string, filename: unknown): Part {
+  const mediaType = /^data:([\w.+-]+\/[\w.+-]+)/.exec(url)?.[1] ?? "application/octet-stream";
+  return { type: "file", mediaType, url, ...(typeof filename === "string" ? { filename } : {}) };
 }
 
 function reasoningOf({ summary, content, encrypted_content: encrypted }: JsonObject): Part {
