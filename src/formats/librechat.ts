@@ -95,7 +95,12 @@ function addMessage(builder: SessionBuilder, { id, source, at }: ExportedEntry, 
 
 function partsOf(message: JsonObject): SessionMessagePart[] {
   const { content, text } = message;
-  if (Array.isArray(content) && content.length > 0) return content.flatMap((part) => partOf(part) ?? []);
+  const given: unknown[] = Array.isArray(content)
+    ? content
+    : content === undefined || content === null
+      ? []
+      : [content];
+  if (given.length > 0) return given.flatMap((part) => partOf(part) ?? []);
   if (typeof text === "string") return text === "" ? [] : [{ type: "text", text }];
   return [keptPart(message)];
 }

@@ -53,7 +53,7 @@ function dialectOfMessage(message: JsonObject): Dialect | null {
   // Where there are none, the text stands in the content.
   const hasParts = Array.isArray(parts) && (parts.length > 0 || content === undefined);
   if (hasParts) return parts.some(isGeminiPart) ? "gemini" : "ui-messages";
-  if (Array.isArray(toolInvocations) || Array.isArray(attachments)) return "ui-messages";
+  if ((toolInvocations ?? attachments ?? null) !== null) return "ui-messages";
   if (content === undefined && isJsonObject(message.message)) return "cursor";
   if (isItem(message)) return "responses";
   if (OF_COMPLETIONS.some((field) => field in message)) return "completions";

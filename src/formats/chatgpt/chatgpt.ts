@@ -59,8 +59,8 @@ function parentsByChild(mapping: JsonObject): Map<unknown, string> {
 function addNode(builder: SessionBuilder, entry: ExportedEntry, above: Place, length: number): Place {
   const { id, source: node, at } = entry;
   const message = isJsonObject(node.message) ? node.message : null;
-  if (message === null && node.message !== null && node.message !== undefined)
-    builder.notUnderstood(at, "a message that is no object");
+  // The root has none, and says so.
+  if (message === null && node.message !== null) builder.notUnderstood(at, "a node without a message");
   const author = isJsonObject(message?.author) ? message.author : {};
   const parts = message === null ? [] : partsOf(message, id);
   // The root, and what a system prompt that is not shown leaves.
@@ -110,9 +110,10 @@ function addMessage(
 function partsOf(message: JsonObject, id: string): SessionMessagePart[] {
   const { recipient, content, author } = message;
   const isCall = typeof recipient === "string" && recipient !== "all" && recipient !== "";
-  if (!isCall || !isJsonObject(author) || author.role !== "assistant") return partsOfContent(content);
-  const text = textOfContent(content) ?? "";
-  const input = findJson(text) ?? text;
+  if (!isCall || content === undefined || !isJsonObject(author) || author.role !== "assistant")
+    return partsOfContent(content);
+  const text = textOfContent(content);
+  const input = text === null ? content : (findJson(text) ?? text);
   return [{ type: "dynamic-tool", toolName: recipient, toolCallId: id, state: "input-available", input }];
 }
 

@@ -35,8 +35,8 @@ export const claudeCode: ImportFormat = {
   read: readTranscript,
 };
 
-function isEntry(line: JsonObject): boolean {
-  return typeof line.uuid === "string" && "parentUuid" in line && typeof line.sessionId === "string";
+function isEntry({ uuid, sessionId, message, ...line }: JsonObject): boolean {
+  return typeof uuid === "string" && typeof sessionId === "string" && ("parentUuid" in line || isJsonObject(message));
 }
 
 /** True for a line as Claude Code prints it with `--output-format stream-json`: the lines have no parents. */

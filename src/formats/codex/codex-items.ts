@@ -11,7 +11,7 @@ export const KEPT = "data-codex";
 export function partsOfContent(content: unknown): Part[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
   if (content === null) return [];
-  return Array.isArray(content) ? content.map(partOfBlock) : [{ type: KEPT, data: content }];
+  return Array.isArray(content) ? content.map(partOfBlock) : [kept(content)];
 }
 
 /** What the model did, as a part of its message: it thought, or called a tool. Null for an item that is neither. */
@@ -21,9 +21,9 @@ export function partOfItem(item: JsonObject): Part | null {
     case "reasoning":
       return reasoningOf(item);
     case "function_call":
-      return callOf(item, nameOfTool(name), argumentsOf(item.arguments), callId);
+      return typeof name === "string" ? callOf(item, name, argumentsOf(item.arguments), callId) : kept(item);
     case "custom_tool_call":
-      return callOf(item, nameOfTool(name), item.input, callId);
+      return typeof name === "string" ? callOf(item, name, item.input, callId) : kept(item);
     case "local_shell_call":
       return callOf(item, "local_shell", item.action, callId ?? item.id);
     case "tool_search_call":
@@ -70,7 +70,7 @@ export function fieldsOfOutput(item: JsonObject): JsonObject {
 
 function partOfBlock(block: unknown): Part {
   if (typeof block === "string") return { type: "text", text: block };
-  if (!isJsonObject(block)) return { type: KEPT, data: block };
+  if (!isJsonObject(block)) return kept(block);
   const { type, text, image_url: url } = block;
   if ((type === "input_text" || type === "output_text" || type === "text") && typeof text === "string")
     return { type: "text", text };
@@ -79,7 +79,7 @@ function partOfBlock(block: unknown): Part {
     return fileOf(String(block.file_data ?? block.file_url), block.filename);
   if (type === "input_image" && typeof url === "string")
     return { type: "file", mediaType: /^data:([\w.+-]+\/[\w.+-]+)/.exec(url)?.[1] ?? "image/*", url };
-  return { type: KEPT, data: block };
+  return kept(block);
 }
 
 function fileOf(url: string, filename: unknown): Part {
@@ -87,12 +87,20 @@ function fileOf(url: string, filename: unknown): Part {
   return { type: "file", mediaType, url, ...(typeof filename === "string" ? { filename } : {}) };
 }
 
-function reasoningOf({ summary, content, encrypted_content: encrypted }: JsonObject): Part {
-  const texts = [summary, content].flatMap((blocks) => (Array.isArray(blocks) ? blocks : []));
-  const text = texts.flatMap((block) => (isJsonObject(block) && typeof block.text === "string" ? [block.text] : []));
-  const part: Part = { type: "reasoning", text: text.join("\n\n") };
+function reasoningOf(item: JsonObject): Part {
+  const { summary, content, encrypted_content: encrypted } = item;
+  if (!Array.isArray(summary) && !Array.isArray(content) && typeof encrypted !== "string") return kept(item);
+  const blocks: unknown[] = [summary, content].flatMap((list) => (Array.isArray(list) ? list : []));
+  const texts = blocks.map((block) =>
+    isJsonObject(block) && typeof block.text === "string" ? block.text : JSON.stringify(block),
+  );
+  const part: Part = { type: "reasoning", text: texts.join("\n\n") };
   if (typeof encrypted !== "string") return part;
   return { ...part, providerMetadata: { openai: { reasoningEncryptedContent: encrypted } } };
+}
+
+function kept(data: unknown): Part {
+  return { type: KEPT, data };
 }
 
 function callOf(item: JsonObject, toolName: string, input: unknown, callId: unknown): Part {
@@ -103,10 +111,6 @@ function callOf(item: JsonObject, toolName: string, input: unknown, callId: unkn
     state: "input-available",
     input: input ?? {},
   };
-}
-
-function nameOfTool(name: unknown): string {
-  return typeof name === "string" && name !== "" ? name : "unknown";
 }
 
 function argumentsOf(text: unknown): unknown {

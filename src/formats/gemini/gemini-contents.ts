@@ -33,7 +33,7 @@ export function readGeminiContents(conversation: Conversation, file: FileInfo, n
   for (const [n, { value, at }] of all.entries()) {
     const id = deriveId(builder.start.id, `${builder.last.id}/${n}`, value);
     const { length } = JSON.stringify(value);
-    const parts: SessionMessagePart[] = [];
+    const parts: SessionMessagePart[] = value.parts === undefined ? [keptPart(value)] : [];
     let taken = 0;
     for (const [index, part] of partList(value.parts).entries()) {
       const response = responseOf(part);
