@@ -65,7 +65,8 @@ function entriesOf(messages: readonly unknown[], builder: SessionBuilder, at: Po
       source: without(value, "children"),
       at: place,
     });
-    if (Array.isArray(children)) open.push(...foundIn(children, id, { line: place.line, path: place.path }));
+    // One by one: a list may be longer than a call may have arguments.
+    for (const child of Array.isArray(children) ? foundIn(children, id, place) : []) open.push(child);
   }
   return entries;
 }

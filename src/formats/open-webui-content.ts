@@ -1,8 +1,9 @@
 import { findJson } from "../model/json-object.js";
 import type { SessionMessagePart } from "../model/message.js";
 
-const OPENING = /<details type="(reasoning|tool_calls|code_interpreter)"([^>]*)>/g;
+const OPENING = '<details type="';
 const CLOSING = "</details>";
+const KINDS = ["reasoning", "tool_calls", "code_interpreter"];
 
 /** The parts of a text in which Open WebUI wrote calls and reasoning as `<details>` elements. */
 export function partsOfText(text: string): SessionMessagePart[] {
@@ -11,16 +12,16 @@ export function partsOfText(text: string): SessionMessagePart[] {
   const say = (words: string): void => {
     if (words.trim() !== "") parts.push({ type: "text", text: words.trim() });
   };
-  for (const match of text.matchAll(OPENING)) {
-    if (match.index < end) continue;
-    const start = match.index + match[0].length;
-    const closing = text.indexOf(CLOSING, start);
+  for (let start = text.indexOf(OPENING); start !== -1; start = text.indexOf(OPENING, Math.max(start + 1, end))) {
+    const body = text.indexOf(">", start) + 1;
+    const closing = body === 0 ? -1 : text.indexOf(CLOSING, body);
     if (closing === -1) break;
-    say(text.slice(end, match.index));
-    const attributes = attributesOf(match[2] ?? "");
-    const body = text.slice(start, closing);
+    const attributes = attributesOf(text.slice(start, body));
+    if (!KINDS.includes(attributes.type ?? "")) continue;
+    say(text.slice(end, start));
+    const words = text.slice(body, closing);
     parts.push(
-      match[1] === "tool_calls" ? callOf(attributes, parts.length) : { type: "reasoning", text: wordsOf(body) },
+      attributes.type === "tool_calls" ? callOf(attributes, parts.length) : { type: "reasoning", text: wordsOf(words) },
     );
     end = closing + CLOSING.length;
   }
@@ -56,7 +57,7 @@ function wordsOf(body: string): string {
 
 function attributesOf(text: string): Partial<Record<string, string>> {
   const attributes: Record<string, string> = {};
-  for (const [, name = "", value = ""] of text.matchAll(/(\w+)="([^"]*)"/g)) attributes[name] = unescaped(value);
+  for (const [, name = "", value = ""] of text.matchAll(/(?<!\w)(\w+)="([^"]*)"/g)) attributes[name] = unescaped(value);
   return attributes;
 }
 

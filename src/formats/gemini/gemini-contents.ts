@@ -48,8 +48,9 @@ export function readGeminiContents(conversation: Conversation, file: FileInfo, n
       const read = response === null ? partOfGemini(part, `${id}-${index}`) : keptPart(part);
       parts.push(read);
       if (read.type !== "dynamic-tool") continue;
-      const name = String(read.toolName);
-      waiting.set(name, [...(waiting.get(name) ?? []), String(read.toolCallId)]);
+      const calls = waiting.get(String(read.toolName));
+      if (calls === undefined) waiting.set(String(read.toolName), [String(read.toolCallId)]);
+      else calls.push(String(read.toolCallId));
     }
     if (taken > 0 && parts.length === 0) continue;
     builder.addMessage(messageOf(id, ROLES[String(value.role)], parts), builder.last, at, length);
