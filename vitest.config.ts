@@ -33,7 +33,7 @@ const QUICK = [
   "test/adapters/*.test.ts",
   "test/claude/{agent-sdk,continued,memory-files,session-store}.test.ts",
   "test/cli/{backup,copy}.test.ts",
-  "test/formats/{archives,find-and-watch,formats,pieces}.test.ts",
+  "test/formats/{archives,find-and-watch,formats,missing-parents,nothing-in-silence,other-programs,pieces}.test.ts",
   "test/langgraph/{saver,store,validation}.test.ts",
   "test/mcp/{hostile,http,imported-projects,install,resources,scope,stdio,tools}.test.ts",
   "test/postgres/{documents,spread-search}.test.ts",

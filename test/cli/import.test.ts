@@ -167,6 +167,40 @@ describe("stemma import", () => {
     ]);
   });
 
+  it("imports nothing, and ends with 1, where nothing of a file is understood", async () => {
+    const stemma = fresh();
+    const unknown = [{ type: "mystery", words: "hello" }];
+    const files = [
+      [{ role: "user", content: unknown }],
+      [{ id: "a", role: "user", parts: unknown }],
+      [{ role: "user", body: "hello" }],
+      [{ role: "user", message: { content: unknown } }],
+      [
+        { type: "session", id: "p" },
+        { type: "message", message: { role: "user", content: unknown } },
+      ],
+      [
+        { type: "session_meta", payload: { id: "c" } },
+        { type: "response_item", payload: { words: "hello" } },
+      ],
+      [{ type: "human", uuid: "u", parentUuid: null, sessionId: "s", message: { content: "hello" } }],
+    ];
+    for (const [index, lines] of files.entries()) {
+      const file = stemma.file(`unknown-${index}.jsonl`, jsonl(lines));
+      const { code, out, err } = await stemma.run("import", file);
+      expect([code, out + err]).toEqual([1, expect.stringMatching(/line \d: |the format was not recognised/i)]);
+    }
+    expect(await stemma.json("sessions")).toMatchObject({ sessions: [] });
+    const [report] = await stemma.jsonLines<Report>(
+      "import",
+      stemma.file("some.jsonl", jsonl([{ role: "user", content: ["hello", ...unknown] }])),
+    );
+    expect(report).toMatchObject({
+      inserted: 1,
+      skipped: [{ line: 1, why: 'content of the type "mystery": it is kept as it stands, and shown to no model' }],
+    });
+  });
+
   it("ends with 1 where a file holds nothing of the format named", async () => {
     const stemma = fresh();
     const text = stemma.file("notes.txt", "plain text");
