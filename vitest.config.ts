@@ -36,7 +36,7 @@ const QUICK = [
   // Adapters, formats and servers, in process.
   "test/adapters/{langchain,openai-agents,openai-agents-changes}.test.ts",
   "test/cli/{backup,copy}.test.ts",
-  "test/formats/{archives,find-and-watch,formats,pieces}.test.ts",
+  "test/formats/{archives,find-and-watch,formats,missing-parents,nothing-in-silence,other-programs,pieces}.test.ts",
   "test/langgraph/store.test.ts",
   "test/mcp/{hostile,install,resources,scope,stdio,tools}.test.ts",
   "test/postgres/{documents,spread-search}.test.ts",

@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import { isTooDeep } from "../model/message.js";
 import { searchableText } from "../model/text.js";
 import { deriveSessionId, findName, nameFromText } from "./identity.js";
+import { without } from "./origin.js";
 import { type FileInfo, type Item, type ParsedSession, type Position, type Skipped, TOO_DEEP } from "./session-file.js";
 
 /** A list of messages as it stands in a file, not yet understood. */
@@ -14,24 +15,40 @@ export interface Conversation {
   skipped: Skipped[];
 }
 
-const LIST_FIELDS = ["messages", "traj", "conversation"];
+/** Fields of an object that hold its list of messages. */
+const LIST_FIELDS = ["messages", "traj", "conversation", "contents", "history", "items", "input", "output"];
 
-/** The list of messages that an object holds, or null. */
-export function findMessages(value: unknown): { key: string | null; messages: unknown[] } | null {
-  if (Array.isArray(value)) return { key: null, messages: value };
-  if (!isJsonObject(value)) return null;
-  for (const key of LIST_FIELDS) {
-    const messages = value[key];
-    if (Array.isArray(messages)) return { key, messages };
-  }
-  return null;
+/** A list of messages, and the field that holds it; null for a list by itself. */
+interface MessageList {
+  key: string | null;
+  messages: unknown[];
 }
 
-/** The first message of a file whose first value this is; null when it holds none. */
-export function findFirstMessage(first: unknown): JsonObject | null {
-  if (isJsonObject(first) && typeof first.role === "string") return first;
-  const list = findMessages(first)?.messages.find(isJsonObject);
-  return list !== undefined && typeof list.role === "string" ? list : null;
+/** The list of messages that a value holds: of a request with its answer, two. Null for a value without one. */
+function findLists(value: unknown): MessageList[] | null {
+  if (Array.isArray(value)) return [{ key: null, messages: value }];
+  // A message may have lists of its own.
+  if (isMessage(value) || !isJsonObject(value)) return null;
+  const key = LIST_FIELDS.find((field) => Array.isArray(value[field]));
+  if (key === undefined) return null;
+  const keys = key === "input" && Array.isArray(value.output) ? [key, "output"] : [key];
+  return keys.map((field) => ({ key: field, messages: value[field] as unknown[] }));
+}
+
+/** The messages of a file's first value, as far as it has them. */
+export function firstMessages(first: unknown): JsonObject[] {
+  if (isMessage(first)) return [first];
+  return (findLists(first) ?? []).flatMap(({ messages }) => messages.filter(isMessage));
+}
+
+/** True for what may be a message, or one of the items in which OpenAI's Responses write what a model did. */
+export function isMessage(value: unknown): value is JsonObject {
+  return isJsonObject(value) && (typeof value.role === "string" || isItem(value));
+}
+
+/** True for an item of OpenAI's Responses that is no message. */
+export function isItem({ type, role }: JsonObject): boolean {
+  return role === undefined && typeof type === "string" && /^reasoning$|_call$|_call_output$/.test(type);
 }
 
 /** The sessions of a file that holds conversations, each read by `readSession`, which is told its number, from 1. */
@@ -49,7 +66,7 @@ export async function* readSessions(
 
 /**
  * Groups a file's values into conversations: messages that stand by themselves, one after the other, are one; a list of
- * messages, or an object that holds one under `messages`, `traj` or `conversation`, is one by itself.
+ * messages, or an object that holds one under a field of `LIST_FIELDS`, is one by itself.
  */
 async function* readConversations(items: AsyncIterable<Item>): AsyncGenerator<Conversation> {
   let loose = emptyConversation();
@@ -64,34 +81,38 @@ async function* readConversations(items: AsyncIterable<Item>): AsyncGenerator<Co
       continue;
     }
     const { value, at } = item;
-    const list = findMessages(value);
-    if (list === null) {
+    const lists = findLists(value);
+    if (lists === null) {
       if (isTooDeep(value)) loose.skipped.push({ ...at, why: TOO_DEEP });
-      else if (isJsonObject(value) && typeof value.role === "string") loose.messages.push({ value, at });
+      else if (isMessage(value)) loose.messages.push({ value, at });
       else loose.skipped.push({ ...at, why: "neither a message nor a list of messages" });
       continue;
     }
     const conversation = emptyConversation();
-    conversation.key = list.key;
-    if (list.key !== null && isJsonObject(value)) {
-      const { [list.key]: _, ...record } = value;
+    const [{ key = null } = {}] = lists;
+    conversation.key = key;
+    if (key !== null && isJsonObject(value)) {
+      const record = without(value, ...lists.map((list) => String(list.key)));
       if (isTooDeep(record)) conversation.skipped.push({ ...at, why: `what stands beside the messages: ${TOO_DEEP}` });
       else conversation.record = record;
     }
-    const path = `${at.path ?? "$"}${list.key === null ? "" : `.${list.key}`}`;
-    for (const [index, message] of list.messages.entries()) {
-      const inList = { line: at.line, path: `${path}[${index}]` };
-      if (isTooDeep(message)) conversation.skipped.push({ ...inList, why: TOO_DEEP });
-      else if (isJsonObject(message) && typeof message.role === "string") {
-        conversation.messages.push({ value: message, at: inList });
-      } else conversation.skipped.push({ ...inList, why: "not a message: it has no role" });
-    }
+    for (const list of lists) addList(conversation, list, at);
     // What was wrong between two conversations is told with the next one.
     conversation.skipped = [...loose.skipped, ...conversation.skipped];
     loose.skipped = [];
     yield conversation;
   }
   if (loose.messages.length > 0 || loose.skipped.length > 0) yield loose;
+}
+
+function addList(conversation: Conversation, { key, messages }: MessageList, at: Position): void {
+  const path = `${at.path ?? "$"}${key === null ? "" : `.${key}`}`;
+  for (const [index, message] of messages.entries()) {
+    const inList = { line: at.line, path: `${path}[${index}]` };
+    if (isTooDeep(message)) conversation.skipped.push({ ...inList, why: TOO_DEEP });
+    else if (isMessage(message)) conversation.messages.push({ value: message, at: inList });
+    else conversation.skipped.push({ ...inList, why: "not a message: it has no role" });
+  }
 }
 
 /** A session without messages yet, named and numbered after its conversation. */

@@ -1,5 +1,7 @@
+import { quote } from "../errors.js";
 import type { JsonObject } from "../model/json-object.js";
 import { isTooDeep } from "../model/message.js";
+import { Lineage, missingParent } from "./lineage.js";
 import { parentsFirst, type TreeEntry } from "./parents-first.js";
 import { type Place, type SessionBuilder, START } from "./session-builder.js";
 import { type ParsedSession, type Position, TOO_DEEP } from "./session-file.js";
@@ -8,6 +10,14 @@ import { type ParsedSession, type Position, TOO_DEEP } from "./session-file.js";
 export interface ExportedEntry extends TreeEntry {
   readonly source: JsonObject;
   readonly at: Position;
+}
+
+/** The parent that programs name where a message has none. */
+const NO_PARENT = /^0{8}-0{4}-[04]0{3}-[08]0{3}-0{12}$/;
+
+/** The parent that an entry of an export names; null for none. */
+export function parentIdOf(parent: unknown): string | null {
+  return typeof parent === "string" && parent !== "" && !NO_PARENT.test(parent) ? parent : null;
 }
 
 /**
@@ -21,9 +31,19 @@ export function* piecesOfTree<E extends ExportedEntry>(
   add: (entry: E, above: Place, length: number) => Place,
 ): Generator<ParsedSession> {
   const places = new Map<string, Place>();
-  for (const entry of parentsFirst(entries)) {
+  const lineage = new Lineage<Place>(
+    START,
+    entries.some(({ parentId }) => parentId !== null),
+  );
+  const ordered = parentsFirst(entries);
+  const known = new Set(ordered);
+  for (const { id, at } of entries.filter((entry) => !known.has(entry)))
+    builder.skip(at, `the id ${quote(id)} stands in the file twice; the first is kept`);
+  for (const entry of ordered) {
     if (builder.isFull) yield builder.piece(false);
-    const above = places.get(entry.parentId ?? "") ?? START;
+    const { place: above, isMissing } = lineage.above(entry.parentId, (id) => places.get(id));
+    // Where nothing came before, nothing is hidden: an export leaves out the root that it began with.
+    if (isMissing && above.id !== null) builder.skip(entry.at, missingParent(entry.parentId ?? "", true));
     places.set(entry.id, above);
     if (isTooDeep(entry.source)) builder.skip(entry.at, TOO_DEEP);
     else {
@@ -31,6 +51,7 @@ export function* piecesOfTree<E extends ExportedEntry>(
       builder.read(length);
       places.set(entry.id, add(entry, above, length));
     }
+    lineage.last = places.get(entry.id) ?? above;
     builder.activeLeafId = places.get(leafId ?? "")?.id ?? undefined;
   }
   yield builder.piece(true);

@@ -3,11 +3,16 @@ import { chatgpt } from "./chatgpt/chatgpt.js";
 import { claude } from "./claude/claude.js";
 import { claudeCode } from "./claude-code/claude-code.js";
 import { codex } from "./codex/codex.js";
-import { openai } from "./openai.js";
+import { gemini } from "./gemini/gemini.js";
+import { librechat } from "./librechat.js";
+import { openWebui } from "./open-webui.js";
+import { anthropic, cursor, modelMessages, openai } from "./openai.js";
+import { opencode } from "./opencode.js";
 import { pi } from "./pi.js";
 import type { FileInfo, ImportFormat, Item, ParsedSession } from "./session-file.js";
 import { stemmaJsonl } from "./stemma-jsonl.js";
 import { uiMessages } from "./ui-messages.js";
+import { UnreadCheck } from "./unread.js";
 
 /** Every format that `import` reads. A file belongs to the first that recognises it. */
 export const IMPORT_FORMATS: readonly ImportFormat[] = [
@@ -17,7 +22,14 @@ export const IMPORT_FORMATS: readonly ImportFormat[] = [
   codex,
   chatgpt,
   claude,
+  gemini,
+  opencode,
+  librechat,
+  openWebui,
+  cursor,
   uiMessages,
+  anthropic,
+  modelMessages,
   openai,
 ];
 
@@ -34,6 +46,7 @@ export async function* sessionsOfItems(
   const iterator = items[Symbol.asyncIterator]();
   const start: Item[] = [];
   let format = named;
+  const unread = new UnreadCheck();
   let isFound = false;
   try {
     do {
@@ -50,7 +63,8 @@ export async function* sessionsOfItems(
     }
     for await (const session of format.read(all(), file)) {
       isFound = true;
-      yield session;
+      // Our own file has whatever was stored.
+      yield format === stemmaJsonl ? session : unread.check(session);
     }
   } finally {
     // Closes the file, also where no reader has begun with it.

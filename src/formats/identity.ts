@@ -11,6 +11,11 @@ export function deriveId(sessionId: string, parentId: string | null, content: un
   return `m-${digestOf([sessionId, parentId, content]).slice(0, 20)}`;
 }
 
+/** True for a text that begins as a UUID does. */
+export function isUuid(text: string): boolean {
+  return /^[0-9a-f]{8}-[0-9a-f]{4}-/i.test(text);
+}
+
 /** The key under which a line without an id of its own is kept. */
 export function keyOfLine(line: JsonObject): string {
   return `line-${digestOf(line).slice(0, 32)}`;

@@ -6,7 +6,8 @@ type Part = SessionMessagePart & JsonObject;
 /** OpenAI message content as AI SDK parts. What has no counterpart becomes a data part, which no model is shown. */
 export function partsOfContent(content: unknown): Part[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
-  return Array.isArray(content) ? content.map(partOfBlock) : [];
+  if (content === null || content === undefined) return [];
+  return Array.isArray(content) ? content.map(partOfBlock) : [{ type: "data-openai", data: content }];
 }
 
 /** AI SDK parts as OpenAI message content: a text, a list of blocks, or null for none. Tool calls are not content. */
@@ -31,6 +32,7 @@ export function textOfOutput(output: unknown): string {
 
 function partOfBlock(block: unknown): Part {
   const kept: Part = { type: "data-openai", data: block };
+  if (typeof block === "string") return { type: "text", text: block };
   if (!isJsonObject(block)) return kept;
   if (block.type === "text" && typeof block.text === "string") return { type: "text", text: block.text };
   if (block.type === "refusal" && typeof block.refusal === "string") {

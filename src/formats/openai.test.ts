@@ -54,7 +54,11 @@ describe("OpenAI chat messages", () => {
       JSON.stringify({ messages: conversation }, null, 1),
     ]) {
       const session = await sessionOf(text);
-      expect(session.skipped).toEqual([]);
+      // A file that is elsewhere, and a result without its call.
+      expect(session.skipped.map(({ why }) => why)).toEqual([
+        expect.stringMatching(/^content of the type "file": /),
+        expect.stringMatching(/^content of the type "tool": /),
+      ]);
       expect(toOpenai(messagesOf(session))).toEqual({ messages: conversation });
     }
   });

@@ -1,24 +1,72 @@
-import { findJson, isJsonObject, type JsonObject } from "../model/json-object.js";
+import type { JsonObject } from "../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
-import { type Conversation, findFirstMessage, nameSession, openSession, readSessions } from "./conversations.js";
+import { readChat } from "./chat/chat-messages.js";
+import { dialectOf, isPlain } from "./chat/dialect.js";
+import { type Conversation, firstMessages, nameSession, openSession, readSessions } from "./conversations.js";
+import { readGeminiContents } from "./gemini/gemini-contents.js";
 import { deriveId } from "./identity.js";
+import { callsOf, functionId, reasoningOf } from "./openai-calls.js";
 import { outputOfText, partsOfContent } from "./openai-content.js";
 import { rebuildMessage, rebuildResult } from "./openai-export.js";
 import { keep, type OriginEntry, without } from "./origin.js";
 import type { FileInfo, ImportFormat, ParsedSession } from "./session-file.js";
+import { readUiMessages } from "./ui-messages.js";
+import { keptPart } from "./unread.js";
 
-/** Chat messages as OpenAI's completions take them. A tool's result goes into the assistant message that called it. */
+/**
+ * Messages of OpenAI's two interfaces, and all that look alike: what a list is written in is found by its content. A tool's
+ * result goes into the assistant message that called it.
+ */
 export const openai: ImportFormat = {
   name: "openai",
   about:
-    "OpenAI chat messages (JSON or JSONL): a list, { messages: […] }, a list of runs with messages, traj or conversation",
+    "OpenAI chat messages or Responses items (JSON or JSONL): a list, { messages: […] }, { input, output }, a list of runs",
   recognises: (first) => {
-    const message = findFirstMessage(first);
-    return message !== null && !("parts" in message);
+    const messages = firstMessages(first);
+    return isPlain(messages) || ["completions", "responses", "gemini"].includes(String(dialectOf(messages)));
   },
-  alsoReads: (first) => "content" in (findFirstMessage(first) ?? {}),
-  read: (items, file) => readSessions(items, file, readSession),
+  read: (items, file) => readSessions(items, file, readAs("openai")),
 };
+
+/** Messages of Anthropic's interface. */
+export const anthropic: ImportFormat = {
+  name: "anthropic",
+  about: "Anthropic messages (JSON or JSONL): a list, or requests with system and messages",
+  recognises: (first) => dialectOf(firstMessages(first)) === "anthropic",
+  alsoReads: (first) => isPlain(firstMessages(first)),
+  read: (items, file) => readSessions(items, file, readAs("anthropic")),
+};
+
+/** The AI SDK's messages for a model. */
+export const modelMessages: ImportFormat = {
+  name: "model-messages",
+  about: "AI SDK ModelMessages (JSON or JSONL), of version 4 to 6",
+  recognises: (first) => dialectOf(firstMessages(first)) === "model-messages",
+  alsoReads: (first) => isPlain(firstMessages(first)),
+  read: (items, file) => readSessions(items, file, readAs("model-messages")),
+};
+
+/** Transcripts of Cursor's agent. */
+export const cursor: ImportFormat = {
+  name: "cursor",
+  about: "Cursor agent transcripts (JSONL): { role, message: { content } }",
+  recognises: (first) => dialectOf(firstMessages(first)) === "cursor",
+  read: (items, file) => readSessions(items, file, readAs("cursor")),
+};
+
+/** Reads a conversation in the dialect that it is written in; `otherwise` names the source of one that has nothing of its own. */
+function readAs(otherwise: string): (conversation: Conversation, file: FileInfo, number: number) => ParsedSession {
+  return (conversation, file, number) => {
+    const messages = conversation.messages.map(({ value }) => value);
+    const dialect = dialectOf(messages);
+    if (dialect === "ui-messages") return readUiMessages(conversation, file, number);
+    if (dialect === "gemini") return readGeminiContents(conversation, file, number);
+    const isCompletions =
+      dialect === null && otherwise === "openai" && messages.every((message) => "content" in message);
+    if (dialect === "completions" || isCompletions) return readCompletions(conversation, file, number);
+    return readChat(conversation, file, number, dialect === "responses" ? "openai" : (dialect ?? otherwise));
+  };
+}
 
 /** A message whose calls wait for their results. */
 interface Caller {
@@ -31,7 +79,7 @@ interface Caller {
 /** OpenAI's roles as the AI SDK's message conversion knows them. */
 const ROLES: Record<string, string> = { system: "system", developer: "system", user: "user", assistant: "assistant" };
 
-function readSession(conversation: Conversation, file: FileInfo, number: number): ParsedSession {
+function readCompletions(conversation: Conversation, file: FileInfo, number: number): ParsedSession {
   const session = openSession(conversation, file, number, "openai");
   const callers: Caller[] = [];
   const seen = new Set<string>();
@@ -65,38 +113,19 @@ function readMessage(id: string, source: JsonObject, n: number, entries: OriginE
     entries.push({ n, whole: source });
     return { id, role: "assistant", parts: [{ type: "data-openai", data: source } as SessionMessagePart] };
   }
-  const parts: SessionMessagePart[] = partsOfContent(source.content);
+  const isEmpty = ["content", "tool_calls", "function_call", "refusal", "text"].every(
+    (field) => source[field] === undefined,
+  );
+  const parts: SessionMessagePart[] = isEmpty ? [keptPart(source)] : partsOfContent(source.content ?? source.text);
   const holdsContent = parts.length > 0;
   if (!holdsContent && typeof source.refusal === "string" && source.refusal !== "") {
     parts.push({ type: "text", text: source.refusal });
   }
-  for (const call of callsOf(source)) parts.push(partOfCall(call));
+  parts.unshift(...reasoningOf(source));
+  parts.push(...callsOf(source));
   const inParts = [...(holdsContent ? ["content"] : []), ...(Array.isArray(source.tool_calls) ? ["tool_calls"] : [])];
   entries.push({ n, ...keep(source, without(source, ...inParts), (rest) => rebuildMessage(rest, parts)) });
   return { id, role, parts };
-}
-
-function callsOf(source: JsonObject): JsonObject[] {
-  if (Array.isArray(source.tool_calls)) return source.tool_calls.filter(isJsonObject);
-  // The form that came before tool_calls.
-  return isJsonObject(source.function_call) ? [{ function: source.function_call }] : [];
-}
-
-function partOfCall(call: JsonObject): SessionMessagePart {
-  const called = isJsonObject(call.function) ? call.function : isJsonObject(call.custom) ? call.custom : {};
-  const toolName = String(called.name ?? "unknown");
-  const text = String(called.arguments ?? called.input ?? "");
-  return {
-    type: "dynamic-tool",
-    toolName,
-    toolCallId: typeof call.id === "string" ? call.id : functionId(toolName),
-    state: "input-available",
-    input: findJson(text) ?? text,
-  };
-}
-
-function functionId(name: string): string {
-  return `function:${name}`;
 }
 
 // Ids of calls come again within one conversation: a result belongs to the latest message that waits for one with its id.

@@ -6,7 +6,7 @@ export interface TreeEntry {
 
 /**
  * The entries so that each stands behind its parent, otherwise in their order. Of two with one id the first is taken. What
- * hangs below itself begins where it comes first.
+ * hangs below itself begins with the entry that is come to first.
  */
 export function parentsFirst<E extends TreeEntry>(entries: readonly E[]): E[] {
   const byId = new Map<string, E>();
@@ -15,11 +15,14 @@ export function parentsFirst<E extends TreeEntry>(entries: readonly E[]): E[] {
   for (const entry of byId.values()) {
     const above: E[] = [];
     const path = new Set<E>();
-    for (let at: E | undefined = entry; at !== undefined && !ordered.has(at) && !path.has(at); ) {
+    let at: E | undefined = entry;
+    while (at !== undefined && !ordered.has(at) && !path.has(at)) {
       path.add(at);
       above.push(at);
       at = at.parentId === null ? undefined : byId.get(at.parentId);
     }
+    // Of a circle, the entry that was come to first is its beginning.
+    if (at !== undefined && path.has(at)) ordered.add(at);
     for (const next of above.reverse()) ordered.add(next);
   }
   return [...ordered];

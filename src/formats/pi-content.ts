@@ -9,7 +9,7 @@ type Part = SessionMessagePart & JsonObject;
 /** The content of a pi message as AI SDK parts. What a block holds beside the part's fields is kept as provider metadata. */
 export function partsOfContent(content: unknown): Part[] {
   if (typeof content === "string") return [{ type: "text", text: content }];
-  return Array.isArray(content) ? content.map(partOfBlock) : [];
+  return Array.isArray(content) ? content.map(partOfBlock) : [{ type: "data-pi", data: content }];
 }
 
 /** AI SDK parts as content of a pi message. Sources, steps and data parts that are not pi's own have no place in it. */

@@ -46,7 +46,7 @@ function readParts(entry: JsonObject): { role: string; parts: SessionMessagePart
       return { role: "user", parts: [message.excludeFromContext === true ? hidden(message) : commandText(message)] };
     default:
       return message.content === undefined
-        ? summaryOf(message)
+        ? (summaryOf(message) ?? { role: "user", parts: [hidden(message)] })
         : { role: "user", parts: partsOfContent(message.content) };
   }
 }

@@ -3,11 +3,24 @@ import type { JsonObject } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
 import { findTime } from "./found.js";
 import { deriveId } from "./identity.js";
+import { Lineage, missingParent } from "./lineage.js";
 import { keep, type OriginEntry, without } from "./origin.js";
 import { contentOfOutput, outputFields } from "./pi-content.js";
 import { isToolResult, keepEntry, readEntry, rebuildEntry } from "./pi-message.js";
 import { copyOf, coveredBy, type Node, type Place, type Variant } from "./pi-node.js";
-import type { ParsedMessage, ParsedSession, Position, Skipped } from "./session-file.js";
+import type { ParsedMessage, ParsedSession, Position, Skipped, Unread } from "./session-file.js";
+
+/** Types of entries that are no messages. */
+const BESIDE = [
+  "session",
+  "session_info",
+  "model_change",
+  "thinking_level_change",
+  "compaction",
+  "branch_summary",
+  "label",
+  "custom",
+];
 
 /**
  * Turns pi's entries into our messages while they come in. The results of tools, entries of their own in pi, go into the
@@ -18,10 +31,11 @@ export class PiTree {
   readonly messages: ParsedMessage[] = [];
   readonly compactions: ParsedSession["compactions"] = [];
   readonly entries: JsonObject[];
+  readonly unread: Unread[] = [];
   readonly #nodes: (Node | null)[] = [null];
   readonly #byId = new Map<string, Node>();
   readonly #copies = new Map<Node, number>();
-  #last: Node | null = null;
+  readonly #lineage = new Lineage<Node | null>(null);
   #first: Variant | null = null;
   #before: OriginEntry[];
 
@@ -36,7 +50,7 @@ export class PiTree {
 
   /** The message that the file's last entry stands at. */
   get leafId(): string | null {
-    const place = this.#last?.place ?? null;
+    const place = this.#lineage.last?.place ?? null;
     return place === null ? null : this.#at(place, false).message.id;
   }
 
@@ -47,20 +61,18 @@ export class PiTree {
       return;
     }
     const n = this.entries.push(entry) - 1;
-    const parent =
-      typeof parentId === "string" ? (this.#byId.get(parentId) ?? null) : "parentId" in entry ? null : this.#last;
-    if (typeof parentId === "string" && parent === null) {
-      const why = `its parent ${quote(parentId)} is not in the file; it starts a tree of its own`;
-      this.skipped.push({ ...at, why });
-    }
+    const { place: parent, isMissing } = this.#lineage.above(parentId, (named) => this.#byId.get(named));
+    if (isMissing) this.skipped.push({ ...at, why: missingParent(String(parentId), parent?.place != null) });
     const node: Node = { entry, parent, place: parent?.place ?? null, isMessage: false };
     this.#nodes.push(node);
     if (typeof id === "string") this.#byId.set(id, node);
-    this.#last = node;
+    this.#lineage.last = node;
     if (this.#answer(node, n)) return;
     const read = readEntry(entry);
     if (read !== null) this.#addMessage(node, read, n, at);
-    else (node.place?.variant.entries ?? this.#first?.entries ?? this.#before).push({ n, whole: entry });
+    else if (!BESIDE.includes(String(entry.type)))
+      this.unread.push({ what: `an entry of the type ${quote(String(entry.type))}`, at });
+    if (read === null) (node.place?.variant.entries ?? this.#first?.entries ?? this.#before).push({ n, whole: entry });
     if (read === null && entry.type === "compaction") this.#addCompaction(node, at);
   }
 

@@ -266,7 +266,7 @@ describe("pi's sessions", () => {
     expect(session.skipped.map(({ line }) => line)).toEqual([3, 4, 5, 6]);
     expect(session.messages.map(({ message, parentId }) => [message.id, parentId])).toEqual([
       ["u1", null],
-      ["u2", null],
+      ["u2", "u1"],
     ]);
   });
 });

@@ -58,6 +58,7 @@ function closeSession(tree: PiTree): ParsedSession {
     compactions: tree.compactions,
     activeLeafId: tree.leafId ?? undefined,
     skipped: tree.skipped,
+    unread: tree.unread,
   });
 }
 

@@ -2,7 +2,14 @@ import type { JsonObject } from "../model/json-object.js";
 import { isTooDeep, type SessionMessage } from "../model/message.js";
 import { Recent } from "../recent.js";
 import { OpenMessages } from "./open-messages.js";
-import { type KeptPiece, type ParsedSession, type Position, type Skipped, TOO_DEEP } from "./session-file.js";
+import {
+  type KeptPiece,
+  type ParsedSession,
+  type Position,
+  type Skipped,
+  TOO_DEEP,
+  type Unread,
+} from "./session-file.js";
 import { SessionNames } from "./session-names.js";
 import { UsageCount } from "./usage-count.js";
 
@@ -40,9 +47,16 @@ export class SessionBuilder {
   #compactions: Compaction[] = [];
   #kept: KeptPiece[] = [];
   #skipped: Skipped[] = [];
+  #unread: Unread[] = [];
   #size = 0;
+  #last = START;
 
   constructor(readonly start: SessionStart) {}
+
+  /** The message that was added last. */
+  get last(): Place {
+    return this.#last;
+  }
 
   /** True when so much was collected that it should be given away. */
   get isFull(): boolean {
@@ -66,9 +80,10 @@ export class SessionBuilder {
   }
 
   addMessage(message: SessionMessage, parent: Place, at: Position, length: number): Place {
-    this.messages.add({ message, parentId: parent.id, at }, length);
+    this.messages.add({ message, parentId: parent.id, after: this.#last.id, at }, length);
     this.names.after(message);
-    return { id: message.id, root: parent.id === null ? message.id : parent.root };
+    this.#last = { id: message.id, root: parent.id === null ? message.id : parent.root };
+    return this.#last;
   }
 
   addCompaction(compaction: Compaction): void {
@@ -101,6 +116,11 @@ export class SessionBuilder {
     this.#skipped.push({ ...at, why });
   }
 
+  /** Tells of something that is not understood. */
+  notUnderstood(at: Position, what: string): void {
+    this.#unread.push({ at, what });
+  }
+
   /** What the registry says of the session beside its name; the first that is given counts. */
   describe(metadata: JsonObject | null): void {
     if (metadata !== null && Object.keys(this.#metadata).length === 0) this.#metadata = metadata;
@@ -122,11 +142,13 @@ export class SessionBuilder {
       activeLeafId: this.activeLeafId,
       kept: this.#kept,
       skipped: this.#skipped,
+      unread: this.#unread,
       more: !isLast,
     };
     this.#compactions = [];
     this.#kept = [];
     this.#skipped = [];
+    this.#unread = [];
     this.#size = 0;
     return piece;
   }

@@ -35,6 +35,10 @@ export interface ParsedSession {
   kept?: readonly KeptPiece[] | undefined;
   /** What of the file is not in `messages` or `compactions`. */
   skipped: Skipped[];
+  /** What the reader did not understand, beside the parts in which it kept such content. `skipped` tells of it, each kind once. */
+  unread?: readonly Unread[] | undefined;
+  /** True for a session of which nothing was understood: it is not imported. */
+  isUnread?: boolean | undefined;
   /** True when further pieces of the session follow. */
   more?: boolean | undefined;
 }
@@ -76,8 +80,16 @@ export interface ParsedMessage {
   /** ISO time at which it was stored elsewhere. */
   storedAt?: string | undefined;
   at: Position;
+  /** The message before it in the file: it is attached there if its parent is missing. Default: the one before it in `messages`. */
+  after?: string | null | undefined;
   /** True when an earlier piece of the session had the message, with less of it. */
   again?: boolean | undefined;
+}
+
+/** What of a file was not understood: what it is, and where it stands. */
+export interface Unread {
+  what: string;
+  at: Position;
 }
 
 /** A piece of a file that was left out. */

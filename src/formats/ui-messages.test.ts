@@ -60,7 +60,7 @@ describe("AI SDK messages", () => {
   });
 
   it("are left out, and named, where they cannot be read", async () => {
-    const text = jsonl([hello, { id: "x", role: "user", content: "?" }, { ...hello }, reply, { id: "y" }]);
+    const text = jsonl([hello, { id: "x", role: "user", words: "?" }, { ...hello }, reply, { id: "y" }]);
     const session = await sessionOf(text);
     expect(session.messages.map(({ message, parentId }) => [message.id, parentId])).toEqual([
       ["a", null],

@@ -1,24 +1,37 @@
 import { quote } from "../errors.js";
-import type { JsonObject } from "../model/json-object.js";
+import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
-import { type Conversation, findFirstMessage, nameSession, openSession, readSessions } from "./conversations.js";
+import { sameJson } from "../model/same-json.js";
+import { dialectOf } from "./chat/dialect.js";
+import { type Conversation, firstMessages, nameSession, openSession, readSessions } from "./conversations.js";
 import { deriveId } from "./identity.js";
+import { without } from "./origin.js";
 import { areParts, type FileInfo, type ImportFormat, type ParsedSession } from "./session-file.js";
+import { partsOfUiMessage } from "./ui-message.js";
 
-/** Messages as the AI SDK keeps them: `{ id, role, parts }`. They are taken over unchanged; one without an id gets one. */
+/**
+ * Messages as the AI SDK keeps them: `{ id, role, parts }`. They are taken over unchanged, but for those of versions 3 and 4,
+ * which get the parts of version 5; one without an id gets one.
+ */
 export const uiMessages: ImportFormat = {
   name: "ui-messages",
   about: "AI SDK UIMessages (JSON or JSONL): a list, { messages: […] }, a list of those, or a message per line",
-  recognises: (first) => Array.isArray(findFirstMessage(first)?.parts),
-  read: (items, file) => readSessions(items, file, readSession),
+  recognises: (first) => dialectOf(firstMessages(first)) === "ui-messages",
+  // Before version 5, a message whose only content is a text.
+  alsoReads: (first) =>
+    firstMessages(first).some(({ id, content }) => typeof id === "string" && typeof content === "string"),
+  read: (items, file) => readSessions(items, file, readUiMessages),
 };
 
-function readSession(conversation: Conversation, file: FileInfo, number: number): ParsedSession {
+/** Reads a list of the AI SDK's UI messages. */
+export function readUiMessages(conversation: Conversation, file: FileInfo, number: number): ParsedSession {
   const session = openSession(conversation, file, number, "ui-messages");
   const seen = new Set<string>();
   let parentId: string | null = null;
   for (const { value, at } of conversation.messages) {
-    const why = faultOf(value);
+    const given = partsOfUiMessage(value);
+    const parts = given?.filter((part) => areParts([part])) ?? [];
+    const why = faultOf(value, given, parts);
     if (why !== null) {
       session.skipped.push({ ...at, why });
       continue;
@@ -29,17 +42,40 @@ function readSession(conversation: Conversation, file: FileInfo, number: number)
       continue;
     }
     seen.add(id);
+    if (parts.length !== given?.length) session.skipped.push({ ...at, why: BAD_PART });
     // Whether it can be stored is for the importer to find out.
-    const message = (value.id === undefined ? { id, ...value } : value) as unknown as SessionMessage;
-    session.messages.push({ message, parentId, at });
+    session.messages.push({ message: messageOf(value, id, parts) as unknown as SessionMessage, parentId, at });
     parentId = id;
   }
   return nameSession(session);
 }
 
+/** Fields of a UI message that its parts, or the message that is stored, have too. */
+const READ = [
+  "id",
+  "role",
+  "parts",
+  "createdAt",
+  "metadata",
+  "content",
+  "toolInvocations",
+  "reasoning",
+  "experimental_attachments",
+];
+
+// A message of version 5 is taken over as it is. What an older one has beside its parts is metadata.
+function messageOf(value: JsonObject, id: string, parts: unknown[]): JsonObject {
+  if (sameJson(parts, value.parts)) return value.id === undefined ? { id, ...value } : value;
+  const { role, createdAt } = value;
+  const metadata = { ...without(value, ...READ), ...(isJsonObject(value.metadata) ? value.metadata : {}) };
+  return { id, role, parts, ...(createdAt === undefined ? {} : { createdAt }), metadata };
+}
+
+const BAD_PART = "a part of the message is not an object with a type";
+
 // Why a value is no message that can be stored.
-function faultOf({ id, parts }: JsonObject): string | null {
+function faultOf({ id }: JsonObject, given: unknown[] | null, parts: unknown[]): string | null {
   if (id !== undefined && typeof id !== "string") return "the message's id is not a text";
-  if (!Array.isArray(parts)) return "the message has no parts";
-  return areParts(parts) ? null : "a part of the message is not an object with a type";
+  if (given === null) return "the message has no parts";
+  return given.length > 0 && parts.length === 0 ? BAD_PART : null;
 }

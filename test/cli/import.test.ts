@@ -145,7 +145,7 @@ describe("stemma import", () => {
     ]);
   });
 
-  it("leaves out summaries over messages that are not there, and starts a tree where a parent is missing", async () => {
+  it("leaves out summaries over messages that are not there, and attaches what has lost its parent", async () => {
     const stemma = fresh();
     const lines = [
       { stemma: 1, session: { id: "s" } },
@@ -155,15 +155,50 @@ describe("stemma import", () => {
       { compaction: { id: "c1", summary: "S", fromMessageId: "a", toMessageId: "b" } },
       { compaction: { id: "c2", summary: "S", fromMessageId: "a" } },
       { compaction: { id: "c3", summary: "S", fromMessageId: "a", toMessageId: "a" } },
+      { compaction: { id: "c4", summary: "S", fromMessageId: "b", toMessageId: "a" } },
     ];
     const [report] = await stemma.jsonLines<Report>("import", stemma.file("torn.jsonl", jsonl(lines)));
-    expect(report).toMatchObject({ inserted: 2, compactions: 1 });
+    expect(report).toMatchObject({ inserted: 2, compactions: 2 });
     expect(report?.skipped.map(({ line, why }) => `${line} ${why}`)).toEqual([
       "6 the summary lacks a field",
-      '3 its parent "gone" is missing; it starts a tree of its own',
+      '3 its parent "gone" is missing; it is attached to the message before it',
       '4 the id "a" stands in the file twice; the first is kept',
-      '0 the summary "c1" lies over messages that are not there, or not on one path',
+      '0 the summary "c4" lies over messages that are not there, or not on one path',
     ]);
+  });
+
+  it("imports nothing, and ends with 1, where nothing of a file is understood", async () => {
+    const stemma = fresh();
+    const unknown = [{ type: "mystery", words: "hello" }];
+    const files = [
+      [{ role: "user", content: unknown }],
+      [{ id: "a", role: "user", parts: unknown }],
+      [{ role: "user", body: "hello" }],
+      [{ role: "user", message: { content: unknown } }],
+      [
+        { type: "session", id: "p" },
+        { type: "message", message: { role: "user", content: unknown } },
+      ],
+      [
+        { type: "session_meta", payload: { id: "c" } },
+        { type: "response_item", payload: { words: "hello" } },
+      ],
+      [{ type: "human", uuid: "u", parentUuid: null, sessionId: "s", message: { content: "hello" } }],
+    ];
+    for (const [index, lines] of files.entries()) {
+      const file = stemma.file(`unknown-${index}.jsonl`, jsonl(lines));
+      const { code, out, err } = await stemma.run("import", file);
+      expect([code, out + err]).toEqual([1, expect.stringMatching(/line \d: |the format was not recognised/i)]);
+    }
+    expect(await stemma.json("sessions")).toMatchObject({ sessions: [] });
+    const [report] = await stemma.jsonLines<Report>(
+      "import",
+      stemma.file("some.jsonl", jsonl([{ role: "user", content: ["hello", ...unknown] }])),
+    );
+    expect(report).toMatchObject({
+      inserted: 1,
+      skipped: [{ line: 1, why: 'content of the type "mystery": it is kept as it stands, and shown to no model' }],
+    });
   });
 
   it("ends with 1 where a file holds nothing of the format named", async () => {

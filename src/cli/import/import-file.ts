@@ -54,7 +54,9 @@ export async function importFile(context: CommandContext, file: string, options:
   try {
     for await (const session of id === undefined ? found : onlyOne(found)) {
       if (signal.aborted) break;
-      const report = addTo(begun.get(session.id)?.report, await importOrSay(context, session, id));
+      const done = await importOrSay(context, session, id);
+      // Of one of which nothing was understood, earlier pieces have at most what was kept beside messages.
+      const report = session.isUnread === true ? null : addTo(begun.get(session.id)?.report, done);
       const { id: sessionId, name, skipped } = session;
       const told = { session: { id: sessionId, name, skipped }, report };
       begun.delete(sessionId);
@@ -98,7 +100,8 @@ function isNews(report: ImportReport | null): boolean {
 async function importOrSay(context: CommandContext, session: ParsedSession, id?: string): Promise<ImportReport | null> {
   try {
     const report = await importSession(context.store, session, id);
-    if (report === null) session.skipped.push({ line: 0, why: "nothing of the session can be stored" });
+    const what = session.isUnread === true ? "was understood" : "can be stored";
+    if (report === null) session.skipped.push({ line: 0, why: `nothing of the session ${what}` });
     return report;
   } catch (error) {
     if (!StemmaError.isInstance(error) || !error.code.startsWith("INVALID_")) throw error;

@@ -8,7 +8,9 @@ export const KEPT = "data-chatgpt";
 
 /** The parts of a message's content. */
 export function partsOfContent(content: unknown): Part[] {
-  if (!isJsonObject(content)) return [];
+  if (content === null || content === "") return [];
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  if (!isJsonObject(content)) return [{ type: KEPT, data: content }];
   const { content_type: type, parts, thoughts } = content;
   if (type === "thoughts" && Array.isArray(thoughts)) return thoughts.map(partOfThought);
   if (type === "reasoning_recap") return [];

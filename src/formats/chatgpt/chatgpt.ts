@@ -3,7 +3,7 @@ import type { SessionMessage, SessionMessagePart } from "../../model/message.js"
 import { nameOf } from "../../model/storable-name.js";
 import { isoTime } from "../../model/text.js";
 import { readExport } from "../exported-conversations.js";
-import { type ExportedEntry, piecesOfTree } from "../exported-tree.js";
+import { type ExportedEntry, parentIdOf, piecesOfTree } from "../exported-tree.js";
 import { without } from "../origin.js";
 import { type Place, SessionBuilder } from "../session-builder.js";
 import type { ImportFormat, ParsedSession, Position } from "../session-file.js";
@@ -28,23 +28,39 @@ function readConversation(conversation: JsonObject, at: Position): Iterable<Pars
   builder.names.give(title);
   builder.model = nameOf(model);
   builder.keep({ key: "conversation", source: without(conversation, "mapping"), at, messageId: null, kind: null });
-  return piecesOfTree(builder, nodesOf(mapping, at), String(leaf), (node, above, length) =>
+  return piecesOfTree(builder, nodesOf(mapping, builder, at), String(leaf), (node, above, length) =>
     addNode(builder, node, above, length),
   );
 }
 
-function nodesOf(mapping: JsonObject, at: Position): ExportedEntry[] {
+function nodesOf(mapping: JsonObject, builder: SessionBuilder, at: Position): ExportedEntry[] {
+  const parents = parentsByChild(mapping);
   return Object.entries(mapping).flatMap(([id, source]) => {
-    if (!isJsonObject(source)) return [];
-    const parentId = typeof source.parent === "string" ? source.parent : null;
-    return [{ id, parentId, source, at: { ...at, path: `${at.path ?? "$"}.mapping[${JSON.stringify(id)}]` } }];
+    const place = { ...at, path: `${at.path ?? "$"}.mapping[${JSON.stringify(id)}]` };
+    if (isJsonObject(source))
+      return [{ id, parentId: parentIdOf(source.parent) ?? parents.get(id) ?? null, source, at: place }];
+    builder.skip(place, "not a node: it is no object");
+    return [];
   });
+}
+
+// A node can also be named by its parent alone.
+function parentsByChild(mapping: JsonObject): Map<unknown, string> {
+  const parents = new Map<unknown, string>();
+  for (const [id, node] of Object.entries(mapping)) {
+    for (const child of isJsonObject(node) && Array.isArray(node.children) ? node.children : []) {
+      if (child !== id && !parents.has(child)) parents.set(child, id);
+    }
+  }
+  return parents;
 }
 
 /** Adds a node to the session. What hangs below it hangs below what this gives. */
 function addNode(builder: SessionBuilder, entry: ExportedEntry, above: Place, length: number): Place {
   const { id, source: node, at } = entry;
   const message = isJsonObject(node.message) ? node.message : null;
+  // The root has none, and says so.
+  if (message === null && node.message !== null) builder.notUnderstood(at, "a node without a message");
   const author = isJsonObject(message?.author) ? message.author : {};
   const parts = message === null ? [] : partsOf(message, id);
   // The root, and what a system prompt that is not shown leaves.
@@ -94,9 +110,10 @@ function addMessage(
 function partsOf(message: JsonObject, id: string): SessionMessagePart[] {
   const { recipient, content, author } = message;
   const isCall = typeof recipient === "string" && recipient !== "all" && recipient !== "";
-  if (!isCall || !isJsonObject(author) || author.role !== "assistant") return partsOfContent(content);
-  const text = textOfContent(content) ?? "";
-  const input = findJson(text) ?? text;
+  if (!isCall || content === undefined || !isJsonObject(author) || author.role !== "assistant")
+    return partsOfContent(content);
+  const text = textOfContent(content);
+  const input = text === null ? content : (findJson(text) ?? text);
   return [{ type: "dynamic-tool", toolName: recipient, toolCallId: id, state: "input-available", input }];
 }
 

@@ -1,11 +1,20 @@
+import { quote } from "../../errors.js";
 import { metadataOfFolder } from "../../model/folder-metadata.js";
 import { isJsonObject, type JsonObject } from "../../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
 import { nameOf } from "../../model/storable-name.js";
 import { Recent } from "../../recent.js";
-import { countUnknown, isResultBlock, keptPart, outputOfBlock, partsOfBlocks } from "../claude/claude-content.js";
+import {
+  countUnknown,
+  isResultBlock,
+  keptPart,
+  outputOfBlock,
+  partsOfBlocks,
+  partsOfMessage,
+} from "../claude/claude-content.js";
 import { findTime } from "../found.js";
 import { keyOfLine } from "../identity.js";
+import { Lineage } from "../lineage.js";
 import { addSource } from "../open-messages.js";
 import { without } from "../origin.js";
 import { type Place, SessionBuilder, START } from "../session-builder.js";
@@ -34,6 +43,7 @@ export class ClaudeCodeSession {
   readonly #answers = new Recent<string>(ANSWERS);
   readonly #usage: UsageOfAnswers;
   readonly #summaries: Summaries;
+  readonly #lineage = new Lineage<Place>(START);
   #repeated: { at: Position; lines: number } | null = null;
   #isBegun = false;
 
@@ -69,10 +79,13 @@ export class ClaudeCodeSession {
   }
 
   add(line: JsonObject, at: Position, length: number): void {
-    const { uuid, type } = line;
+    const { type } = line;
     this.builder.read(length);
     this.builder.describe(metadataOfFolder(line.cwd));
-    if (typeof uuid !== "string" || uuid === "") {
+    if (!isKnown(line)) this.builder.notUnderstood(at, `a line of the type ${quote(String(type))}`);
+    const uuid =
+      typeof line.uuid === "string" && line.uuid !== "" ? line.uuid : isSpoken(line) ? keyOfLine(line) : null;
+    if (uuid === null) {
       const messageId = this.builder.activeLeafId ?? null;
       this.builder.keep({ key: keyOfLine(line), source: line, at, messageId, kind: String(type) });
       this.builder.names.give(line.customTitle ?? line.aiTitle ?? line.summary);
@@ -85,6 +98,7 @@ export class ClaudeCodeSession {
     }
     const place = this.#read({ line, uuid, at, length });
     this.builder.places.set(uuid, place);
+    this.#lineage.last = place;
     this.#isBegun = true;
     if (isSpoken(line)) this.builder.activeLeafId = place.id ?? undefined;
   }
@@ -107,18 +121,20 @@ export class ClaudeCodeSession {
   }
 
   #above(parentUuid: unknown): Place {
-    if (typeof parentUuid !== "string") return START;
+    const { places, last } = this.builder;
+    const { place, isMissing } = this.#lineage.above(parentUuid, (uuid) => places.get(uuid));
     // A sub-agent's chain may begin below a line of the session that called it.
-    const isElsewhere = this.isAgent && !this.#isBegun;
-    return this.builder.places.get(parentUuid) ?? (isElsewhere ? START : { id: parentUuid, root: null });
+    if (!isMissing || (this.isAgent && !this.#isBegun)) return place;
+    // The importer may find it in the store; else it attaches what follows to the message before it.
+    return { id: String(parentUuid), root: last.root };
   }
 
   #addUser(entry: Entry, parent: Place): Place {
     const { line, uuid, length } = entry;
-    const content = isJsonObject(line.message) ? line.message.content : null;
+    const message = isJsonObject(line.message) ? line.message : {};
     let above = parent;
     const rest: unknown[] = [];
-    for (const block of Array.isArray(content) ? content : [content]) {
+    for (const block of Array.isArray(message.content) ? message.content : [message.content ?? message]) {
       const caller = isResultBlock(block)
         ? this.builder.messages.answer(block.tool_use_id, outputOfBlock(block), length)
         : null;
@@ -142,7 +158,7 @@ export class ClaudeCodeSession {
     const message = isJsonObject(line.message) ? line.message : {};
     const answerId = typeof message.id === "string" ? message.id : uuid;
     this.#usage.count(answerId, line, message);
-    const parts = partsOfBlocks(message.content);
+    const parts = partsOfMessage(message);
     const open = this.builder.messages.find(this.#answers.get(answerId));
     if (open === undefined) {
       this.#answers.set(answerId, uuid);
@@ -183,6 +199,43 @@ export class ClaudeCodeSession {
     this.builder.keep({ key: uuid, source, at, messageId: place.id, kind });
     return place;
   }
+}
+
+/** Types of lines that say something beside the conversation. */
+const BESIDE = [
+  "summary",
+  "system",
+  "attachment",
+  "progress",
+  "file-history-snapshot",
+  "queue-operation",
+  "custom-title",
+  "ai-title",
+  "agent-name",
+  "agent-color",
+  "agent-setting",
+  "last-prompt",
+  "mode",
+  "permission-mode",
+  "tag",
+  "pr-link",
+  "task-summary",
+  "worktree-state",
+  "content-replacement",
+  "attribution-snapshot",
+  "result",
+  "stream_event",
+  "rate_limit_event",
+  "tool_progress",
+  "tool_use_summary",
+  "auth_status",
+];
+
+/** True for a line that is read, or that is known to be none of the conversation. */
+function isKnown(line: JsonObject): boolean {
+  const { type, message, isMeta } = line;
+  if (type === "user" || type === "assistant") return isJsonObject(message) || isMeta === true;
+  return BESIDE.includes(String(type));
 }
 
 /** True for what the user or the model said: what Claude Code tells the model beside it is kept, but is no message. */

@@ -6,7 +6,8 @@ import type { Place, SessionBuilder } from "../session-builder.js";
 import type { Position } from "../session-file.js";
 
 const UNKNOWN = "it is not known where the summarised messages begin; the summary is kept beside its message only";
-const EMPTY = "the summary has no text, or does not follow a boundary; it is kept beside its message only";
+const EMPTY = "the summary has no text; it is kept beside its message only";
+const MISSING = "the summary does not follow a boundary; it stands for the messages before it";
 
 /** Boundaries that are known by their id. */
 const BOUNDARIES = 1000;
@@ -37,16 +38,17 @@ export class Summaries {
     const { builder } = this;
     const boundaryId = String(line.parentUuid);
     const compaction = { id, summary: textOf(line), createdAt: findTime(line.timestamp) };
-    const boundary = this.#boundaries.get(boundaryId);
-    if (compaction.summary === "" || boundary === undefined) {
+    if (compaction.summary === "") {
       builder.skip(at, EMPTY);
       return null;
     }
+    const boundary = this.#boundaries.get(boundaryId) ?? this.#missing(line, at);
     const { above } = boundary;
     // What was left in place stands behind the summary, which ends above it.
     const kept = this.#firstKept(boundary.line);
     if (kept === null && (above.id === null || above.root !== null)) {
-      const place = builder.summarise(boundaryId, above, boundary.at, compaction);
+      const markId = typeof line.parentUuid === "string" ? boundaryId : `${id}/boundary`;
+      const place = builder.summarise(markId, above, boundary.at, compaction);
       builder.places.set(boundaryId, place);
       return place;
     }
@@ -54,6 +56,12 @@ export class Summaries {
     if (from !== null && to !== null) builder.addCompaction({ ...compaction, fromMessageId: from, toMessageId: to });
     else builder.skip(at, UNKNOWN);
     return null;
+  }
+
+  /** In place of a boundary that is not there: the summary stands for what was said before it. */
+  #missing(line: JsonObject, at: Position): Boundary {
+    this.builder.skip(at, MISSING);
+    return { line, at, above: this.builder.last };
   }
 
   /** The message above the first one that a compaction left in place; null when it left none. */

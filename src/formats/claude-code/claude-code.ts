@@ -1,11 +1,12 @@
 import { isJsonObject, type JsonObject } from "../../model/json-object.js";
 import { Recent } from "../../recent.js";
+import { findText } from "../found.js";
+import { isUuid } from "../identity.js";
 import { parseEntry, readLines } from "../read-lines.js";
 import type { FileInfo, ImportFormat, Item, ParsedSession, Position, Skipped } from "../session-file.js";
 import { AgentSessions } from "./agent-sessions.js";
 import { ClaudeCodeSession } from "./claude-code-session.js";
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-/i;
 /** Lines of sub-agents whose chain is known. */
 const CHAINED = 10_000;
 
@@ -28,12 +29,19 @@ export const claudeCode: ImportFormat = {
   name: "claude-code",
   about: "Claude Code transcripts (JSONL): an entry per line, with uuid and parentUuid",
   recognises: (first) =>
-    isJsonObject(first) && typeof first.type === "string" && (isEntry(first) || OTHERS.includes(first.type)),
+    isJsonObject(first) &&
+    typeof first.type === "string" &&
+    (isEntry(first) || isStreamed(first) || OTHERS.includes(first.type)),
   read: readTranscript,
 };
 
-function isEntry(line: JsonObject): boolean {
-  return typeof line.uuid === "string" && "parentUuid" in line && typeof line.sessionId === "string";
+function isEntry({ uuid, sessionId, message, ...line }: JsonObject): boolean {
+  return typeof uuid === "string" && typeof sessionId === "string" && ("parentUuid" in line || isJsonObject(message));
+}
+
+/** True for a line as Claude Code prints it with `--output-format stream-json`: the lines have no parents. */
+function isStreamed({ type, session_id }: JsonObject): boolean {
+  return typeof session_id === "string" && (type === "system" || type === "user" || type === "assistant");
 }
 
 async function* readTranscript(items: AsyncIterable<Item>, file: FileInfo): AsyncGenerator<ParsedSession> {
@@ -50,7 +58,8 @@ async function* readTranscript(items: AsyncIterable<Item>, file: FileInfo): Asyn
       main = openMain(line, file);
       for (const { why, ...place } of early) main.builder.skip(place, why);
     }
-    if (line.isSidechain === true && !main.isAgent) {
+    const isOfAgent = line.isSidechain === true || typeof line.parent_tool_use_id === "string";
+    if (isOfAgent && !main.isAgent) {
       agents ??= new AgentSessions(main);
       yield* agents.add(agentOf(line, chains), line, at, length);
       continue;
@@ -63,15 +72,16 @@ async function* readTranscript(items: AsyncIterable<Item>, file: FileInfo): Asyn
 }
 
 function openMain(first: JsonObject, { stem }: FileInfo): ClaudeCodeSession {
-  const said = typeof first.sessionId === "string" && first.sessionId !== "" ? first.sessionId : null;
+  const said = findText(first.sessionId) ?? findText(first.session_id) ?? null;
   if (stem.startsWith("agent-") && said !== null) return new ClaudeCodeSession(`${said}/${stem}`, said);
-  return new ClaudeCodeSession(UUID.test(stem) ? stem : (said ?? stem));
+  return new ClaudeCodeSession(isUuid(stem) ? stem : (said ?? stem));
 }
 
 // Older versions wrote a sub-agent's lines between those of its session: by its id, or as a chain that begins anew.
-function agentOf({ agentId, uuid, parentUuid }: JsonObject, chains: Recent<string>): string {
-  const chain =
-    typeof agentId === "string" ? `agent-${agentId}` : (chains.get(String(parentUuid)) ?? `sidechain-${uuid}`);
+function agentOf(line: JsonObject, chains: Recent<string>): string {
+  const { uuid, parentUuid } = line;
+  const agentId = findText(line.agentId) ?? findText(line.parent_tool_use_id);
+  const chain = agentId === undefined ? (chains.get(String(parentUuid)) ?? `sidechain-${uuid}`) : `agent-${agentId}`;
   chains.set(String(uuid), chain);
   return chain;
 }

@@ -11,11 +11,16 @@ const KEPT = "data-claude";
 export function partsOfBlocks(content: unknown): Part[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
   const parts: Part[] = [];
-  for (const block of Array.isArray(content) ? content : []) {
+  for (const block of blocksOf(content)) {
     if (isJsonObject(block) && answerIn(parts, block)) continue;
     parts.push(partOfBlock(block));
   }
   return parts;
+}
+
+/** The parts of a message of Anthropic's; one without content is kept as it is. */
+export function partsOfMessage(message: JsonObject): Part[] {
+  return message.content === undefined ? [keptPart(message)] : partsOfBlocks(message.content);
 }
 
 /** How many of the parts hold blocks that are not known. */
@@ -43,6 +48,11 @@ export function outputOfBlock({ content, is_error }: JsonObject): JsonObject {
   return { state: "output-error", errorText: text ?? texts.filter((each) => each !== null).join("\n") };
 }
 
+/** A message's content as a list of blocks; what is no content is one that is not known. */
+function blocksOf(content: unknown): unknown[] {
+  return Array.isArray(content) ? content : content === undefined || content === null ? [] : [content];
+}
+
 // Exports, and tools that the provider runs, have call and result in one message; there, a call may have no id.
 function answerIn(parts: Part[], block: JsonObject): boolean {
   if (!isResultBlock(block)) return false;
@@ -60,6 +70,7 @@ function answerIn(parts: Part[], block: JsonObject): boolean {
 }
 
 function partOfBlock(block: unknown): Part {
+  if (typeof block === "string") return { type: "text", text: block };
   if (!isJsonObject(block)) return keptPart(block);
   const { type, text, thinking, data, source } = block;
   if (type === "text" && typeof text === "string") return withRest({ type: "text", text }, block, "text");

@@ -2,12 +2,12 @@ import { isJsonObject, type JsonObject } from "../../model/json-object.js";
 import { isTooDeep, type SessionMessage, type SessionMessagePart } from "../../model/message.js";
 import { nameOf } from "../../model/storable-name.js";
 import { readExport } from "../exported-conversations.js";
-import { type ExportedEntry, piecesOfTree } from "../exported-tree.js";
+import { type ExportedEntry, parentIdOf, piecesOfTree } from "../exported-tree.js";
 import { findTime } from "../found.js";
 import { without } from "../origin.js";
 import { type Place, SessionBuilder } from "../session-builder.js";
 import { type ImportFormat, type ParsedSession, type Position, TOO_DEEP } from "../session-file.js";
-import { countUnknown, partsOfBlocks } from "./claude-content.js";
+import { countUnknown, keptPart, partsOfBlocks } from "./claude-content.js";
 
 /** The export of Claude's apps: a list of conversations. Where messages name their parents, edits are branches. */
 export const claude: ImportFormat = {
@@ -56,7 +56,7 @@ function nodesOf(messages: readonly unknown[], builder: SessionBuilder, at: Posi
     else if (!isJsonObject(message) || typeof message.uuid !== "string") builder.skip(place, "not a message: no uuid");
     else {
       const { uuid: id, parent_message_uuid: parent } = message;
-      const parentId = typeof parent === "string" ? parent : (nodes.at(-1)?.id ?? null);
+      const parentId = parent === undefined ? (nodes.at(-1)?.id ?? null) : parentIdOf(parent);
       nodes.push({ id, parentId, source: message, at: place });
     }
   }
@@ -74,11 +74,16 @@ function addMessage(builder: SessionBuilder, { id, source, at }: ExportedEntry, 
   return place;
 }
 
-function partsOf({ content, text, attachments }: JsonObject): SessionMessagePart[] {
+function partsOf(message: JsonObject): SessionMessagePart[] {
+  const { content, text, attachments } = message;
+  if (content === undefined && text === undefined && attachments === undefined) return [keptPart(message)];
   const parts: SessionMessagePart[] = partsOfBlocks(content);
   if (parts.length === 0) parts.push(...partsOfBlocks(text));
   for (const attachment of Array.isArray(attachments) ? attachments : []) {
-    if (!isJsonObject(attachment) || typeof attachment.extracted_content !== "string") continue;
+    if (!isJsonObject(attachment) || typeof attachment.extracted_content !== "string") {
+      parts.push(keptPart(attachment));
+      continue;
+    }
     const { file_name: name, extracted_content: extracted } = attachment;
     parts.push({ type: "text", text: `${typeof name === "string" && name !== "" ? `${name}:\n` : ""}${extracted}` });
   }

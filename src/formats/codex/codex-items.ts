@@ -10,7 +10,8 @@ export const KEPT = "data-codex";
 /** The parts of a message's content. */
 export function partsOfContent(content: unknown): Part[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
-  return Array.isArray(content) ? content.map(partOfBlock) : [];
+  if (content === null) return [];
+  return Array.isArray(content) ? content.map(partOfBlock) : [kept(content)];
 }
 
 /** What the model did, as a part of its message: it thought, or called a tool. Null for an item that is neither. */
@@ -20,9 +21,9 @@ export function partOfItem(item: JsonObject): Part | null {
     case "reasoning":
       return reasoningOf(item);
     case "function_call":
-      return callOf(item, String(name), argumentsOf(item.arguments), callId);
+      return typeof name === "string" ? callOf(item, name, argumentsOf(item.arguments), callId) : kept(item);
     case "custom_tool_call":
-      return callOf(item, String(name), item.input, callId);
+      return typeof name === "string" ? callOf(item, name, item.input, callId) : kept(item);
     case "local_shell_call":
       return callOf(item, "local_shell", item.action, callId ?? item.id);
     case "tool_search_call":
@@ -32,8 +33,24 @@ export function partOfItem(item: JsonObject): Part | null {
       return { ...call, providerExecuted: true, state: "output-available", output: item.status ?? null };
     }
     default:
-      return null;
+      return typeof type === "string" && type.endsWith("_call")
+        ? otherCall(item, type.slice(0, -"_call".length))
+        : null;
   }
+}
+
+// A tool that the provider runs: its item has the result too.
+function otherCall(item: JsonObject, tool: string): Part {
+  const { name, id, call_id: callId, arguments: args, action, input, code, queries } = item;
+  const call = callOf(
+    item,
+    typeof name === "string" ? name : tool,
+    argumentsOf(args) ?? action ?? input ?? code ?? queries,
+    callId ?? id,
+  );
+  const output = item.output ?? item.outputs ?? item.results ?? item.result;
+  if (typeof item.error === "string") return { ...call, state: "output-error", errorText: item.error };
+  return output === undefined || output === null ? call : { ...call, state: "output-available", output };
 }
 
 /** True for an item with the result of a call. */
@@ -52,21 +69,38 @@ export function fieldsOfOutput(item: JsonObject): JsonObject {
 }
 
 function partOfBlock(block: unknown): Part {
-  if (!isJsonObject(block)) return { type: KEPT, data: block };
+  if (typeof block === "string") return { type: "text", text: block };
+  if (!isJsonObject(block)) return kept(block);
   const { type, text, image_url: url } = block;
   if ((type === "input_text" || type === "output_text" || type === "text") && typeof text === "string")
     return { type: "text", text };
+  if (type === "refusal" && typeof block.refusal === "string") return { type: "text", text: block.refusal };
+  if (type === "input_file" && (typeof block.file_data === "string" || typeof block.file_url === "string"))
+    return fileOf(String(block.file_data ?? block.file_url), block.filename);
   if (type === "input_image" && typeof url === "string")
     return { type: "file", mediaType: /^data:([\w.+-]+\/[\w.+-]+)/.exec(url)?.[1] ?? "image/*", url };
-  return { type: KEPT, data: block };
+  return kept(block);
 }
 
-function reasoningOf({ summary, content, encrypted_content: encrypted }: JsonObject): Part {
-  const texts = [summary, content].flatMap((blocks) => (Array.isArray(blocks) ? blocks : []));
-  const text = texts.flatMap((block) => (isJsonObject(block) && typeof block.text === "string" ? [block.text] : []));
-  const part: Part = { type: "reasoning", text: text.join("\n\n") };
+function fileOf(url: string, filename: unknown): Part {
+  const mediaType = /^data:([\w.+-]+\/[\w.+-]+)/.exec(url)?.[1] ?? "application/octet-stream";
+  return { type: "file", mediaType, url, ...(typeof filename === "string" ? { filename } : {}) };
+}
+
+function reasoningOf(item: JsonObject): Part {
+  const { summary, content, encrypted_content: encrypted } = item;
+  if (!Array.isArray(summary) && !Array.isArray(content) && typeof encrypted !== "string") return kept(item);
+  const blocks: unknown[] = [summary, content].flatMap((list) => (Array.isArray(list) ? list : []));
+  const texts = blocks.map((block) =>
+    isJsonObject(block) && typeof block.text === "string" ? block.text : JSON.stringify(block),
+  );
+  const part: Part = { type: "reasoning", text: texts.join("\n\n") };
   if (typeof encrypted !== "string") return part;
   return { ...part, providerMetadata: { openai: { reasoningEncryptedContent: encrypted } } };
+}
+
+function kept(data: unknown): Part {
+  return { type: KEPT, data };
 }
 
 function callOf(item: JsonObject, toolName: string, input: unknown, callId: unknown): Part {

@@ -20,7 +20,8 @@ export function findLine(line: JsonObject): RolloutLine | null {
   const { type, payload, id, timestamp } = line;
   if (typeof type === "string" && isJsonObject(payload)) return { type, payload, line };
   // The first versions wrote items as they are, behind a line with the session's id.
-  if (typeof type === "string" && type !== "session") return { type: "response_item", payload: line, line };
+  const isItem = typeof type === "string" ? type !== "session" : typeof line.role === "string";
+  if (isItem) return { type: "response_item", payload: line, line };
   if (line.record_type !== undefined) return { type: String(line.record_type), payload: line, line };
   const isMeta = type === undefined && typeof id === "string" && typeof timestamp === "string";
   return isMeta && "instructions" in line ? { type: "session_meta", payload: line, line } : null;

@@ -1,3 +1,4 @@
+import { quote } from "../../errors.js";
 import { metadataOfFolder } from "../../model/folder-metadata.js";
 import { isJsonObject, type JsonObject } from "../../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
@@ -7,7 +8,7 @@ import { deriveId } from "../identity.js";
 import { addSource } from "../open-messages.js";
 import { without } from "../origin.js";
 import { type Place, SessionBuilder, START } from "../session-builder.js";
-import type { FileInfo, Position } from "../session-file.js";
+import type { FileInfo, ParsedSession, Position } from "../session-file.js";
 import { fieldsOfOutput, isOutput, KEPT, partOfItem, partsOfContent } from "./codex-items.js";
 import type { RolloutLine } from "./codex-line.js";
 import { UsageOfTurns } from "./codex-usage.js";
@@ -22,6 +23,12 @@ const READ = [
   "thread_rolled_back",
   "context_compacted",
 ];
+
+/** Events that say again what an item says in full. */
+const MIRRORS = ["user_message", "agent_message"];
+
+/** Lines and items that are known to be none of the conversation. */
+const BESIDE = ["state", "ghost_snapshot", "compaction", "compaction_summary", "context_compaction", "other"];
 
 /** A line, its key, where it stands, and its characters. */
 interface Entry extends RolloutLine {
@@ -44,6 +51,8 @@ export class CodexSession {
   #before: string | null = null;
   /** The model's message that further items go into. */
   #answer: string | undefined;
+  /** Where an event repeats a message before there is any. */
+  #mirror: Position | undefined;
 
   constructor({ payload }: RolloutLine, { stem }: FileInfo) {
     const id = typeof payload.id === "string" && payload.id !== "" ? payload.id : stem;
@@ -65,10 +74,18 @@ export class CodexSession {
     this.builder.activeLeafId = this.#place.id ?? undefined;
   }
 
+  /** What was read since the piece before. */
+  piece(isLast: boolean): ParsedSession {
+    if (isLast && this.#mirror !== undefined && this.builder.last.id === null)
+      this.builder.notUnderstood(this.#mirror, "an event that repeats a message; the message is not in the file");
+    return this.builder.piece(isLast);
+  }
+
   /** Reads an item of the conversation. False for one that is none of a message. */
   #addItem(entry: Entry): boolean {
     const { payload, key, length } = entry;
-    if (payload.type === "message") {
+    // An item with a role is a message, also where it does not say so.
+    if (payload.type === "message" || (payload.type === undefined && typeof payload.role === "string")) {
       this.#addMessage(entry);
       return true;
     }
@@ -125,7 +142,8 @@ export class CodexSession {
   /** Reads a line that is no item. Gives what a report counts it as; null for what is understood. */
   #readOther(entry: Entry): string | null {
     const { type, payload, line, at } = entry;
-    const kind = type === "event_msg" || type === "response_item" ? String(payload.type) : type;
+    const kind =
+      type === "event_msg" || type === "response_item" ? String(payload.type ?? "item without a type") : type;
     if (type === "session_meta") return null;
     if (type === "turn_context") {
       this.builder.model = nameOf(payload.model) ?? this.builder.model;
@@ -133,7 +151,11 @@ export class CodexSession {
       return null;
     }
     if (type === "compacted") return this.#compact(entry);
-    if (type !== "event_msg") return kind;
+    if (type !== "event_msg") {
+      if (!BESIDE.includes(kind)) this.builder.notUnderstood(at, `an item of the type ${quote(kind)}`);
+      return kind;
+    }
+    if (MIRRORS.includes(kind) && this.builder.last.id === null) this.#mirror ??= at;
     if (kind === "thread_rolled_back") {
       const place = this.#turns.rollBack(payload.num_turns, at, this.#place);
       if (place !== null) this.#goTo(place);

@@ -24,8 +24,8 @@ export const codex: ImportFormat = {
         for (const { why, ...place } of early) session.builder.skip(place, why);
       }
       session.add(line, at, length);
-      if (session.builder.isFull) yield session.builder.piece(false);
+      if (session.builder.isFull) yield session.piece(false);
     }
-    if (session !== null) yield session.builder.piece(true);
+    if (session !== null) yield session.piece(true);
   },
 };

@@ -3,7 +3,7 @@ import type { SessionMessage } from "../../model/message.js";
 import type { SessionStore } from "../../storage/contract.js";
 
 /** Fields of a message's metadata under which formats note the pieces of the file that the message was made of. */
-const FORMATS = ["pi", "openai", "claudeCode", "codex"];
+const FORMATS = ["pi", "openai", "claudeCode", "codex", "imported"];
 
 /**
  * Gives a stored message what its file has grown by: the result of a call, or further parts. Parts that are complete stay

@@ -15,7 +15,7 @@ const MUCH_LARGER = 4;
 /**
  * Writes a session's messages, summaries, active leaf, registry entry and first usage in one transaction, and then what is
  * kept beside them. What is stored already stays as it is, so that a second import adds nothing, and one that was cut off
- * is completed by the next. Null when the file's session has nothing that can be stored.
+ * is completed by the next. Null when the file's session has nothing that can be stored, or nothing of it was understood.
  * Errors: those of the store; `STORE_UNSUPPORTED` for what is no store; `INVALID_ARGUMENT` and `INVALID_TEXT` for an id that no session can have.
  */
 export async function importSession(
@@ -24,6 +24,7 @@ export async function importSession(
   sessionId = session.id,
 ): Promise<ImportReport | null> {
   assertStore(store, "importSession()");
+  if (session.isUnread === true) return null;
   const { copy } = session;
   if (copy?.owner !== undefined) return importMemory(store, session.name, copy);
   const isNew = (await store.sessions.get(sessionId)) === null;
@@ -78,7 +79,7 @@ async function findKnown(stored: SessionStore, { messages, compactions }: Parsed
   if (count <= MUCH_LARGER * messages.length) return new Set((await stored.tree()).map(({ id }) => id));
   const known = new Set<string>();
   const named = [
-    ...messages.flatMap(({ message, parentId }) => [message.id, parentId]),
+    ...messages.flatMap(({ message, parentId, after }) => [message.id, parentId, after]),
     ...compactions.map(({ fromMessageId }) => fromMessageId),
   ];
   for (const id of new Set(named)) if (typeof id === "string" && (await stored.message(id)) !== null) known.add(id);

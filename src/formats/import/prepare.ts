@@ -2,6 +2,7 @@ import { quote, StemmaError } from "../../errors.js";
 import { assertEncodable } from "../../model/codec.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
 import type { ImportedMessage, ImportedTree } from "../../storage/contract.js";
+import { missingParent } from "../lineage.js";
 import type { ParsedSession, Skipped } from "../session-file.js";
 
 /** A session made ready to be written in one go: nothing in it can be refused. */
@@ -13,8 +14,9 @@ export interface PreparedSession {
 }
 
 /**
- * Leaves out what cannot be stored, and says why: what hung below it hangs below its parent. `placeOf` gives for
- * an id the stored message that it stands for, if there is one.
+ * Leaves out what cannot be stored, and says why: what hung below it hangs below its parent. A message whose parent is
+ * missing is attached to the one before it in the file, so that it does not hide what came before. `placeOf` gives for an id
+ * the stored message that it stands for, if there is one.
  */
 export function prepareSession(session: ParsedSession, placeOf: (id: string) => string | undefined): PreparedSession {
   const skipped = [...session.skipped];
@@ -22,23 +24,28 @@ export function prepareSession(session: ParsedSession, placeOf: (id: string) => 
   const places = new Map<string, string | null>();
   const parents = new Map<string, string | null>();
   const accepted: ImportedMessage[] = [];
-  for (const { message, parentId, storedAt, at } of session.messages) {
+  /** The message before the present one. */
+  let last: string | null = null;
+  const find = (id: string): string | null | undefined => (places.has(id) ? places.get(id) : placeOf(id));
+  for (const { message, parentId, after = last, storedAt, at } of session.messages) {
     const { id } = message;
     if (places.has(id)) {
       skipped.push({ ...at, why: `the id ${quote(String(id))} stands in the file twice; the first is kept` });
       continue;
     }
-    const isKnownParent = parentId === null || places.has(parentId) || placeOf(parentId) !== undefined;
-    if (!isKnownParent)
-      skipped.push({ ...at, why: `its parent ${quote(parentId)} is missing; it starts a tree of its own` });
-    const place = parentId === null || !isKnownParent ? null : (places.get(parentId) ?? placeOf(parentId) ?? null);
+    let place = parentId === null ? null : find(parentId);
+    if (place === undefined) {
+      place = (after === null ? null : find(after)) ?? last;
+      skipped.push({ ...at, why: missingParent(String(parentId), place !== null) });
+    }
     const why = refusal(message);
     if (why !== null) {
       skipped.push({ ...at, why });
-      if (typeof id === "string") places.set(id, places.get(parentId ?? "") ?? place);
+      if (typeof id === "string") places.set(id, place);
       continue;
     }
     places.set(id, id);
+    last = id;
     parents.set(id, place);
     accepted.push({ message, parentId: place, storedAt });
   }

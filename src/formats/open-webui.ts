@@ -1,0 +1,110 @@
+import { isJsonObject, type JsonObject } from "../model/json-object.js";
+import type { SessionMessage, SessionMessagePart } from "../model/message.js";
+import { nameOf } from "../model/storable-name.js";
+import { isoTime } from "../model/text.js";
+import { partOfBlock } from "./chat/chat-content.js";
+import { fileOf } from "./chat/model-content.js";
+import { fieldsOfOutput, isOutput, partOfItem, partsOfContent } from "./codex/codex-items.js";
+import { readExport } from "./exported-conversations.js";
+import { type ExportedEntry, parentIdOf, piecesOfTree } from "./exported-tree.js";
+import { findText } from "./found.js";
+import { partsOfText } from "./open-webui-content.js";
+import { without } from "./origin.js";
+import { type Place, SessionBuilder } from "./session-builder.js";
+import type { ImportFormat, ParsedSession, Position } from "./session-file.js";
+import { keptPart } from "./unread.js";
+
+/** Chats as Open WebUI exports them: a list, or one. Edited prompts, second answers and those of several models are branches. */
+export const openWebui: ImportFormat = {
+  name: "open-webui",
+  about: "chats exported from Open WebUI (JSON)",
+  recognises: (first) => isJsonObject(first) && findHistory(first) !== null,
+  read: (items, file) => readExport(items, file, "open-webui", readConversation),
+};
+
+/** The messages by their ids, and the one that the chat stands at. */
+function findHistory({ chat, history: own }: JsonObject): { messages: JsonObject; currentId: unknown } | null {
+  const history = isJsonObject(chat) ? chat.history : own;
+  if (!isJsonObject(history) || !isJsonObject(history.messages)) return null;
+  return { messages: history.messages, currentId: history.currentId };
+}
+
+function readConversation(conversation: JsonObject, at: Position): Iterable<ParsedSession> | null {
+  const history = findHistory(conversation);
+  const chat = isJsonObject(conversation.chat) ? conversation.chat : conversation;
+  const id = nameOf(conversation.id) ?? nameOf(chat.id);
+  if (history === null || id === undefined) return null;
+  const builder = new SessionBuilder({ id, source: "open-webui" });
+  builder.names.give(conversation.title ?? chat.title);
+  builder.model = Array.isArray(chat.models) ? nameOf(chat.models[0]) : undefined;
+  const source = { ...without(conversation, "chat", "history"), chat: without(chat, "history", "messages") };
+  builder.keep({ key: "conversation", source, at, messageId: null, kind: null });
+  const entries = entriesOf(history.messages, builder, at);
+  const leaf = typeof history.currentId === "string" ? history.currentId : entries.at(-1)?.id;
+  return piecesOfTree(builder, entries, leaf, (entry, above, length) => addMessage(builder, entry, above, length));
+}
+
+function entriesOf(messages: JsonObject, builder: SessionBuilder, at: Position): ExportedEntry[] {
+  return Object.entries(messages).flatMap(([id, source]) => {
+    const place = { ...at, path: `${at.path ?? "$"}.chat.history.messages[${JSON.stringify(id)}]` };
+    if (isJsonObject(source)) return [{ id, parentId: parentIdOf(source.parentId), source, at: place }];
+    builder.skip(place, "not a message: it is no object");
+    return [];
+  });
+}
+
+function addMessage(builder: SessionBuilder, { id, source, at }: ExportedEntry, above: Place, length: number): Place {
+  const { role, timestamp } = source;
+  const model = role === "assistant" ? nameOf(source.model) : undefined;
+  if (model !== undefined) builder.model = model;
+  const createdAt = typeof timestamp === "number" ? isoTime(timestamp * 1000) : null;
+  const message: SessionMessage = {
+    id,
+    role: role === "user" || role === "system" ? role : "assistant",
+    parts: partsOf(source),
+    ...(createdAt === null ? {} : { createdAt }),
+    ...(model === undefined ? {} : { metadata: { model } }),
+  };
+  const place = builder.addMessage(message, above, at, length);
+  builder.keep({ key: id, source: without(source, "content", "output"), at, messageId: id, kind: null });
+  return place;
+}
+
+function partsOf(message: JsonObject): SessionMessagePart[] {
+  const { content, output, files, error } = message;
+  const parts = Array.isArray(output) && output.length > 0 ? partsOfOutput(output) : partsOfContentOf(content, message);
+  const failed = isJsonObject(error) ? findText(error.content) : undefined;
+  if (parts.length === 0 && failed !== undefined) parts.push({ type: "text", text: failed });
+  return [...parts, ...(Array.isArray(files) ? files : []).map(partOfFile)];
+}
+
+function partsOfContentOf(content: unknown, message: JsonObject): SessionMessagePart[] {
+  if (typeof content === "string") return partsOfText(content);
+  return Array.isArray(content) ? content.map(partOfBlock) : [keptPart(message)];
+}
+
+// The items of a newer version: as those of OpenAI's Responses.
+function partsOfOutput(items: readonly unknown[]): SessionMessagePart[] {
+  const parts: SessionMessagePart[] = [];
+  for (const item of items) {
+    if (!isJsonObject(item)) parts.push(keptPart(item));
+    else if (isOutput(item)) {
+      const index = parts.findLastIndex((part) => part.toolCallId === item.call_id && part.state === "input-available");
+      const call = parts[index];
+      if (call === undefined) parts.push(keptPart(item));
+      else parts[index] = { ...call, ...fieldsOfOutput(item) };
+    } else if (item.type === "message") parts.push(...partsOfContent(item.content));
+    else parts.push(partOfItem(item) ?? keptPart(item));
+  }
+  return parts;
+}
+
+// A picture is part of the message; of a document, the text is what the model was given.
+function partOfFile(file: unknown): SessionMessagePart {
+  if (!isJsonObject(file)) return keptPart(file);
+  const { type, url, name } = file;
+  const stored = isJsonObject(file.file) ? file.file : {};
+  const text = isJsonObject(stored.data) ? findText(stored.data.content) : undefined;
+  if (type === "image" && typeof url === "string") return fileOf({ ...file, data: url }) ?? keptPart(file);
+  return text === undefined ? keptPart(file) : { type: "text", text: `${findText(name) ?? "file"}:\n${text}` };
+}
