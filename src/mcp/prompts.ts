@@ -1,6 +1,7 @@
 import type { McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { StemmaError } from "../errors.js";
+import { sendableText } from "../model/sendable.js";
 import { roomOf } from "./budget.js";
 import { messageOf } from "./failure.js";
 import { idOf, parseId } from "./ids.js";
@@ -41,7 +42,8 @@ export function registerPrompts(server: McpServer, scope: McpScope): void {
 
 async function prompt(scope: McpScope, write: () => Promise<string>) {
   try {
-    return { messages: [{ role: "user" as const, content: { type: "text" as const, text: await write() } }] };
+    const text = sendableText(await write());
+    return { messages: [{ role: "user" as const, content: { type: "text" as const, text } }] };
   } catch (error) {
     throw new Error(messageOf(error, scope.onError));
   }

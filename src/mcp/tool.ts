@@ -1,5 +1,6 @@
 import type { McpServer, ToolAnnotations } from "@modelcontextprotocol/server";
 import type { z } from "zod";
+import { sendable, sendableText } from "../model/sendable.js";
 import { messageOf } from "./failure.js";
 import type { McpScope } from "./scope.js";
 
@@ -34,13 +35,13 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
       server.registerTool(name, { title, description, annotations, ...schemas }, async (given) => {
         try {
           // The server has parsed it.
-          const answer = await tool.run(scope, given as z.output<Input>);
+          const answer = sendable(await tool.run(scope, given as z.output<Input>));
           return {
             structuredContent: answer as Record<string, unknown>,
             content: [{ type: "text" as const, text: JSON.stringify(answer) }],
           };
         } catch (error) {
-          const text = messageOf(error, scope.onError);
+          const text = sendableText(messageOf(error, scope.onError));
           return { isError: true, content: [{ type: "text" as const, text }] };
         }
       });

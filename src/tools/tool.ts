@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { reasonOf, shorten } from "../errors.js";
+import { sendableText } from "../model/sendable.js";
 
 /** What a caller tells about a call. The AI SDK passes more, which is not read. */
 export interface ToolCallOptions {
@@ -19,7 +20,10 @@ export interface SessionTool {
 /** Tools by their names, to be spread beside the host's own. */
 export type SessionTools = Record<string, SessionTool>;
 
-/** Builds a tool from what it does with a valid input. What `run` throws becomes its answer to the model. */
+/**
+ * Builds a tool from what it does with a valid input. What `run` throws becomes its answer to the model. The answer holds no
+ * half of a surrogate pair.
+ */
 export function createTool<Input>(definition: {
   description: string;
   inputSchema: z.ZodType<Input>;
@@ -33,7 +37,7 @@ export function createTool<Input>(definition: {
       try {
         const parsed = inputSchema.safeParse(input);
         if (!parsed.success) return refusal(parsed.error.issues.map(describeIssue).join("; "));
-        return await run(parsed.data, options ?? {});
+        return sendableText(await run(parsed.data, options ?? {}));
       } catch (error) {
         return refusal(shorten(reasonOf(error), MAX_REASON));
       }
@@ -46,7 +50,7 @@ const MAX_REASON = 2000;
 
 /** The text of a refusal. */
 export function refusal(reason: string): string {
-  return `Error: ${reason}`;
+  return sendableText(`Error: ${reason}`);
 }
 
 function describeIssue(issue: z.core.$ZodIssue): string {

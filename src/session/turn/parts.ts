@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { splitPrompt } from "../../context/prompt.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
+import { sendableMessage } from "../../model/sendable.js";
 import { sha256 } from "../../model/sha256.js";
 import { utf8Length } from "../../model/text.js";
 import { estimateMessageTokens, estimateStringTokens } from "../../model/tokens.js";
@@ -39,7 +40,7 @@ export function partsOf(tools: SessionTools, system: string, messages: readonly 
       part(
         isSummaryMessage(message) ? "summary" : "message",
         message.id,
-        JSON.stringify(message),
+        JSON.stringify(sendableMessage(message)),
         estimateMessageTokens(message),
       ),
     ),
