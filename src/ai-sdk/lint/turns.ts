@@ -21,7 +21,8 @@ export function mendTurns(given: readonly Draft[], context: TurnsContext): Draft
   const said = known.filter((draft) => draft.role === "assistant" || isSaid(draft, context));
   const led = endReasoning(said, context).filter((draft) => draft.role !== "assistant" || isSaid(draft, context));
   const placed = rules.systemFirst ? placeSystem(led, context) : led;
-  return addEnds(rules.alternating.length > 0 ? alternate(placed, context) : placed, given, context);
+  const joined = rules.alternating.length > 0 ? alternate(placed, context) : placed;
+  return addEnds(rules.answersResults ? answerResults(joined, context) : joined, given, context);
 }
 
 function isKnown(draft: Draft, { report }: TurnsContext): boolean {
@@ -111,6 +112,23 @@ function alternate(drafts: readonly Draft[], context: TurnsContext): Draft[] {
       report("consecutive-messages", slot, "Two answers without anything between them. They become one.");
     }
     return withSlots(draft, (slot) => !between.has(slot));
+  });
+}
+
+/** Puts an answer between the results of tools and what the user says then. */
+function answerResults(drafts: readonly Draft[], context: TurnsContext): Draft[] {
+  const { rules, report } = context;
+  return drafts.map((draft, index) => {
+    if (draft.role !== "assistant" || drafts[index + 1]?.role !== "user") return draft;
+    const said = stepsOf(draft.slots).findLast((step) =>
+      step.some(({ part }) => isContent(part, "assistant", context)),
+    );
+    const [slot] = said ?? [];
+    if (said === undefined || slot === undefined || !endsInResults(said)) return draft;
+    const message = `${rules.name} refuses what a user says after a tool's result that was not answered. A short answer is put between.`;
+    report("unanswered-result", whole(draft), message);
+    const added = [{ type: "step-start" }, { type: "text", text: "(The answer was cut off here.)" }];
+    return { ...draft, slots: [...draft.slots, ...added.map((part) => ({ ...slot, part }))] };
   });
 }
 
