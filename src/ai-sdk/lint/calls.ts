@@ -114,7 +114,7 @@ function mendError(part: ToolCallPart, { report }: CallContext): ToolCallPart {
     return { ...part, errorText: "The tool failed." };
   }
   const approval = approvalOf(part);
-  if (part.state === "output-denied" && approval?.reason?.trim() === "") {
+  if (approval?.approved === false && approval.reason?.trim() === "") {
     report("empty-error", `The reason of a denied call of "${toolNameOf(part)}" says nothing. It is left out.`);
     return { ...part, approval: { ...approval, reason: undefined } };
   }

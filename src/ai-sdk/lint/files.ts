@@ -12,7 +12,7 @@ interface FilesContext {
 }
 
 const isFile = ({ part }: Slot) => part.type === "file";
-const isImage = ({ part }: Slot) => `${part.mediaType}`.startsWith("image/");
+const isImage = ({ part }: Slot) => typeOf(part).startsWith("image/");
 const isDocument = (slot: Slot) => !isImage(slot);
 
 /** The file as the provider takes it, or a text that says that there was one. */
@@ -21,7 +21,7 @@ export function mendFile(slot: Slot, role: string, { rules, report }: FilesConte
   const { url, mediaType } = part;
   const readable = typeof url === "string" && typeof mediaType === "string" && isReadable(url);
   const answer = role === "assistant";
-  const refused = answer ? !rules.answersFiles || !`${url}`.startsWith("data:") : !rules.files.test(`${mediaType}`);
+  const refused = answer ? !rules.answersFiles || !`${url}`.startsWith("data:") : !rules.files.test(typeOf(part));
   if (!readable || refused) {
     report("unreadable-file", slot, `${rules.name} cannot read a file (${mediaType}). A text says that there was one.`);
     return noteOf(part);
@@ -102,8 +102,10 @@ function plainStem(stem: string): string {
 
 function withParts(draft: Draft, changed: ReadonlyMap<Slot, SessionMessagePart>): Draft {
   if (!draft.slots.some((slot) => changed.has(slot))) return draft;
-  return { ...draft, slots: draft.slots.map((slot) => ({ ...slot, part: changed.get(slot) ?? slot.part })) };
+  return { ...draft, slots: draft.slots.map((slot) => replaced(slot, changed.get(slot))) };
 }
+
+const replaced = (slot: Slot, part: SessionMessagePart | undefined) => (part === undefined ? slot : { ...slot, part });
 
 // A document alone is refused.
 function withText(draft: Draft, { rules, report }: FilesContext): Draft {
@@ -118,6 +120,11 @@ function withText(draft: Draft, { rules, report }: FilesContext): Draft {
 function noteOf({ filename, mediaType }: SessionMessagePart): SessionMessagePart {
   const name = typeof filename === "string" ? ` "${filename}"` : "";
   return { type: "text", text: `[The file${name} (${mediaType}) cannot be shown to this model.]` };
+}
+
+// The AI SDK believes the URL.
+function typeOf({ url, mediaType }: SessionMessagePart): string {
+  return /^data:([^/,;]+\/[^,;]+)/.exec(`${url}`)?.[1] ?? `${mediaType}`;
 }
 
 /** Characters of base64; of a file elsewhere 0. */

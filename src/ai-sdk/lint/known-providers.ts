@@ -196,7 +196,7 @@ const MISTRAL: ProviderRules = {
   name: "Mistral",
   callIds: digestIds(9),
   // 10 MB, which base64 makes a third longer.
-  limits: { ...COMPATIBLE.limits, images: 8, imageSize: 13_333_332 },
+  limits: { ...COMPATIBLE.limits, images: 8, imageSize: 13_333_336 },
   files: /^(image\/(jpeg|png|gif|webp|\*)|application\/pdf)$/,
   answersResults: true,
 };
@@ -212,7 +212,7 @@ const XAI: ProviderRules = {
   ...COMPATIBLE,
   name: "xAI",
   // 20 MiB, which base64 makes a third longer.
-  limits: { ...COMPATIBLE.limits, imageSize: 27_962_024 },
+  limits: { ...COMPATIBLE.limits, imageSize: 27_962_028 },
   files: /^image\/(jpeg|png|\*)$/,
 };
 
@@ -241,7 +241,7 @@ const NAMES: readonly (readonly [RegExp, ProviderRules])[] = [
   [/^openai(?!-compatible)/, OPENAI],
   [/^azure(?!-compatible)/, AZURE],
   [/google|vertex|gemini/, GOOGLE],
-  [/(mis|code|dev|magi|mini)stral/, MISTRAL],
+  [/(mi|code|dev|magi|mini)stral/, MISTRAL],
   [/groq/, GROQ],
   [/^xai|grok/, XAI],
   [/deepseek/, DEEPSEEK],
@@ -255,5 +255,5 @@ export function rulesOf(provider: ProviderName): ProviderRules {
   const [, known] = NAMES.find(([pattern]) => pattern.test(name)) ?? [];
   if (known !== undefined) return known;
   // Whoever serves these models asks for what their prompt templates do.
-  return /(mis|code|dev|magi|mini)stral/i.test(modelId) ? MISTRAL : COMPATIBLE;
+  return /(mi|code|dev|magi|mini)stral/i.test(modelId) ? MISTRAL : COMPATIBLE;
 }
