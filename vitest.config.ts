@@ -25,7 +25,7 @@ const QUICK = [
   "test/package/{entry-points,first-mistakes,import-order}.test.ts",
   // The runner and the command line, in process.
   "test/runner/{accepted,chat,runner,states,store-session-storage}.test.ts",
-  "test/repair/rules.test.ts",
+  "test/repair/{malformed,rules}.test.ts",
   "test/cli/{check,commands,export,foreign-file,import,main,named-formats,screen}.test.ts",
   // The contract.
   "test/ai-sdk/*.test.ts",
@@ -91,7 +91,7 @@ const SLOW = {
     "test/cli/{process,real-data}.test.ts",
     "test/postgres/durability.test.ts",
     "test/providers/order.test.ts",
-    "test/repair/repair.test.ts",
+    "test/repair/{providers,repair}.test.ts",
     "test/store/{faults,flips,fuzz,large,random-queries}.test.ts",
   ],
 };

@@ -1,4 +1,5 @@
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
+import { sendable, sendableText } from "../model/sendable.js";
 import { isoTime, senderName } from "../model/text.js";
 import { estimateStringTokens, estimateTokens } from "../model/tokens.js";
 import { readToolPart } from "../model/tool-parts.js";
@@ -128,7 +129,9 @@ function toolNames(messages: readonly SessionMessage[]): Map<string, string> {
 
 /** A line that says what follows it. */
 export function marker(kind: string, details: string): string {
-  const text = `${kind} ${details}`.replace(/[\p{Cc}\s<>]+/gu, " ").trim();
+  const text = sendableText(`${kind} ${details}`)
+    .replace(/[\p{Cc}\s<>]+/gu, " ")
+    .trim();
   return `<<< ${truncateText(text, MAX_HEADER_CHARS)} >>>`;
 }
 
@@ -137,11 +140,14 @@ function body(text: string): string {
 }
 
 function json(value: unknown): string {
-  const shown = shrinkJson(value, MAX_JSON_CHARS);
+  const shown = sendable(shrinkJson(value, MAX_JSON_CHARS));
   return escapeMarkers(typeof shown === "string" ? shown : (JSON.stringify(shown) ?? ""));
 }
 
-/** Keeps lines of a text from passing for such lines. Whatever a reader may take for the start of a line counts as one. */
+/** A text as a prompt can hold it, whose lines cannot pass for such lines. Whatever a reader may take for the start of a line counts as one. */
 export function escapeMarkers(text: string): string {
-  return text.replace(/(^|[\n\r\v\f\u0085\u2028\u2029])([^\S\n\r\v\f\u2028\u2029]*)(\\*<<<)/g, "$1$2\\$3");
+  return sendableText(text).replace(
+    /(^|[\n\r\v\f\u0085\u2028\u2029])([^\S\n\r\v\f\u2028\u2029]*)(\\*<<<)/g,
+    "$1$2\\$3",
+  );
 }

@@ -1,4 +1,5 @@
 import { foldLabel } from "../model/fold-label.js";
+import { sendable } from "../model/sendable.js";
 import { type AskedBlock, all, answers, ask } from "./asked-blocks.js";
 import type { ContextBlock } from "./block.js";
 import type { BlockSet } from "./block-set.js";
@@ -52,7 +53,7 @@ export class SessionPrompt {
   /** Reads every block anew, renders the prompt and stores it as the frozen one. */
   refresh(): Promise<string> {
     const live = this.blocks.all;
-    const blocks = this.#calling(live, () => all(live.map((block) => block.read())));
+    const blocks = this.#calling(live, async () => sendable(await all(live.map((block) => block.read()))));
     // Told in its turn, below.
     blocks.catch(() => {});
     return this.#frozen.refresh(async () => {
@@ -120,7 +121,7 @@ export class SessionPrompt {
   #answers(asked: readonly AskedBlock[], anew: boolean): Promise<ContextBlock[]> {
     return this.#calling(
       asked.map(({ block }) => block),
-      () => answers(asked, anew),
+      async () => sendable(await answers(asked, anew)),
     );
   }
 

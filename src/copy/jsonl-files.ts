@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { invalid, StemmaError } from "../errors.js";
 import { bytesOfFile } from "../files/read-file.js";
 import { replaceFile } from "../files/replace-file.js";
+import { cut } from "../model/cut.js";
 import type { JsonObject } from "../model/json-object.js";
 import { sha256 } from "../model/sha256.js";
 import { assertText } from "../session/arguments.js";
@@ -99,7 +100,7 @@ async function* partLines(path: string): AsyncGenerator<JsonObject> {
 // Readable, and another one for each, also where names differ in case only.
 function nameOf(of: PartOf): string {
   const [[kind, name] = ["", ""]] = Object.entries(of) as [string, string][];
-  const readable = name.replace(/[^\p{L}\p{N}._-]+/gu, "-").slice(0, 40);
+  const readable = cut(name.replace(/[^\p{L}\p{N}._-]+/gu, "-"), 0, 40);
   return `${kind}-${readable}-${sha256(`${kind}:${name}`).slice(0, 16)}.jsonl`;
 }
 

@@ -1,4 +1,4 @@
-import { cut } from "../model/snippet.js";
+import { cut } from "../model/cut.js";
 import { CHARS_PER_TOKEN, estimateStringTokens } from "../model/tokens.js";
 
 /** What of a budget the list or the text of an answer may take: the rest is for what stands around it. */

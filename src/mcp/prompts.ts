@@ -1,5 +1,6 @@
 import type { McpServer } from "@modelcontextprotocol/server";
 import { StemmaError } from "../errors.js";
+import { sendableText } from "../model/sendable.js";
 import { type ObjectSchema, objectSchema, toolSchema, type ValueOf } from "../tools/input-schema.js";
 import { readInput } from "../tools/read-input.js";
 import { roomOf } from "./budget.js";
@@ -36,10 +37,10 @@ export function registerPrompts(server: McpServer, scope: McpScope): void {
     server.registerPrompt(name, { ...described, argsSchema: toolSchema(args, read) }, async (given) => {
       const reading = read(given);
       if ("problem" in reading) throw new Error(reading.problem);
-      const text = await write(reading.value).catch((error) => {
+      const written = await write(reading.value).catch((error) => {
         throw new Error(messageOf(error, scope.onError));
       });
-      return { messages: [{ role: "user" as const, content: { type: "text" as const, text } }] };
+      return { messages: [{ role: "user" as const, content: { type: "text" as const, text: sendableText(written) } }] };
     });
   };
   register(

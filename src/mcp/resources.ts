@@ -1,5 +1,6 @@
 import type { McpServer, Resource } from "@modelcontextprotocol/server";
 import { StemmaError } from "../errors.js";
+import { sendable, sendableText } from "../model/sendable.js";
 import { jsonTokens, roomOf, shortened } from "./budget.js";
 import { cursorOf, positionOf } from "./cursor.js";
 import { placeOf, readDocument, sessionTitle, titleOf } from "./documents.js";
@@ -41,7 +42,7 @@ export function registerResources(
   server.registerCapabilities({ resources: { subscribe: watcher !== null, listChanged: false } });
   server.setRequestHandler("resources/list", async ({ params }) => {
     try {
-      return await listResources(scope, params?.cursor);
+      return sendable(await listResources(scope, params?.cursor));
     } catch (error) {
       throw told(error);
     }
@@ -53,7 +54,7 @@ export function registerResources(
   }));
   server.setRequestHandler("resources/read", async ({ params: { uri } }) => {
     try {
-      return { contents: [{ uri, mimeType: MIME_TYPE, text: await readText(scope, parseId(uri)) }] };
+      return { contents: [{ uri, mimeType: MIME_TYPE, text: sendableText(await readText(scope, parseId(uri))) }] };
     } catch (error) {
       const isMissing = StemmaError.isInstance(error) && NOT_FOUND.includes(error.code);
       throw isMissing ? new ResourceNotFoundError(uri, error.message) : told(error);

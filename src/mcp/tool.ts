@@ -1,5 +1,6 @@
 import type { McpServer, ToolAnnotations } from "@modelcontextprotocol/server";
 import type { JsonObject } from "../model/json-object.js";
+import { sendable } from "../model/sendable.js";
 import { type ObjectSchema, toolSchema, type ValueOf } from "../tools/input-schema.js";
 import { readInput } from "../tools/read-input.js";
 import { refusal } from "../tools/tool.js";
@@ -43,8 +44,11 @@ export function defineTool<Input extends ObjectSchema>(tool: ToolDefinition<Inpu
         const reading = read(given);
         if ("problem" in reading) return failed(reading.problem);
         try {
-          const answer = await tool.run(scope, reading.value);
-          return { structuredContent: answer, content: [{ type: "text" as const, text: JSON.stringify(answer) }] };
+          const answer = sendable(await tool.run(scope, reading.value));
+          return {
+            structuredContent: answer as Record<string, unknown>,
+            content: [{ type: "text" as const, text: JSON.stringify(answer) }],
+          };
         } catch (error) {
           return failed(messageOf(error, scope.onError));
         }

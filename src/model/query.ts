@@ -1,4 +1,5 @@
 import { perObject } from "../once.js";
+import { cut } from "./cut.js";
 import { stopWordsOf } from "./stop-words.js";
 import { isUnspaced, MAX_WORDS, tokenize } from "./words.js";
 
@@ -23,7 +24,7 @@ const MAX_QUOTING = 2_000;
 
 /** Takes a query apart. Never throws; a query without a word gives one that finds nothing. */
 export function parseQuery(query: string): SearchQuery {
-  const text = query.slice(0, MAX_LENGTH);
+  const text = cut(query, 0, MAX_LENGTH);
   const tokens = tokenize(text);
   const words = new Set(tokens.filter((token) => !isUnspaced(token)).map((word) => word.toLowerCase()));
   const runs = new Set(tokens.filter((token) => isUnspaced(token)));

@@ -1,3 +1,4 @@
+import { boundary, cut } from "./cut.js";
 import type { SearchQuery } from "./query.js";
 import { findMatches, type Match } from "./query-matches.js";
 
@@ -35,16 +36,6 @@ export function excerpt(
 /** The first `length` characters of a text, with an ellipsis when there are more. */
 export function beginning(text: string, length: number): string {
   return text.length <= length ? text : `${cut(text, 0, length)}…`;
-}
-
-/** `text.slice` with its ends moved so that no character is cut in two: what one piece leaves, the next one has. */
-export function cut(text: string, start: number, end: number): string {
-  return text.slice(boundary(text, start), boundary(text, end));
-}
-
-function boundary(text: string, index: number): number {
-  const unit = text.charCodeAt(index);
-  return unit >= 0xdc00 && unit <= 0xdfff ? index - 1 : index;
 }
 
 // The window in which the most terms begin, then the most matches; the first one of equals. Some of what stands before is shown.

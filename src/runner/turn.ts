@@ -1,5 +1,6 @@
 import type { LanguageModel, ModelMessage, StopCondition, ToolSet } from "ai";
 import type { SessionMessage } from "../model/message.js";
+import { sendable } from "../model/sendable.js";
 import { StepUpdates } from "../session/turn/step-updates.js";
 import { unlessAborted } from "../unless-aborted.js";
 import { Gates } from "./gates.js";
@@ -111,5 +112,5 @@ export async function* runTurn(log: TurnLog, options: TurnOptions): AsyncGenerat
 
 // An empty prompt is none.
 function promptOf({ system, messages }: { readonly system: string; readonly messages: ModelMessage[] }) {
-  return system === "" ? { messages } : { system, messages };
+  return sendable(system === "" ? { messages } : { system, messages });
 }

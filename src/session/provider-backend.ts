@@ -1,5 +1,6 @@
 import { StemmaError } from "../errors.js";
 import { applyCompactions } from "../model/compactions.js";
+import { cut } from "../model/cut.js";
 import type { SessionMessage } from "../model/message.js";
 import { jsonBytes, takeRecent } from "../model/recent-messages.js";
 import { searchableText } from "../model/text.js";
@@ -137,6 +138,6 @@ function treeOf(path: readonly SessionMessage[]): TreeNode[] {
     parentId: path[index - 1]?.id ?? null,
     role: message.role,
     createdAt: message.createdAt === undefined ? "" : new Date(message.createdAt).toISOString(),
-    preview: searchableText(message).slice(0, 80).toWellFormed(),
+    preview: cut(searchableText(message), 0, 80).toWellFormed(),
   }));
 }

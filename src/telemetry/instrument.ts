@@ -11,6 +11,7 @@ import {
 } from "@opentelemetry/api";
 import { reasonOf } from "../errors.js";
 import { assertKnownOptions, type OptionNames } from "../known-options.js";
+import { cut } from "../model/cut.js";
 import { packageVersion } from "../package-version.js";
 import type { AgentUsage, Observed, Observer, Store } from "../storage/contract.js";
 import { assertStore } from "../storage/store-of.js";
@@ -113,7 +114,7 @@ function spanObserver({
           // A message may repeat what was given.
           span.setStatus({
             code: SpanStatusCode.ERROR,
-            ...(contents ? { message: cut(reasonOf(error)) } : {}),
+            ...(contents ? { message: bounded(reasonOf(error)) } : {}),
           });
           end(failed);
         },
@@ -133,12 +134,12 @@ function addResult(span: Span, { type }: Observed, result: unknown): void {
   if (type === "tool") span.setAttribute(A.toolResult, textOf(result));
   if (type !== "compaction") return;
   const { stored } = result as { stored: { summary: string } | null };
-  if (stored !== null) span.setAttribute("stemma.summary", cut(stored.summary));
+  if (stored !== null) span.setAttribute("stemma.summary", bounded(stored.summary));
 }
 
 function textOf(value: unknown): string {
   if (value instanceof Uint8Array) return `${value.length} bytes`;
-  return cut(typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
+  return bounded(typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
 }
 
-const cut = (text: string): string => text.slice(0, MOST);
+const bounded = (text: string): string => cut(text, 0, MOST).toWellFormed();

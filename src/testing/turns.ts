@@ -1,4 +1,5 @@
 // One topic of the suite: its cases, one after the other.
+import { StemmaError } from "../errors.js";
 import { sha256 } from "../model/sha256.js";
 import type { Session } from "../session/session.js";
 import { expect, expectError } from "./assert.js";
@@ -37,6 +38,23 @@ export const turns = defineTopic("turns", (it) => {
     expect([later.refreshed, later.system]).toEqual([false, first.system]);
     expect(later.messages.slice(0, 3)).toEqual(first.messages);
     expect(later.prefixHash === first.prefixHash).toBe(false);
+  });
+
+  it("sends U+FFFD for half of a surrogate pair, and keeps what was stored", async ({ sessionOf }) => {
+    const session = sessionOf("main").withContext("memory").withCachedPrompt();
+    const odd = message("u1", "half of \ud83c a pear");
+    try {
+      await session.appendMessage(odd);
+    } catch (error) {
+      // A store may refuse it.
+      if (StemmaError.isInstance(error, "INVALID_TEXT")) return;
+      throw error;
+    }
+    const first = await session.prepareTurn();
+    expect(first.messages.map(textOf)).toEqual(["half of \ufffd a pear"]);
+    await session.appendAll([answer("a2"), message("u3")]);
+    expect((await session.prepareTurn()).messages.slice(0, 1)).toEqual(first.messages);
+    expect(await session.getMessage("u1")).toEqual(odd);
   });
 
   it("tells a change once, behind the user's message, and says it the same in every later turn", async ({

@@ -1,5 +1,6 @@
 import { shorten } from "../errors.js";
 import { joinResults, quoteField, quoteResult, quoteWord } from "../model/quoted-results.js";
+import { sendableText } from "../model/sendable.js";
 import { estimateStringTokens } from "../model/tokens.js";
 import type { SearchHit } from "../storage/contract.js";
 import { snippet } from "./snippet.js";
@@ -30,5 +31,5 @@ export function formatHit(hit: SearchHit, query: string): string {
   const id = (text: string) => quoteField(shorten(text));
   const sender = quoteWord(shorten(hit.role)) + (hit.name === undefined ? "" : ` ${id(hit.name)}`);
   const head = `session ${id(hit.sessionId)} · message ${id(hit.id)} · ${sender} · ${id(hit.createdAt)}`;
-  return quoteResult(head, snippet(hit.content, query, SNIPPET_LENGTH));
+  return sendableText(quoteResult(head, snippet(hit.content, query, SNIPPET_LENGTH)));
 }

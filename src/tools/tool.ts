@@ -1,4 +1,5 @@
 import { reasonOf, shorten } from "../errors.js";
+import { sendableText } from "../model/sendable.js";
 import { type ObjectSchema, type Reading, type ToolSchema, toolSchema, type ValueOf } from "./input-schema.js";
 import { readInput } from "./read-input.js";
 
@@ -29,7 +30,7 @@ export interface ToolDefinition<Schema extends ObjectSchema> {
   readonly run: (input: ValueOf<Schema>, options: ToolCallOptions) => Promise<string>;
 }
 
-/** Builds a tool from what it does with what it could read. What `run` throws becomes its answer to the model. */
+/** Builds a tool from what it does with what it could read. What `run` throws becomes its answer to the model, which holds no half of a surrogate pair. */
 export function createTool<Schema extends ObjectSchema>(definition: ToolDefinition<Schema>): SessionTool {
   const { description, input, run, read = (given) => readInput(input, given) } = definition;
   return {
@@ -38,7 +39,7 @@ export function createTool<Schema extends ObjectSchema>(definition: ToolDefiniti
     async execute(given, options) {
       try {
         const reading = read(given);
-        return "problem" in reading ? refusal(reading.problem) : await run(reading.value, options ?? {});
+        return "problem" in reading ? refusal(reading.problem) : sendableText(await run(reading.value, options ?? {}));
       } catch (error) {
         return refusal(shorten(reasonOf(error), MAX_REASON));
       }
@@ -51,5 +52,5 @@ const MAX_REASON = 2000;
 
 /** The text of a refusal. */
 export function refusal(reason: string): string {
-  return `Error: ${reason}`;
+  return sendableText(`Error: ${reason}`);
 }

@@ -6,12 +6,14 @@ const text = fc
   .record(
     {
       type: fc.constant("text"),
-      text: fc.constantFrom("Hello", "Yes. ", "", " \n\t", "🙂"),
+      text: fc.constantFrom("Hello", "Yes. ", "", " \n\t", "🙂", "half \ud83c", "nul \0"),
       state: fc.constantFrom("done", "streaming"),
       providerMetadata: fc.constantFrom(
         { openai: { itemId: "msg_1" } },
         { openai: { itemId: "msg_2" } },
         { openai: { itemId: "msg_lost" } },
+        { openai: { itemId: `msg_${"m".repeat(70)}` } },
+        { google: { thoughtSignature: "s\udc00" } },
         { anthropic: { citations: [] } },
         { google: { thoughtSignature: "sig" } },
       ),
@@ -33,6 +35,7 @@ const reasoning = fc.record(
       { anthropic: {} },
       { openai: { itemId: "rs_1", reasoningEncryptedContent: null } },
       { openai: { itemId: "rs_2" } },
+      { openai: { itemId: `rs_${"r".repeat(70)}` } },
       { openai: { reasoningEncryptedContent: "secret" } },
       { google: { thoughtSignature: "sig" } },
     ),
@@ -42,6 +45,7 @@ const reasoning = fc.record(
 
 const file = fc.record({
   type: fc.constant("file"),
+  filename: fc.constantFrom("a.pdf", "a_b.pdf", "Größe 2.pdf", undefined),
   mediaType: fc.constantFrom("image/png", "image/svg+xml", "application/pdf", "audio/wav", "application/zip"),
   url: fc.constantFrom("data:image/png;base64,aGk=", "data:application/pdf;base64,aGk=", "data:,"),
 });
@@ -51,11 +55,21 @@ const approval = fc.record(
   { requiredKeys: ["id"] },
 );
 
-const input = fc.constantFrom<unknown>({}, { city: "Bern" }, "text", '{"city":"Bern"}', "{broken", [1], null, 3);
+const input = fc.constantFrom<unknown>(
+  {},
+  { city: "Bern" },
+  { "key\ud800": ["x\udc00"] },
+  "text",
+  '{"city":"Bern"}',
+  "{broken",
+  [1],
+  null,
+  3,
+);
 
 const called = {
   input,
-  output: fc.constantFrom<unknown>("Rain", "", { rain: true }, null, []),
+  output: fc.constantFrom<unknown>("Rain", "", "\ud800", { list: [{ "\0": "\udfff" }] }, { rain: true }, null, []),
   errorText: fc.constantFrom("Failed", "", "  "),
 };
 
@@ -72,9 +86,9 @@ const state = fc.constantFrom(
 const call = fc
   .record(
     {
-      type: fc.constantFrom("tool-add", "tool-fs.read file", `tool-${"x".repeat(70)}`, "dynamic-tool"),
+      type: fc.constantFrom("tool-add", "tool-fs.read file", "tool-3d\ud800", `tool-${"x".repeat(70)}`, "dynamic-tool"),
       toolName: fc.constantFrom("add", "", "späti"),
-      toolCallId: fc.constantFrom("a", "b", "c", "a:b", "", "y".repeat(90), "z".repeat(50)),
+      toolCallId: fc.constantFrom("a", "b", "c", "a:b", "", "y".repeat(90), "z".repeat(50), "\ud800"),
       state,
       ...called,
       rawInput: fc.constantFrom("{broken"),

@@ -4,7 +4,18 @@ import { lint, repair } from "../../src/ai-sdk.js";
 import { histories } from "./histories.js";
 import { modelOf, send, startStrictServers, tools } from "./send.js";
 
-const PROVIDERS = ["anthropic", "openai", "chat", "google", "compatible"] as const;
+const PROVIDERS = [
+  "anthropic",
+  "openai",
+  "chat",
+  "google",
+  "compatible",
+  "mistral",
+  "groq",
+  "xai",
+  "deepseek",
+  "bedrock",
+] as const;
 
 startStrictServers();
 

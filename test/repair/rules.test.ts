@@ -21,6 +21,10 @@ const thought = (providerMetadata: object) => ({ type: "reasoning", text: "Hm", 
 const signed = thought({ anthropic: { signature: "s" } });
 const item = (itemId: string) => ({ providerMetadata: { openai: { itemId } } });
 const step = { type: "step-start" };
+const image = (base64: string) => ({ type: "file", mediaType: "image/png", url: `data:image/png;base64,${base64}` });
+const pdf = (filename: string) => {
+  return { type: "file", mediaType: "application/pdf", filename, url: "data:application/pdf;base64,aGk=" };
+};
 
 const ask = user(text("Hi"));
 const more = user(text("And then?"));
@@ -51,6 +55,56 @@ const RULES: Record<LintRule, Example> = {
       user({ type: "file", mediaType: "audio/wav", filename: "a.wav", url: "data:audio/wav;base64,aGk=" }),
     ],
     parts: [text('[The file "a.wav" (audio/wav) cannot be shown to this model.]')],
+  },
+  "large-file": {
+    provider: "anthropic",
+    messages: [ask, user(image("A".repeat(5_243_600)))],
+    parts: [text("[The file (image/png) cannot be shown to this model.]")],
+  },
+  "too-many-files": {
+    provider: "mistral",
+    messages: [ask, answer(text("Yes?")), user(...Array.from({ length: 9 }, () => image("aGk=")), text("Look"))],
+    roles: ["user", "assistant", "user"],
+  },
+  "file-name": {
+    provider: "bedrock",
+    messages: [ask, answer(text("Yes?")), user(text("Read"), pdf("Größe_1.pdf"), pdf("a.pdf"), pdf("A.pdf"))],
+    roles: ["user", "assistant", "user"],
+  },
+  "file-without-text": {
+    provider: "bedrock",
+    messages: [answer(text("Yes?")), user(pdf("a.pdf"))],
+    parts: [text("Yes?")],
+  },
+  "malformed-text": {
+    provider: "anthropic",
+    messages: [ask, answer(text("half \ud83c"), call({ ...done, input: { "k\udf50": "\0" } })), more],
+    parts: [text("half \ufffd"), call({ ...done, input: { "k\ufffd": "\ufffd" } })],
+  },
+  "long-text": {
+    provider: "openai",
+    messages: [ask, answer(text("x".repeat(10_485_761))), more],
+    parts: [{ type: "text", text: expect.stringContaining("truncated") }],
+  },
+  "long-output": {
+    provider: "openai",
+    messages: [ask, answer(call({ ...done, output: "word ".repeat(2_500_000) })), more],
+    parts: [{ output: expect.stringContaining("truncated") }],
+  },
+  "empty-output": {
+    provider: "bedrock",
+    messages: [ask, answer(call({ ...done, output: "" })), more],
+    parts: [{ output: "(no output)" }],
+  },
+  "item-id": {
+    provider: "openai",
+    messages: [ask, answer(thought({ openai: { itemId: "rs_1" } }), text("A", item(`msg_${"x".repeat(61)}`))), more],
+    parts: [{ type: "reasoning" }, text("A")],
+  },
+  "unanswered-result": {
+    provider: "mistral",
+    messages: [ask, answer(call({ ...done, toolCallId: "abcdefghi" })), more],
+    parts: [call({ ...done, toolCallId: "abcdefghi" }), step, { type: "text" }],
   },
   "blank-text": {
     provider: "anthropic",
@@ -274,7 +328,8 @@ describe("the provider", () => {
   it.each([
     ["anthropic.messages", "Anthropic"],
     ["vertex.anthropic.messages", "Anthropic"],
-    ["amazon-bedrock", "Anthropic"],
+    ["amazon-bedrock", "Amazon Bedrock"],
+    ["bedrock.anthropic.messages", "Anthropic"],
     ["anthropic/claude-opus-4-6", "Anthropic"],
     ["openai", "OpenAI"],
     ["openai.responses", "OpenAI"],
@@ -284,7 +339,11 @@ describe("the provider", () => {
     ["google.vertex.chat", "Google"],
     ["openai-compatible", "OpenAI-compatible servers"],
     ["openrouter.chat", "OpenAI-compatible servers"],
-    ["deepseek.chat", "OpenAI-compatible servers"],
+    ["deepseek.chat", "DeepSeek"],
+    ["mistral.chat", "Mistral"],
+    ["groq.chat", "Groq"],
+    ["xai.responses", "xAI"],
+    [{ provider: "openrouter.chat", modelId: "mistralai/devstral-medium" }, "Mistral"],
     [{ provider: "gateway", modelId: "google/gemini-3-pro" }, "Google"],
   ])("%s has the rules of %s", (provider, name) => {
     const [finding] = lint([user(text("Hi"), { type: "file", mediaType: "x/y", url: "data:," })], provider);

@@ -9,7 +9,9 @@ import type { LanguageModel } from "ai";
 import { checkAnthropic } from "./strict/anthropic.js";
 import { checkChat, checkTemplate } from "./strict/chat.js";
 import { checkGoogle } from "./strict/google.js";
+import { checkLimits } from "./strict/limits.js";
 import { checkResponses } from "./strict/responses.js";
+import { checkBedrock, checkMistral } from "./strict/vendors.js";
 
 export type Body = Record<string, unknown>;
 
@@ -63,6 +65,11 @@ const PROVIDERS: Record<string, { check: (body: Body) => void; answer: object }>
     answer: { candidates: [{ content: { role: "model", parts: [{ text: "Fine" }] }, finishReason: "STOP" }] },
   },
   compatible: { check: checkTemplate, answer: chat },
+  mistral: { check: checkMistral, answer: chat },
+  groq: { check: checkTemplate, answer: chat },
+  xai: { check: checkTemplate, answer: chat },
+  deepseek: { check: checkTemplate, answer: chat },
+  bedrock: { check: checkBedrock, answer: chat },
 };
 
 export interface StrictServers {
@@ -75,10 +82,13 @@ export async function strictServers(): Promise<StrictServers> {
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    const { check, answer } = PROVIDERS[request.url?.split("/")[1] ?? ""] as (typeof PROVIDERS)[string];
+    const provider = request.url?.split("/")[1] ?? "";
+    const { check, answer } = PROVIDERS[provider] as (typeof PROVIDERS)[string];
     let error: string | null = null;
     try {
-      check(JSON.parse(Buffer.concat(chunks).toString()) as Body);
+      const body = JSON.parse(Buffer.concat(chunks).toString()) as Body;
+      checkLimits(provider, body);
+      check(body);
     } catch (cause) {
       error = (cause as Error).message;
     }
@@ -88,6 +98,7 @@ export async function strictServers(): Promise<StrictServers> {
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = (path: string) => `http://127.0.0.1:${(server.address() as AddressInfo).port}/${path}`;
+  const vendor = (path: string, name = path) => createOpenAICompatible({ name, baseURL: url(path) })("model");
   const openai = (path: string) => createOpenAI({ apiKey: "k", baseURL: url(path) });
   return {
     models: {
@@ -95,7 +106,12 @@ export async function strictServers(): Promise<StrictServers> {
       openai: openai("openai").responses("gpt-5"),
       chat: openai("chat").chat("gpt-4o"),
       google: createGoogleGenerativeAI({ apiKey: "k", baseURL: url("google") })("gemini-3-pro"),
-      compatible: createOpenAICompatible({ name: "local", baseURL: url("compatible") })("llama"),
+      compatible: vendor("compatible", "local"),
+      mistral: vendor("mistral"),
+      groq: vendor("groq"),
+      xai: vendor("xai"),
+      deepseek: vendor("deepseek"),
+      bedrock: vendor("bedrock", "amazon-bedrock"),
     },
     close: () =>
       new Promise((resolve) => {

@@ -1,6 +1,8 @@
 import { findJsonObject, isJsonObject } from "../../model/json-object.js";
 import { INTERRUPTED, isSettled, type ToolCallPart, toolNameOf } from "../../model/tool-calls.js";
+import { plainOf } from "./call-ids.js";
 import type { LintRule } from "./findings.js";
+import { mendOutput } from "./outputs.js";
 import { isOwnCall, type ProviderRules } from "./provider-rules.js";
 
 /** What the calls before one have taken. */
@@ -18,9 +20,12 @@ export interface CallContext {
   readonly atEnd: boolean;
   /** True when the AI SDK can run the tool of this name. */
   readonly canRun: (toolName: string) => boolean;
+  /** True when the tool of this name says itself how a model is shown its result: media in it need not be text. */
+  readonly showsMedia: (toolName: string) => boolean;
   readonly report: (rule: LintRule, message: string) => void;
 }
 
+/** What every provider takes. */
 const MAX_NAME_LENGTH = 64;
 const NOT_APPROVED = "This call needed an approval, which was not given. It did not run.";
 const DENIED = "This call was denied. It did not run.";
@@ -31,6 +36,7 @@ export function mendCall(given: ToolCallPart, context: CallContext): ToolCallPar
   part = isWaiting(part, context) ? part : settle(part, context);
   part = mendForeign(part, context);
   part = mendError(part, context);
+  part = mendOutput(part, context);
   part = mendInput(part, context);
   part = mendName(part, context);
   return mendId(part, context);
@@ -108,7 +114,7 @@ function mendError(part: ToolCallPart, { report }: CallContext): ToolCallPart {
     return { ...part, errorText: "The tool failed." };
   }
   const approval = approvalOf(part);
-  if (part.state === "output-denied" && approval?.reason?.trim() === "") {
+  if (approval?.approved === false && approval.reason?.trim() === "") {
     report("empty-error", `The reason of a denied call of "${toolNameOf(part)}" says nothing. It is left out.`);
     return { ...part, approval: { ...approval, reason: undefined } };
   }
@@ -132,7 +138,7 @@ function inputOf(given: unknown): object {
 
 function mendName(part: ToolCallPart, { rules, knownTools, report }: CallContext): ToolCallPart {
   const name = toolNameOf(part);
-  const plain = knownTools.has(name) ? name : plainOf(name, "tool").slice(0, MAX_NAME_LENGTH);
+  const plain = knownTools.has(name) || rules.toolNames.test(name) ? name : plainName(name);
   if (name === plain || isOwnCall(part, rules, knownTools)) return part;
   report("tool-name", `"${name}" cannot be the name of a tool. It becomes "${plain}".`);
   return part.type === "dynamic-tool" ? { ...part, toolName: plain } : { ...part, type: `tool-${plain}` };
@@ -141,12 +147,10 @@ function mendName(part: ToolCallPart, { rules, knownTools, report }: CallContext
 function mendId(part: ToolCallPart, { rules, taken, knownTools, report }: CallContext): ToolCallPart {
   const { toolCallId } = part;
   const isOwn = isOwnCall(part, rules, knownTools) || part.providerExecuted === true;
-  const plain = isOwn ? toolCallId : plainOf(toolCallId, "call").slice(0, rules.maxIdLength);
+  const { pattern, make } = rules.callIds;
+  const plain = isOwn || pattern.test(toolCallId) ? toolCallId : make(toolCallId, 1);
   let free = plain;
-  for (let copy = 2; taken.calls.has(free); copy += 1) {
-    const suffix = `_${copy}`;
-    free = plain.slice(0, rules.maxIdLength - suffix.length) + suffix;
-  }
+  for (let copy = 2; taken.calls.has(free); copy += 1) free = make(toolCallId, copy);
   taken.calls.add(free);
   if (free === toolCallId) return part;
   if (plain !== toolCallId) report("call-id", `${rules.name} refuses the id "${toolCallId}". It becomes "${free}".`);
@@ -154,7 +158,7 @@ function mendId(part: ToolCallPart, { rules, taken, knownTools, report }: CallCo
   return { ...part, toolCallId: free };
 }
 
-// Letters that every provider takes.
-function plainOf(text: string, empty: string): string {
-  return text.replace(/[^A-Za-z0-9_-]/g, "_") || empty;
+function plainName(name: string): string {
+  const plain = plainOf(name, "tool");
+  return (/^[A-Za-z_]/.test(plain) ? plain : `_${plain}`).slice(0, MAX_NAME_LENGTH);
 }

@@ -1,9 +1,11 @@
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
 import { draftOf, messageOf, type Slot } from "./draft.js";
+import { mendFiles } from "./files.js";
 import type { LintFinding, Report } from "./findings.js";
 import { type ProviderName, rulesOf } from "./known-providers.js";
 import { looseResults } from "./loose-results.js";
 import { mendParts, type PartsContext } from "./parts.js";
+import { mendTexts } from "./texts.js";
 import { mendTurns, ROLES } from "./turns.js";
 
 /** What you pass to `convertToModelMessages` for the same messages. */
@@ -51,12 +53,13 @@ function mend(messages: readonly SessionMessage[], provider: ProviderName, optio
   const report: Report = (rule, { messageId, index }, message) => {
     findings.push({ rule, messageId, ...(index === null ? {} : { partIndex: index }), message });
   };
-  const context = { ...contextOf(messages, provider, options), report };
-  const last = messages.findLastIndex(({ role }) => ROLES.has(role));
-  const drafts = messages.map((message, index) =>
+  const read = messages.map((message) => mendTexts(message, report));
+  const context = { ...contextOf(read, provider, options), report };
+  const last = read.findLastIndex(({ role }) => ROLES.has(role));
+  const drafts = read.map((message, index) =>
     ROLES.has(message.role) ? mendParts(draftOf(message), index === last, context) : draftOf(message),
   );
-  const mended = mendTurns(drafts, context).map((draft) => messageOf(draft));
+  const mended = mendTurns(mendFiles(drafts, context), context).map((draft) => messageOf(draft));
   const same = mended.length === messages.length && mended.every((message, index) => message === messages[index]);
   const places = new Map(messages.map(({ id }, index) => [id, index]));
   findings.sort((a, b) => (places.get(a.messageId) ?? 0) - (places.get(b.messageId) ?? 0));
@@ -65,11 +68,14 @@ function mend(messages: readonly SessionMessage[], provider: ProviderName, optio
 
 function contextOf(messages: readonly SessionMessage[], provider: ProviderName, options: RepairOptions) {
   const { tools, convertDataPart } = options;
-  const runnable = tools as Readonly<Record<string, { execute?: unknown } | undefined>> | undefined;
+  const given = tools as
+    | Readonly<Record<string, { execute?: unknown; toModelOutput?: unknown } | undefined>>
+    | undefined;
   return {
     rules: rulesOf(provider),
     knownTools: new Set(Object.keys(tools ?? {})),
-    canRun: (name: string) => runnable === undefined || runnable[name]?.execute !== undefined,
+    canRun: (name: string) => given === undefined || given[name]?.execute !== undefined,
+    showsMedia: (name: string) => given?.[name]?.toModelOutput !== undefined,
     taken: { calls: new Set<string>(), approvals: new Set<string>() },
     items: new Map<string, readonly Slot[]>(),
     results: looseResults(messages),

@@ -1,7 +1,9 @@
+import { truncateText } from "../../compaction/shrink.js";
 import type { SessionMessagePart } from "../../model/message.js";
 import { isToolPart } from "../../model/tool-calls.js";
 import { type CallContext, mendCall, type TakenIds } from "./calls.js";
 import { type Draft, type Slot, stepsOf } from "./draft.js";
+import { mendFile } from "./files.js";
 import type { Report } from "./findings.js";
 import { type LooseResult, pairedCall, takesLooseResult } from "./loose-results.js";
 import type { ProviderRules } from "./provider-rules.js";
@@ -10,7 +12,8 @@ import type { ProviderRules } from "./provider-rules.js";
 export interface PartsContext {
   readonly rules: ProviderRules;
   readonly knownTools: ReadonlySet<string>;
-  readonly canRun: (toolName: string) => boolean;
+  readonly canRun: CallContext["canRun"];
+  readonly showsMedia: CallContext["showsMedia"];
   readonly taken: TakenIds;
   /** The provider's own ids that came before, and the step of each. */
   readonly items: Map<string, readonly Slot[]>;
@@ -63,9 +66,17 @@ function mendText(slot: Slot, role: string, { rules, items, step, report }: Step
     report("blank-text", slot, "A text of nothing but white space. It is left out.");
     return null;
   }
+  if (part.text.length > rules.limits.text) {
+    const most = rules.limits.text.toLocaleString("en");
+    report("long-text", slot, `${rules.name} takes texts of up to ${most} characters. It is cut, and sent as a text.`);
+    const { providerMetadata: _metadata, ...rest } = part;
+    return { ...rest, text: truncateText(part.text, rules.limits.text) };
+  }
   const item = role === "assistant" ? rules.itemId(part) : null;
   if (item === null) return part;
-  if (items.has(item)) {
+  if (!rules.takesItemId(item, part.type)) {
+    report("item-id", slot, `"${item}" is no id of a text at ${rules.name}. The text is sent as a text.`);
+  } else if (items.has(item)) {
     report("duplicate-item", slot, `${rules.name}'s item "${item}" was there before. The text is sent as a text.`);
   } else if (part.state === "streaming") {
     report(
@@ -97,20 +108,4 @@ function mendReasoning(slot: Slot, { rules, items, step, report }: StepContext):
   }
   items.set(item, step);
   return part;
-}
-
-function mendFile(slot: Slot, role: string, { rules, report }: PartsContext): SessionMessagePart | null {
-  const { part } = slot;
-  const { url, mediaType, filename } = part;
-  const readable = typeof url === "string" && typeof mediaType === "string" && isReadable(url);
-  const answer = role === "assistant";
-  const refused = answer ? !rules.answersFiles || !`${url}`.startsWith("data:") : !rules.files.test(`${mediaType}`);
-  if (readable && !refused) return part;
-  report("unreadable-file", slot, `${rules.name} cannot read a file (${mediaType}). A text says that there was one.`);
-  const name = typeof filename === "string" ? ` "${filename}"` : "";
-  return { type: "text", text: `[The file${name} (${mediaType}) cannot be shown to this model.]` };
-}
-
-function isReadable(url: string): boolean {
-  return url.startsWith("data:") ? /^data:[^/,;]+\/[^,;]+[^,]*,./s.test(url) : url !== "";
 }

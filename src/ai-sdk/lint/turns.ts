@@ -21,7 +21,8 @@ export function mendTurns(given: readonly Draft[], context: TurnsContext): Draft
   const said = known.filter((draft) => draft.role === "assistant" || isSaid(draft, context));
   const led = endReasoning(said, context).filter((draft) => draft.role !== "assistant" || isSaid(draft, context));
   const placed = rules.systemFirst ? placeSystem(led, context) : led;
-  return addEnds(rules.alternating.length > 0 ? alternate(placed, context) : placed, given, context);
+  const joined = rules.alternating.length > 0 ? alternate(placed, context) : placed;
+  return addEnds(rules.answersResults ? answerResults(joined, context) : joined, given, context);
 }
 
 function isKnown(draft: Draft, { report }: TurnsContext): boolean {
@@ -114,6 +115,25 @@ function alternate(drafts: readonly Draft[], context: TurnsContext): Draft[] {
   });
 }
 
+/** The last step of an answer in which something is said or called. */
+function lastStep({ slots }: Draft, context: TurnsContext): readonly Slot[] {
+  return stepsOf(slots).findLast((step) => step.some(({ part }) => isContent(part, "assistant", context))) ?? [];
+}
+
+/** Puts an answer between the results of tools and what the user says then. */
+function answerResults(drafts: readonly Draft[], context: TurnsContext): Draft[] {
+  const { rules, report } = context;
+  return drafts.map((draft, index) => {
+    if (draft.role !== "assistant" || drafts[index + 1]?.role !== "user") return draft;
+    const [slot] = draft.slots;
+    if (slot === undefined || !endsInResults(lastStep(draft, context))) return draft;
+    const message = `${rules.name} refuses what a user says after a tool's result that was not answered. A short answer is put between.`;
+    report("unanswered-result", whole(draft), message);
+    const added = [{ type: "step-start" }, { type: "text", text: "(The answer was cut off here.)" }];
+    return { ...draft, slots: [...draft.slots, ...added.map((part) => ({ ...slot, part }))] };
+  });
+}
+
 /** The starts of steps without results of tools before them, and whether results are missing at the end too. */
 function joinSteps(slots: readonly Slot[], context: TurnsContext): { between: Set<Slot>; open: boolean } {
   const between = new Set<Slot>();
@@ -131,7 +151,8 @@ function joinSteps(slots: readonly Slot[], context: TurnsContext): { between: Se
 }
 
 /** Begins and ends with a user's message where the provider asks for that. */
-function addEnds(drafts: readonly Draft[], given: readonly Draft[], { rules, report }: TurnsContext): Draft[] {
+function addEnds(drafts: readonly Draft[], given: readonly Draft[], context: TurnsContext): Draft[] {
+  const { rules, report } = context;
   const ends = [...drafts];
   const first = ends.findIndex(({ role }) => role !== "system");
   const [begin] = given;
@@ -142,7 +163,7 @@ function addEnds(drafts: readonly Draft[], given: readonly Draft[], { rules, rep
     ends.splice(first === -1 ? ends.length : first, 0, addedDraft("repair_first", "[The conversation begins here.]"));
   }
   const last = ends.at(-1);
-  if (rules.userFirstAndLast && last?.role === "assistant" && !endsInResults(stepsOf(last.slots).at(-1) ?? [])) {
+  if (rules.userFirstAndLast && last?.role === "assistant" && !endsInResults(lastStep(last, context))) {
     report("last-message", whole(last), "The conversation ends with an answer. A user's message asks to go on.");
     ends.push(addedDraft("repair_last", "Continue."));
   }

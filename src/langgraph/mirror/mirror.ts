@@ -1,4 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { cut } from "../../model/cut.js";
 import type { SessionMessage } from "../../model/message.js";
 import { sameJson } from "../../model/same-json.js";
 import { sha256 } from "../../model/sha256.js";
@@ -96,7 +97,7 @@ async function placeMessages(
     let { id } = given;
     let place = taken.has(id) ? "taken" : await placeOf(session, given, parent);
     for (let others = 0; place === "taken"; others += 1) {
-      id = `${given.id.slice(0, 900)}~${placeDigest(given, parent, others)}`;
+      id = `${cut(given.id, 0, 900)}~${placeDigest(given, parent, others)}`;
       place = await placeOf(session, { ...given, id }, parent);
     }
     taken.add(id);

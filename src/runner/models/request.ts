@@ -18,8 +18,9 @@ export async function requestOf(
 ): Promise<ModelMessage[]> {
   const { convertToModelMessages } = await loadAiSdk();
   const shown = history.map((message, index) => withoutTail(message, history[index + 1]));
-  const accepted = repair(shown, model, { tools });
-  return convertToModelMessages(accepted as UIMessage[], { tools: withBlockOutputs(tools) as never });
+  const known = withBlockOutputs(tools);
+  const accepted = repair(shown, model, { tools: known });
+  return convertToModelMessages(accepted as UIMessage[], { tools: known as never });
 }
 
 /** What was cut off and then said anew, or is about to be, is not shown twice. */

@@ -1,3 +1,5 @@
+import { cut } from "../../model/cut.js";
+
 /** Characters of a tool's answer: of its beginning, and of its end. */
 const MAX_HEAD = 10_000;
 const MAX_TAIL = 20_000;
@@ -31,14 +33,16 @@ export class BoundedOutput {
   }
 
   toString(): string {
-    const tail = this.tail.slice(-MAX_TAIL);
+    const tail = cut(this.tail, Math.max(0, this.tail.length - MAX_TAIL), this.tail.length);
     const left = this.length - this.head.length - tail.length;
-    if (left === 0) return this.head + tail;
-    return `${this.head.toWellFormed()}\n[… ${left} characters left out …]\n${tail.toWellFormed()}`;
+    if (left <= 0) return this.head + tail;
+    // The head was cut before its next character was there to be seen.
+    const head = this.head.replace(/[\ud800-\udbff]$/, "");
+    return `${head.toWellFormed()}\n[… ${left} characters left out …]\n${tail.toWellFormed()}`;
   }
 }
 
 /** One line, cut to `limit` characters. */
 export function boundedLine(line: string, limit: number): string {
-  return line.length <= limit ? line : `${line.slice(0, limit).toWellFormed()}…`;
+  return line.length <= limit ? line : `${cut(line, 0, limit).toWellFormed()}…`;
 }

@@ -3,6 +3,7 @@ import { escapeBrackets, unescapeBrackets } from "../../context/escape.js";
 import { parsePrompt } from "../../context/prompt.js";
 import { foldLabel } from "../../model/fold-label.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
+import { sendableMessage } from "../../model/sendable.js";
 import type { RecalledMessage } from "./request.js";
 
 /** What the model was told behind a user's message. Its text is the same in every later request. */
@@ -75,13 +76,13 @@ export function shownBlocks(
   return shown;
 }
 
-/** The messages with their notes, each the last text part of its message. */
+/** The messages as a request can hold them, with their notes, each the last text part of its message. */
 export function withNotes(messages: readonly SessionMessage[], notes: ReadonlyMap<string, TurnNote>): SessionMessage[] {
   return messages.map((message) => {
     const note = notes.get(message.id);
-    if (note === undefined || isSummaryMessage(message)) return message;
+    if (note === undefined || isSummaryMessage(message)) return sendableMessage(message);
     const text = [note.update, note.recall].filter((each) => each !== "").join("\n\n");
-    return { ...message, parts: [...message.parts, { type: "text", text }] };
+    return sendableMessage({ ...message, parts: [...message.parts, { type: "text", text }] });
   });
 }
 

@@ -1,5 +1,6 @@
 import { splitPrompt } from "../../context/prompt.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
+import { sendableMessage } from "../../model/sendable.js";
 import { sha256 } from "../../model/sha256.js";
 import { utf8Length } from "../../model/text.js";
 import { estimateMessageTokens, estimateStringTokens } from "../../model/tokens.js";
@@ -34,7 +35,7 @@ export function partsOf(tools: SessionTools, system: string, messages: readonly 
       part(
         isSummaryMessage(message) ? "summary" : "message",
         message.id,
-        JSON.stringify(message),
+        JSON.stringify(sendableMessage(message)),
         estimateMessageTokens(message),
       ),
     ),

@@ -1,6 +1,7 @@
 import type { ContextBlock } from "../../context/block.js";
 import { renderPrompt } from "../../context/prompt.js";
 import { foldLabel } from "../../model/fold-label.js";
+import { sendableText } from "../../model/sendable.js";
 import { sha256 } from "../../model/sha256.js";
 import type { Store } from "../../storage/contract.js";
 import type { SessionTools } from "../../tools/tool.js";
@@ -43,7 +44,7 @@ interface Effects {
 export async function prepareTurn(parts: TurnParts, memory: TurnMemory, asked: Asked): Promise<TurnRequest> {
   const { context, log } = parts;
   const { now } = asked;
-  const { turn, plan, note, system, prompt } = await compose(parts, asked, {
+  const { turn, plan, note, system, prompt, sent } = await compose(parts, asked, {
     render: () => context.prompt.refresh(),
     keep: (digest, made) => log.add(digest, made),
   });
@@ -56,8 +57,7 @@ export async function prepareTurn(parts: TurnParts, memory: TurnMemory, asked: A
   const isSame = system === now.frozen?.text;
   await context.show(messageId, isSame ? now.blocks : null, note === null ? plan.changed : [], plan.shown);
   return {
-    system,
-    messages: withNotes(now.messages, turn.notes),
+    ...sent,
     changes: note === null ? [] : plan.changed,
     recalled: note?.recalled ?? [],
     refreshed: plan.refreshed,
@@ -101,7 +101,8 @@ async function compose(parts: TurnParts, { options, answeredAt, now, tools }: As
   const made = await noteFor(parts, plan, options, notes);
   const note = made === null ? null : await effects.keep(prompt, made);
   if (note !== null) notes.set(note.messageId, note);
-  const pieces = partsOf(tools, system, withNotes(now.messages, notes));
+  const sent = { system: sendableText(system), messages: withNotes(now.messages, notes) };
+  const pieces = partsOf(tools, sent.system, sent.messages);
   const { target, refreshed } = plan;
   const turn: ComposedTurn = {
     target,
@@ -112,7 +113,7 @@ async function compose(parts: TurnParts, { options, answeredAt, now, tools }: As
     system,
     frozen: now.frozen,
   };
-  return { turn, plan, note, system, prompt };
+  return { turn, plan, note, system, prompt, sent };
 }
 
 // What is to be told behind the message that is to be answered; null for nothing.

@@ -1,3 +1,5 @@
+import { sendable } from "../../model/sendable.js";
+
 /** A user's message, as model requests have them. */
 interface UserMessage {
   readonly role: "user";
@@ -14,16 +16,17 @@ export class StepUpdates {
   /** `update` gives what changed since it was last asked: see `PreparedTurn`. */
   constructor(private readonly update: () => Promise<string | null>) {}
 
-  /** The messages of a step with all that was told by then; null where they are to be sent as they are. */
+  /** The messages of a step with all that was told by then, as a request can hold them; null where they are to be sent as they are. */
   async before<M>(stepNumber: number, messages: readonly M[]): Promise<(M | UserMessage)[] | null> {
     const text = stepNumber === 0 ? null : await this.update();
     const own = messages.filter((message) => !this.#told.some((told) => told.message === (message as unknown)));
     if (text !== null) {
       this.#told.push({ at: own.length, message: { role: "user", content: [{ type: "text", text }] } });
     }
-    if (this.#told.length === 0) return null;
-    const all: (M | UserMessage)[] = [...own];
+    const all: (M | UserMessage)[] = this.#told.length === 0 ? (messages as M[]) : [...own];
     for (const [before, { at, message }] of this.#told.entries()) all.splice(at + before, 0, message);
-    return all;
+    // A tool of this turn may have given what no request can hold.
+    const sent = sendable(all);
+    return sent === messages ? null : sent;
   }
 }

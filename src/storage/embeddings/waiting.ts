@@ -1,5 +1,5 @@
+import { cut } from "../../model/cut.js";
 import { keyOf, type RowAddress } from "../../model/rank.js";
-import { cut } from "../../model/snippet.js";
 import { documentOf } from "../../model/text.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation } from "../engine/operation.js";

@@ -1,3 +1,4 @@
+import { cut } from "../../model/cut.js";
 import { searchableText } from "../../model/text.js";
 import type { TreeNode, TreePage } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
@@ -76,6 +77,6 @@ function treeRows(
 function* treeNode(rows: SessionRows, row: TreeRow): Operation<TreeNode> {
   const message = yield* readContent(rows, row, () => {});
   const text = message === null ? "(cannot be read)" : searchableText(message);
-  const preview = text.slice(0, PREVIEW_LENGTH).toWellFormed();
+  const preview = cut(text, 0, PREVIEW_LENGTH).toWellFormed();
   return { id: row.id, parentId: row.parent_id, role: row.role, createdAt: row.dated_at ?? row.created_at, preview };
 }

@@ -16,6 +16,7 @@ export function checkResponses(body: Record<string, unknown>): void {
     if (id !== null) {
       must(!items.has(id), `Duplicate item found with id ${id}.`);
       items.add(id);
+      must(id.length <= 64, `Invalid 'input[${index}].id': string too long.`);
     }
     if (item.type === "item_reference") {
       must(

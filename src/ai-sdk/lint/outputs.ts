@@ -1,0 +1,54 @@
+import { shrinkJson } from "../../compaction/shrink.js";
+import { isInlineMedia } from "../../model/media.js";
+import { estimateStringTokens } from "../../model/tokens.js";
+import { type ToolCallPart, toolNameOf } from "../../model/tool-calls.js";
+import type { CallContext } from "./calls.js";
+import { isOwnCall } from "./provider-rules.js";
+
+/** What stands for a result without a text. */
+const NO_OUTPUT = "(no output)";
+/** More than a character takes, as estimated. */
+const TOKENS_PER_CHARACTER = 1.3;
+
+/** The call with a result that is not empty, and not larger than a window has room for. */
+export function mendOutput(part: ToolCallPart, context: CallContext): ToolCallPart {
+  const { rules, knownTools, report } = context;
+  const field = part.state === "output-available" ? "output" : part.state === "output-error" ? "errorText" : null;
+  if (field === null || isOwnCall(part, rules, knownTools)) return part;
+  const name = toolNameOf(part);
+  if (field === "output" && !rules.takesEmptyOutput && typeof part.output === "string" && part.output.trim() === "") {
+    report("empty-output", `The result of "${name}" is an empty text, which ${rules.name} refuse. It gets one.`);
+    return { ...part, output: NO_OUTPUT };
+  }
+  const shown = shortened(part[field], rules.limits.output, context.showsMedia(name));
+  if (shown === part[field]) return part;
+  const most = rules.limits.output.toLocaleString("en");
+  report("long-output", `The result of "${name}" has more than ${most} tokens, as estimated. It is cut.`);
+  return { ...part, [field]: shown };
+}
+
+function shortened(output: unknown, maxTokens: number, showsMedia: boolean): unknown {
+  const text = textOf(output, showsMedia);
+  let tokens = tokensOf(text, maxTokens);
+  if (tokens <= maxTokens) return output;
+  let shown: unknown = output;
+  // What JSON escapes makes the cut text longer than asked for.
+  for (let chars = Math.floor((text.length * maxTokens) / tokens); tokens > maxTokens; chars = Math.floor(chars / 2)) {
+    shown = shrinkJson(output, chars);
+    tokens = tokensOf(textOf(shown, showsMedia), maxTokens);
+  }
+  return shown;
+}
+
+function tokensOf(text: string, enough: number): number {
+  return text.length * TOKENS_PER_CHARACTER <= enough ? 0 : estimateStringTokens(text);
+}
+
+// What a model is shown as text; media are not where the tool says so.
+function textOf(output: unknown, showsMedia: boolean): string {
+  if (typeof output === "string") return output;
+  function withoutMedia(this: unknown, key: string, value: unknown): unknown {
+    return isInlineMedia(this, key, value) ? "" : value;
+  }
+  return JSON.stringify(output, showsMedia ? withoutMedia : undefined) ?? "";
+}

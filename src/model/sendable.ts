@@ -1,0 +1,63 @@
+import type { SessionMessage } from "./message.js";
+
+/** What stands for a character that no request can hold. */
+const UNREADABLE = "\ufffd";
+
+/**
+ * A text as a request to a model can hold it: U+FFFD stands for each half of a surrogate pair, which providers refuse, and for
+ * each NUL, at which some servers stop reading. The same text when it has neither.
+ */
+export function sendableText(text: string): string {
+  return isSendable(text) ? text : text.toWellFormed().replaceAll("\0", UNREADABLE);
+}
+
+/** The same for every text and every key of a JSON value, however deep; the same value when nothing is to mend. */
+export function sendable<T>(value: T): T {
+  return mended(value) as T;
+}
+
+/** A message as a request can hold it, under its own id; the same object when nothing is to mend. */
+export function sendableMessage<M extends SessionMessage>(message: M): M {
+  const changed = sendable(message);
+  return changed === message ? message : { ...changed, id: message.id };
+}
+
+function isSendable(text: string): boolean {
+  return text.isWellFormed() && !text.includes("\0");
+}
+
+function mended(value: unknown): unknown {
+  if (typeof value === "string") return sendableText(value);
+  if (Array.isArray(value)) {
+    const items = value.map(mended);
+    return items.every((item, index) => Object.is(item, value[index])) ? value : items;
+  }
+  return isPlain(value) ? mendedObject(value) : value;
+}
+
+function mendedObject(value: Readonly<Record<string, unknown>>): unknown {
+  const entries = Object.entries(value);
+  const changed = entries.map(([key, child]): [string, unknown] => [key, mended(child)]);
+  const isSame = changed.every(([key, child], index) => isSendable(key) && Object.is(child, entries[index]?.[1]));
+  return isSame ? value : withSendableKeys(changed);
+}
+
+// Two keys may become alike: each later one gets a mark more.
+function withSendableKeys(entries: readonly (readonly [string, unknown])[]): object {
+  const taken = new Set(entries.map(([key]) => key));
+  const renamed = entries.map(([key, child]) => {
+    if (isSendable(key)) return [key, child] as const;
+    let free = sendableText(key);
+    while (taken.has(free)) free += UNREADABLE;
+    taken.add(free);
+    return [free, child] as const;
+  });
+  return Object.fromEntries(renamed);
+}
+
+// What a class made, such as a date or bytes, says itself what it is sent as.
+function isPlain(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype = Object.getPrototypeOf(value) as unknown;
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
