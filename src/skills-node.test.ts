@@ -1,9 +1,9 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { isSkillProvider, shapeOf } from "./context/provider.js";
-import { FileSkillProvider } from "./skills-node.js";
+import { FileSkillProvider, type SkillProblem } from "./skills-node.js";
 
 let root: string;
 let folder: string;
@@ -11,9 +11,11 @@ let folder: string;
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), "stemma-skills-"));
   folder = join(root, "skills");
+  vi.spyOn(console, "warn").mockImplementation(() => {});
 });
 
 afterEach(async () => {
+  vi.restoreAllMocks();
   await rm(root, { recursive: true });
 });
 
@@ -133,6 +135,108 @@ describe("FileSkillProvider", () => {
     expect(await skills.get()).toBe("- deploy: Deploys: to production");
     expect(await skills.load("secret")).toBeNull();
     await expect(skills.set?.("secret", "y")).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  });
+});
+
+describe("what is wrong with skills", () => {
+  const told: SkillProblem[] = [];
+  const onProblem = (problem: SkillProblem) => void told.push(problem);
+  const outside = () => join(root, "agents");
+  const say = (name: string) => `---\nname: ${name}\ndescription: About ${name}\n---\nBody of ${name}`;
+
+  beforeEach(async () => {
+    told.length = 0;
+    await mkdir(join(outside(), "shared", "references"), { recursive: true });
+    await writeFile(join(outside(), "shared", "SKILL.md"), say("shared"));
+    await writeFile(join(outside(), "shared", "references", "a.md"), "A");
+    await put("own/SKILL.md", say("own"));
+  });
+
+  it("is told of a link to another folder, unless that is allowed", async () => {
+    await symlink("../agents/shared", join(folder, "shared"));
+    const path = join(folder, "shared");
+    const refusing = new FileSkillProvider(folder, { onProblem });
+    expect(await refusing.get()).toBe("- own: About own");
+    expect(await refusing.load("shared")).toBeNull();
+    expect(told).toEqual([{ path, message: expect.stringContaining(`{ roots: ["${outside()}"] }`) }]);
+    const allowing = new FileSkillProvider(folder, { roots: [join(root, "absent"), outside()], writable: true });
+    expect(await allowing.get()).toBe("- own: About own\n- shared: About shared");
+    expect(await allowing.load("shared")).toContain("Body of shared");
+    expect(await allowing.load("shared/references/a.md")).toBe("A");
+    await expect(allowing.set?.("shared", "new")).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    expect(await readFile(join(outside(), "shared", "SKILL.md"), "utf8")).toBe(say("shared"));
+  });
+
+  it("is no secret of another folder, where one is allowed", async () => {
+    await writeFile(join(root, "secret.md"), "SECRET");
+    await symlink(join(outside(), "shared"), join(folder, "shared"));
+    await symlink(join(root, "secret.md"), join(outside(), "shared", "secret.md"));
+    await symlink(outside(), join(folder, "own", "agents"));
+    const skills = new FileSkillProvider(folder, { roots: [outside()] });
+    for (const key of ["shared/secret.md", "shared/../../secret.md", "own/agents/../secret.md"]) {
+      expect(await skills.load(key)).toBeNull();
+    }
+    expect(await skills.load("own/agents/shared/references/a.md")).toBe("A");
+  });
+
+  it("lists a skill once, however many links lead to it", async () => {
+    await symlink(join(folder, "own"), join(folder, "alias"));
+    await symlink(join(outside(), "shared"), join(folder, "a"));
+    await symlink(join(outside(), "shared"), join(folder, "b"));
+    const skills = new FileSkillProvider(folder, { roots: [outside()], onProblem });
+    expect(await skills.get()).toBe("- own: About own\n- shared: About shared");
+    expect(told).toEqual([]);
+  });
+
+  it("is told of what is left out", async () => {
+    await symlink(join(root, "nothing"), join(folder, "gone"));
+    await mkdir(join(folder, "far"));
+    await symlink(join(outside(), "shared", "SKILL.md"), join(folder, "far", "SKILL.md"));
+    await mkdir(join(folder, "lost"));
+    await symlink(join(root, "nothing"), join(folder, "lost", "SKILL.md"));
+    await put("small/skill.md", say("small"));
+    await put("bytes/SKILL.md", new Uint8Array([0, 255]));
+    await put("large/SKILL.md", "x".repeat(1_000_001));
+    // No skills.
+    await put("notes/README.md", "Notes");
+    await put("README.md", "Notes");
+    await symlink(join(folder, "README.md"), join(folder, "link.md"));
+    const skills = new FileSkillProvider(folder, { onProblem });
+    expect(await skills.get()).toBe("- own: About own");
+    expect(told.map(({ path }) => path.slice(folder.length + 1)).sort()).toEqual([
+      "bytes",
+      "far",
+      "gone",
+      "large",
+      "lost",
+      "small",
+    ]);
+    for (const { message } of told) expect(message).toMatch(/^The skill is left out: .*\.$/);
+    await skills.get();
+    await skills.load("own");
+    expect(told).toHaveLength(6);
+    told.length = 0;
+    await new FileSkillProvider(folder, { keys: ["own", "small"], onProblem }).get();
+    expect(told.map(({ path }) => path)).toEqual([join(folder, "small")]);
+  });
+
+  it("is told of what is listed otherwise than the file says", async () => {
+    await put("beta/SKILL.md", "---\nname: beta\ndescription: [Beta] Deploys\n---\nB");
+    await put("open/SKILL.md", "---\nname: open\ndescription: No end\n\nB");
+    await put("path/SKILL.md", "---\nname: a/b\ndescription: P\n---\nB");
+    await put("twin/SKILL.md", "---\nname: own\ndescription: T\n---\nB");
+    const skills = new FileSkillProvider(folder, { onProblem });
+    expect(await skills.get()).toBe("- beta: [Beta] Deploys\n- open\n- own: About own\n- path: P\n- twin: T");
+    expect(told.map(({ path }) => path.slice(folder.length + 1)).sort()).toEqual(["beta", "open", "path", "twin"]);
+  });
+
+  it("is one warning where nobody is told", async () => {
+    await put("a/SKILL.md", "---\nname: a\ndescription: @a\n---\nB");
+    await put("b/SKILL.md", "---\nname: b\ndescription: *b*\n---\nB");
+    const skills = new FileSkillProvider(folder);
+    await Promise.all([skills.get(), skills.get(), skills.load("a")]);
+    expect(await skills.get()).toBe("- a: @a\n- b: *b*\n- own: About own");
+    expect(vi.mocked(console.warn).mock.calls).toEqual([[expect.stringMatching(/skills\/a: .*\n.*skills\/b: /)]]);
   });
 });
 

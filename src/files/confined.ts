@@ -2,12 +2,15 @@ import { isUtf8 } from "node:buffer";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
 
-/** The real path; null when it is not there, or lies outside `root`, which is real. */
-export async function within(path: string, root: string): Promise<string | null> {
+/** The real path; null when it is not there, or lies outside all `roots`, which are real. */
+export async function within(path: string, ...roots: readonly string[]): Promise<string | null> {
   const real = await findRealPath(path);
-  if (real === null) return null;
-  const inside = relative(root, real);
-  return inside === ".." || inside.startsWith(`..${sep}`) || isAbsolute(inside) ? null : real;
+  return real !== null && roots.some((root) => isInside(real, root)) ? real : null;
+}
+
+function isInside(path: string, root: string): boolean {
+  const inside = relative(root, path);
+  return inside !== ".." && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
 }
 
 /** The path free of links; null when nothing is there. */

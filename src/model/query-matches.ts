@@ -1,12 +1,11 @@
 import { perObject } from "../once.js";
+import { isAscii, normalText, originalRanges, type Range } from "./normal-text.js";
 import { querySequences, type SearchQuery } from "./query.js";
 import { termOf } from "./terms.js";
-import { isAscii, isUnspaced, wordPattern } from "./words.js";
+import { isUnspaced, wordPattern } from "./words.js";
 
 /** A piece of a text that a query looks for. */
-export interface Match {
-  readonly start: number;
-  readonly end: number;
+export interface Match extends Range {
   /** What of the query it matches. */
   readonly term: string;
 }
@@ -41,10 +40,23 @@ export function findMatches(text: string, query: SearchQuery, length: number): M
   const marked = markedOf(query);
   const { terms, runs } = marked;
   if (terms.size === 0 && runs.size === 0) return [];
-  const matches = matchesWithin(text, 0, LOOKED_AT, marked);
-  if (matches.length > 0 || text.length <= LOOKED_AT) return matches;
-  const far = farMatch(text, terms, runs);
-  return far === null ? [] : matchesWithin(text, far, far + length, marked);
+  const normal = normalText(text);
+  const matches = matchesWithin(normal, 0, LOOKED_AT, marked);
+  if (matches.length > 0 || normal.length <= LOOKED_AT) return inOriginal(text, normal, matches);
+  const far = farMatch(normal, terms, runs);
+  return far === null ? [] : inOriginal(text, normal, matchesWithin(normal, far, far + length, marked));
+}
+
+// Several matches may lie in one character of the text: "株" and "社" in "㍿".
+function inOriginal(text: string, normal: string, matches: Match[]): Match[] {
+  if (normal === text) return matches;
+  const rangeOf = originalRanges(text);
+  const found: Match[] = [];
+  for (const match of matches) {
+    const range = rangeOf(match);
+    if (range.start >= (found.at(-1)?.end ?? 0)) found.push({ ...range, term: match.term });
+  }
+  return found;
 }
 
 function matchesWithin(text: string, from: number, to: number, { terms, runs, plain }: Marked): Match[] {

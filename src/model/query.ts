@@ -1,5 +1,6 @@
 import { perObject } from "../once.js";
 import { cut } from "./cut.js";
+import { normalText } from "./normal-text.js";
 import { stopWordsOf } from "./stop-words.js";
 import { isUnspaced, MAX_WORDS, tokenize } from "./words.js";
 
@@ -9,7 +10,7 @@ export interface SearchQuery {
   readonly text: string;
   /** Words to look for, lower case, without stop-words unless there is nothing else; each once. */
   readonly words: readonly string[];
-  /** Runs of characters of scripts that are written without spaces, as typed; each once. */
+  /** Runs of characters of scripts that are written without spaces; each once. */
   readonly runs: readonly string[];
   /** Phrases the user put in quotation marks: the words and runs of each, in order. */
   readonly phrases: readonly (readonly string[])[];
@@ -25,13 +26,14 @@ const MAX_QUOTING = 2_000;
 /** Takes a query apart. Never throws; a query without a word gives one that finds nothing. */
 export function parseQuery(query: string): SearchQuery {
   const text = cut(query, 0, MAX_LENGTH);
-  const tokens = tokenize(text);
+  const normal = normalText(text);
+  const tokens = tokenize(normal);
   const words = new Set(tokens.filter((token) => !isUnspaced(token)).map((word) => word.toLowerCase()));
   const runs = new Set(tokens.filter((token) => isUnspaced(token)));
   const isStopWord = stopWordsOf(words);
   const content = [...words].filter((word) => !isStopWord(word));
   const phrases: string[][] = [];
-  for (const match of text.slice(0, MAX_QUOTING).matchAll(QUOTED)) {
+  for (const match of normal.slice(0, MAX_QUOTING).matchAll(QUOTED)) {
     const phrase = tokenize(match.slice(1).find((group) => group !== undefined) ?? "");
     if (phrase.length > 1) phrases.push(phrase);
   }

@@ -1,20 +1,18 @@
+import { isAscii } from "./normal-text.js";
 import { querySequences, type SearchQuery } from "./query.js";
 import { stem } from "./stemmer.js";
-import { isAscii, words } from "./words.js";
+import { words } from "./words.js";
 
 /** An index key is bounded in every engine; two words that are alike so far are taken for the same one. */
 const MAX_TERM_LENGTH = 100;
 const MAX_FOLDED = 10 * MAX_TERM_LENGTH;
-
-// Letters in lower case that are other shapes of one, as ς is of σ.
-const SHAPES = /[ςϐϑϕϖϰϱϵſẛ\u1fbe\u00b5]/gu;
 
 const MARKS_ON_LATIN = /(?<=\p{Script=Latin})[\u0300-\u036f]+/gu;
 
 /** Terms that stand side by side in what is looked for: any of these sequences. */
 export type TermSequences = readonly (readonly string[])[];
 
-/** The terms of a text, in order: its words in lower case, without diacritics on Latin letters, stemmed. */
+/** The terms of a text, in order: the words of its normal text without case, and without diacritics on Latin letters, stemmed. */
 export function documentTerms(text: string): string[] {
   return words(text).map(termOf);
 }
@@ -45,13 +43,16 @@ function makeTerm(word: string): string {
 const terms = new Map<string, string>();
 const MAX_TERMS = 10_000;
 
-/** A word without what does not tell it from others: case, and the diacritics of Latin letters. */
-export function foldWord(word: string): string {
+// A word without what does not tell it from others: case, and the diacritics of Latin letters.
+function foldWord(word: string): string {
   const lower = word.toLowerCase();
   if (isAscii(lower)) return lower;
+  // Upper case makes one of letters that are the same word's: "ß" and "ss", "ς" and "σ". Lower case makes a "ς" again at the end.
   return lower
+    .toUpperCase()
+    .toLowerCase()
+    .replaceAll("ς", "σ")
     .normalize("NFD")
     .replace(MARKS_ON_LATIN, "")
-    .normalize("NFC")
-    .replace(SHAPES, (shape) => shape.toUpperCase().toLowerCase());
+    .normalize("NFC");
 }

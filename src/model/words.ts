@@ -1,3 +1,5 @@
+import { isAscii, normalText } from "./normal-text.js";
+
 // Scripts in which a word is not set off by spaces: each character is indexed by itself.
 const SCRIPTS = "Han Hiragana Katakana Hangul Thai Lao Khmer Myanmar".split(" ").map((name) => `\\p{Script=${name}}`);
 const IN_WORDS = "\\p{L}\\p{N}\\p{M}\\p{Co}";
@@ -15,7 +17,7 @@ const HAS_UNSPACED = new RegExp(UNSPACED, "v");
 /** Different words of a query, or sequences of them, that count: more make it slower, not better. */
 export const MAX_WORDS = 256;
 
-/** The words and unspaced runs of a text, in order, up to the one that would be too many different ones. */
+/** The words and unspaced runs of a normal text, in order, up to the one that would be too many different ones. */
 export function tokenize(text: string): string[] {
   const found: string[] = [];
   const different = new Set<string>();
@@ -26,10 +28,10 @@ export function tokenize(text: string): string[] {
   return found;
 }
 
-/** All words of a text, in order, each character of an unspaced script by itself. */
+/** All words of a text, in order, in its normal form, each character of an unspaced script by itself. */
 export function words(text: string): string[] {
   if (isAscii(text)) return text.match(/[\dA-Za-z]+/g) ?? [];
-  const parts = text.toWellFormed().split(BETWEEN_WORDS);
+  const parts = normalText(text).split(BETWEEN_WORDS);
   return parts.filter(Boolean).flatMap((part) => (HAS_UNSPACED.test(part) ? apart(part) : part));
 }
 
@@ -37,11 +39,6 @@ function apart(part: string): string[] {
   const found = part.match(WORD) ?? [];
   if (!found.some(({ length }) => length >= MAX_RUN)) return found;
   return tokensOf(part).flatMap((token) => (isUnspaced(token) ? Array.from(token) : token));
-}
-
-/** True for a text of nothing but ASCII. */
-export function isAscii(text: string): boolean {
-  return !/[^\0-\x7f]/.test(text);
 }
 
 function tokensOf(text: string): string[] {
@@ -65,7 +62,7 @@ function wholeTokens(text: string): string[] {
   return found;
 }
 
-/** Finds the words and unspaced runs of a text, one with each `exec`; those of more than 10,000 characters in parts. */
+/** Finds the words and unspaced runs of a normal text, one with each `exec`; those of more than 10,000 characters in parts. */
 export function wordPattern(): RegExp {
   return new RegExp(TOKEN);
 }

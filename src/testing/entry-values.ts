@@ -40,6 +40,20 @@ export const entryValues = defineTopic("entry values", (it) => {
     expect(found).toEqual({ ...(await entries.get(FILES, "black/tea")), score: found?.score });
   });
 
+  it(
+    "finds entries whatever the width of their characters, and nothing wrong with them",
+    ["search", "check"],
+    async ({ store }) => {
+      const { entries } = store;
+      await entries.set(FILES, { key: "ｃａｂｌｅ", content: "ＵＳＢ" });
+      await entries.set(FILES, { key: "data", content: "ﾃﾞｰﾀｾｯﾄ, Straße" });
+      const keys = async (query: string) => (await entries.search(FILES, query, { limit: 10 })).map(({ key }) => key);
+      for (const query of ["cable", "usb", "ＵＳＢ"]) expect(await keys(query)).toEqual(["ｃａｂｌｅ"]);
+      for (const query of ["データ", "STRASSE", "ﾃﾞｰﾀ"]) expect(await keys(query)).toEqual(["data"]);
+      expect((await store.check?.())?.ok).toBe(true);
+    },
+  );
+
   it("finds nothing wrong with entries that have values", ["check"], async ({ store }) => {
     await store.entries.set(FILES, { key: "black/tea", content: "leaves", value: { of: "coffee" } });
     await store.entries.set(FILES, { key: "no/text", content: "", value: null });

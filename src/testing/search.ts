@@ -173,6 +173,38 @@ export const search = defineTopic("search", (it) => {
     }
   });
 
+  it("takes width, ligatures and other forms of a character for the usual ones", NEEDS, async (workspace) => {
+    const found = await searchIn(workspace, {
+      wide: "ＵＳＢケーブルを買う",
+      narrow: "ﾃﾞｰﾀｾｯﾄのエクスポート",
+      digits: "注文番号は１２３４です",
+      accent: "cafe\u0301 au lait",
+      kana: "か\u3099くせいは学生",
+      ligature: "the ﬁnal oﬀer",
+      german: "Straße",
+    });
+    for (const [id, ...queries] of [
+      ["wide", "USB", "ＵＳＢ", "ｕｓｂ", '"usb ケーブル"'],
+      ["narrow", "データセット", "ﾃﾞｰﾀ", "タ"],
+      ["digits", "1234", "１２３４", "注文番号は1234"],
+      ["accent", "café", "cafe", "CAFÉ"],
+      ["kana", "がくせい", "か\u3099くせい"],
+      ["ligature", "final", "ﬁnal", "OFFER"],
+      ["german", "STRASSE", "straße", "STRAẞE"],
+    ] as const) {
+      for (const query of queries) expect((await found(query))[0]).toBe(id);
+    }
+    expect(await found("か")).toEqual([]);
+  });
+
+  it("shows what matched as it is written, whatever the width of its characters", NEEDS, async ({ session }) => {
+    const filler = "ｶﾀｶﾅ ㍿ ½ … ".repeat(100);
+    await session.appendMessage(message("a", `${filler}新しいＵＳＢとﾃﾞｰﾀｾｯﾄ、 the ﬁnal Straße ${filler}`));
+    const [hit] = await session.search("usb データ final STRASSE");
+    expect(hit?.snippet ?? "").toInclude("新しい«ＵＳＢ»と«ﾃﾞｰﾀ»ｾｯﾄ、 the «ﬁnal» «Straße» ");
+    expect(hit?.snippet?.length ?? 0).toBeAtMost(260);
+  });
+
   it("takes the vowel signs and points of a word for parts of it", NEEDS, async (workspace) => {
     const found = await searchIn(workspace, { hindi: "दुनिया", consonants: "दनय", thai: "กินข้าว", arabic: "كِتَاب" });
     expect(await found("दुनिया")).toEqual(["hindi"]);

@@ -98,10 +98,19 @@ describeServer("the documents' page on Postgres", (server) => {
   });
 
   describe.each([
-    ["with the tables of the page", SCHEMA],
-    ["with tables that are made at the first use", ""],
-  ])("wired up as shown, %s", (_title, schema) => {
-    beforeEach(() => server.query(url, schema));
+    ["with the tables of the page", () => server.query(url, SCHEMA)],
+    ["with tables that are made at the first use", () => {}],
+    [
+      "with the page's DDL on tables that were made",
+      async () => {
+        const store = postgres(url);
+        await store.migrate();
+        await store.close();
+        await server.query(url, SCHEMA);
+      },
+    ],
+  ])("wired up as shown, %s", (_title, prepare) => {
+    beforeEach(async () => void (await prepare()));
 
     it("keeps messages, blocks, entries and the prompt across restarts", async () => {
       const session = await start();

@@ -299,6 +299,35 @@ describeServer("a version that is to come, on a database of Postgres that versio
   });
 });
 
+describeServer("the search index of a database of Postgres that version 23 wrote", (server) => {
+  it("is made anew once, of normal texts", async () => {
+    const url = await server.createDatabase();
+    const facts = { sessionId: "s", label: "facts" };
+    const store = postgres(url);
+    const message = { id: "1", role: "user", parts: [{ type: "text", text: "ＵＳＢケーブル" }] } as const;
+    await Session.create(store).forSession("s").appendMessage(message);
+    await store.entries.set(facts, { key: "k", content: "Straße" });
+    await store.close();
+    // As its terms were.
+    await server.query(
+      url,
+      `UPDATE assistant_schema SET version = 23; UPDATE assistant_fts SET terms = '{ｕｓｂ,ケ,ー,ブ,ル}';
+       UPDATE cf_agents_search_fts SET terms = '{k,straße}'`,
+    );
+    const next = postgres(url);
+    expect(await SessionManager.create(next).search("usb")).toMatchObject([{ id: "1" }]);
+    expect(await next.entries.search(facts, "STRASSE", { limit: 1 })).toMatchObject([{ key: "k" }]);
+    const terms = "SELECT terms FROM assistant_fts UNION ALL SELECT terms FROM cf_agents_search_fts";
+    expect(await server.query(url, terms)).toEqual([
+      { terms: ["usb", "ケ", "ー", "ブ", "ル"] },
+      { terms: ["k", "strass"] },
+    ]);
+    expect(await server.query(url, "SELECT version FROM assistant_schema")).toEqual([{ version: KNOWN }]);
+    expect(await next.check?.()).toMatchObject({ ok: true });
+    await next.close();
+  });
+});
+
 describeServer("the search index of a database of Postgres that version 1 wrote", (server) => {
   let url = "";
   const stores: Store[] = [];

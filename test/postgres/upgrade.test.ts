@@ -91,6 +91,27 @@ describeServer("a database of the documents' DDL", (server) => {
     expect(await session.getMessage("a")).toEqual(JSON.parse(content("a", "red apples")));
   });
 
+  it.each([
+    ["upgraded", async () => open().migrate()],
+    ["half upgraded: by the printed SQL, before a program did the rest", () => server.query(url, schemaSql())],
+  ])("takes the documents' DDL once more when it is %s, and goes on", async (_title, upgrade) => {
+    await upgrade();
+    await server.query(url, SCHEMA);
+    const store = open();
+    await expectEverything(store);
+    await server.query(url, SCHEMA);
+    await server.query(url, schemaSql());
+    await server.query(url, SCHEMA);
+    // What a generated column would refuse.
+    const text = Array.from({ length: 200_000 }, (_, word) => `word${word}`).join(" ");
+    const session = Session.create(store).forSession("long");
+    await session.appendMessage({ id: "m", role: "user", parts: [{ type: "text", text }] });
+    expect((await session.search("word199999")).map(({ id }) => id)).toEqual(["m"]);
+    await new PostgresSearchProvider(store, "knowledge").set("long", text);
+    await expectEverything(open());
+    expect((await store.check?.())?.problems.map(({ id }) => id)).toEqual(["x"]);
+  });
+
   it("is upgraded once by several processes that come at the same time", async () => {
     const [first, ...others] = [open(), open(), open(), open()];
     await Promise.all([first, ...others].map((store) => store?.migrate()));

@@ -1,5 +1,5 @@
 // One chat in the process of its test, on streams that take the place of the process's.
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -239,8 +239,14 @@ describe("without a model", () => {
       join(folder, "skills", "tea", "SKILL.md"),
       "---\nname: tea\ndescription: How to make tea\n---\nBoil.",
     );
-    const { output } = await chat(["/context"]);
+    mkdirSync(join(folder, "skills", "beta"));
+    writeFileSync(join(folder, "skills", "beta", "SKILL.md"), "---\ndescription: [Beta] Waits\n---\nWait.");
+    symlinkSync(join(folder, "nothing"), join(folder, "skills", "gone"));
+    const { output } = await chat(["/context", "/new", "/context"]);
     expect(output).toContain("- tea: How to make tea");
+    expect(output).toContain("- beta: [Beta] Waits");
+    expect(output.split("The skill is left out: it is a link to nothing.")).toHaveLength(2);
+    expect(output.split("The description is no text in YAML.")).toHaveLength(2);
   });
 
   it("prints nothing that could steer a terminal", async () => {

@@ -7,6 +7,7 @@ import { AgentSearchProvider, Session, SessionManager } from "../../src/session.
 import { type SqliteClient, sqlite } from "../../src/sqlite.js";
 import type { Store } from "../../src/storage/contract.js";
 import { storeOf } from "../../src/storage/store-of.js";
+import { textMessage } from "../helpers/messages.js";
 import { failingClient } from "./file-target.js";
 
 const VERSION_1 = gunzipSync(readFileSync(join(import.meta.dirname, "../fixtures/version-1.sqlite.gz")));
@@ -113,6 +114,39 @@ describe("the search index of a database that version 1 wrote", () => {
     expect(new Set(hits.map(({ sessionId, id }) => `${sessionId} ${id}`)).size).toBe(3_002);
     expect(database.prepare("SELECT count(*) FROM assistant_fts").pluck().get()).toBe(3_009);
     database.exec("INSERT INTO assistant_fts (assistant_fts) VALUES ('integrity-check')");
+  });
+});
+
+describe("the search index of a database that version 10 wrote", () => {
+  it("is made anew once, of normal texts", async () => {
+    const database = new Database(":memory:");
+    const store = sqlite(database);
+    const facts = { sessionId: "s", label: "facts" };
+    await Session.create(store).forSession("s").appendMessage(textMessage("1", "ＵＳＢケーブル"));
+    await store.entries.set(facts, { key: "k", content: "Straße" });
+    expect(await find(store, "usb")).toEqual(["s 1"]);
+    const indexed = (word: string) =>
+      (["assistant_fts", "cf_agents_search_fts"] as const).map((table) =>
+        database.prepare(`SELECT count(*) FROM ${table} WHERE ${table} MATCH ?`).pluck().get(word),
+      );
+    // As its terms were.
+    database.exec(`UPDATE assistant_schema SET version = 10;
+      DELETE FROM assistant_fts; INSERT INTO assistant_fts (rowid, terms) SELECT n, 'ｕｓｂ ケ ー ブ ル' FROM assistant_messages;
+      DELETE FROM cf_agents_search_fts; INSERT INTO cf_agents_search_fts (rowid, terms) SELECT n, 'k straße' FROM cf_agents_search_entries`);
+    expect([indexed("usb"), indexed("strass"), indexed("straße")]).toEqual([
+      [0, 0],
+      [0, 0],
+      [0, 1],
+    ]);
+    const next = sqlite(database);
+    expect(await find(next, "usb")).toEqual(["s 1"]);
+    expect((await next.entries.search(facts, "STRASSE", { limit: 1 })).map(({ key }) => key)).toEqual(["k"]);
+    expect([indexed("usb"), indexed("strass"), indexed("straße")]).toEqual([
+      [1, 0],
+      [0, 1],
+      [0, 0],
+    ]);
+    expect(await next.check?.()).toMatchObject({ ok: true });
   });
 });
 

@@ -7,7 +7,15 @@ const SOUL = `You are a helpful assistant in a terminal. Answer briefly, in plai
 Keep what you learn about the user and their work in the MEMORY block, with set_context, as short lines; correct what has changed.
 Search past conversations before you say that you do not know something.`;
 
-/** What the model of the chat knows and can look up. `skills` is a folder of skills, or null. */
+/** Tells what is wrong with the skills of a folder. */
+export async function checkSkills(folder: string, tell: (problem: string) => void): Promise<void> {
+  await new FileSkillProvider(folder, { onProblem: ({ path, message }) => tell(`${path}: ${message}`) }).get();
+}
+
+/**
+ * What the model of the chat knows and can look up. `skills` is a folder of skills, or null; what is wrong with them is not told:
+ * each conversation has blocks of its own.
+ */
 export function chatBlocks(store: Store, skills: string | null): ContextConfig[] {
   const soul: ContextConfig = { label: "soul", description: "Who you are", provider: { get: () => SOUL } };
   const memory: ContextConfig = {
@@ -24,6 +32,6 @@ export function chatBlocks(store: Store, skills: string | null): ContextConfig[]
   };
   const blocks = [soul, memory, history];
   if (skills === null) return blocks;
-  const provider = new FileSkillProvider(skills);
+  const provider = new FileSkillProvider(skills, { onProblem: () => {} });
   return [...blocks, { label: "skills", description: "Instructions to load when they are needed", provider }];
 }

@@ -2,6 +2,7 @@ import { StemmaError } from "../../errors.js";
 import { describeError } from "../errors.js";
 import { databaseName, openDatabase } from "../open-database.js";
 import { count } from "../text.js";
+import { checkSkills } from "./chat-blocks.js";
 import type { ChatOptions } from "./chat-options.js";
 import { Conversation } from "./conversation.js";
 import { showEarlier } from "./earlier-messages.js";
@@ -80,6 +81,8 @@ async function greet(chat: Chat, options: ChatOptions, isNew: boolean): Promise<
   else terminal.note(OFFLINE);
   if (isNew && options.session !== undefined && !options.new)
     terminal.note(`There was no conversation "${options.session}": this is a new one, under that id.`);
+  const skills = skillsFolder(options.skills);
+  if (skills !== null) await checkSkills(skills, (problem) => terminal.warn(problem));
   if (terminal.interactive) await showEarlier(chat);
   if (await session.isInterrupted()) {
     terminal.note("The last turn was interrupted; what was finished is kept. /retry asks again.");

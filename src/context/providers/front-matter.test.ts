@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { cpuTimeOf } from "../../../test/helpers/cpu-time.js";
 import { fieldOf, readFrontMatter } from "./front-matter.js";
 
-const read = (...lines: string[]) =>
-  fieldOf(readFrontMatter(["---", ...lines, "other: z", "---", "body"].join("\n")), "key");
+const entry = (...lines: string[]) =>
+  readFrontMatter(["---", ...lines, "other: z", "---", "body"].join("\n")).entries[0];
 
 describe("front matter", () => {
   it.each([
@@ -21,28 +21,62 @@ describe("front matter", () => {
     ["literal", ["key: |", "  one", "   two", "", "  three"], "one\n two\n\nthree\n"],
     ["literal and kept", ["key: |+", "  one", ""], "one\n\n"],
     ["literal with a given indent", ["key: |1-", "   one"], "  one"],
-    [
-      "plain with a colon and a space",
-      ["key: Deploys: to production # c", "\tas: well"],
-      "Deploys: to production as: well",
-    ],
     ["a number", ["key: 007"], "007"],
     ["a date", ["key: 2026-01-02"], "2026-01-02"],
     ["a boolean", ["key: yes"], "yes"],
-    ["null", ["key: ~"], undefined],
+    ["null", ["key: ~"], null],
     ["empty", ['key: ""'], ""],
-    ["a tag of another program", ["key: !!js/function 'x'"], undefined],
-    ["an anchor and an alias", ["key: [&a x, *a]"], undefined],
-    ["followed by more", ['key: "a" b'], undefined],
-    ["a list", ["key:", "  - a"], undefined],
-    ["a list at the margin", ["key:", "- a"], undefined],
-    ["a mapping", ["key:", "  a: b"], undefined],
-    ["a flow list", ["key: [a, b]"], undefined],
-    ["nothing", ["key:"], undefined],
-    ["an open quote", ['key: "a'], undefined],
+    ["nothing", ["key:"], null],
   ])("reads a text that is %s", (_, lines, value) => {
-    expect(read(...lines)).toBe(value);
+    expect(entry(...lines)).toMatchObject({ value, isAsWritten: false });
     expect(fieldOf(readFrontMatter(["---", ...lines, "other: z", "---"].join("\n")), "other")).toBe("z");
+  });
+
+  it.each([
+    ["holds a colon and a space", ["Deploys: to production # c", "\tas: well"], "Deploys: to production as: well"],
+    ["holds two of them", ["foo: bar: baz"], "foo: bar: baz"],
+    ["begins with a bracket", ["[Beta] Deploys to production"], "[Beta] Deploys to production"],
+    ["is a list in brackets", ["[a, b]"], "[a, b]"],
+    ["begins with a quote", ['"Review" a plan #1'], '"Review" a plan #1'],
+    ["begins with a single quote", ["'single' quoted start"], "'single' quoted start"],
+    ["has an open quote", ['"a'], '"a'],
+    ["begins with a star", ["*Important* deploys"], "*Important* deploys"],
+    ["begins with an ampersand", ["&c and more: yes"], "&c and more: yes"],
+    ["begins with a brace", ["{{name}} greets"], "{{name}} greets"],
+    ["begins with a backtick", ["`code` helper: runs"], "`code` helper: runs"],
+    ["begins with an at sign", ["@mention helper"], "@mention helper"],
+    ["begins with a percent sign", ["%d of all"], "%d of all"],
+    ["begins with an exclamation mark", ["!!js/function 'x'"], "!!js/function 'x'"],
+    ["begins as a block does", ["> Reviews a plan", "  and more"], "> Reviews a plan and more"],
+    ["begins with a dash", ["- starts with a dash: yes"], "- starts with a dash: yes"],
+    ["has an anchor and an alias", ["[&a x, *a]"], "[&a x, *a]"],
+    [
+      "stands below with a colon",
+      ["", "  Use when: the user asks", "  for a plan"],
+      "Use when: the user asks for a plan",
+    ],
+    [
+      "stands below with quotes",
+      ["", '  Reviews. "review it". With: all,', "  then"],
+      'Reviews. "review it". With: all, then',
+    ],
+    ["stands below as a list", ["", "  - a", "  - b"], "- a - b"],
+    ["stands below at the margin as a list", ["", "- a"], "- a"],
+    ["goes on at the margin", ["Reviews a plan", "before it is built"], "Reviews a plan before it is built"],
+    ["stands below at the margin", ["", "Reviews a plan before it is built"], "Reviews a plan before it is built"],
+    ["is indented by tabs", ["", "\tReviews a plan"], "Reviews a plan"],
+  ])("gives as it is written a text that %s", (_, [head = "", ...below], value) => {
+    expect(entry(`key: ${head}`, ...below)).toMatchObject({ value, isAsWritten: true });
+    expect(fieldOf(readFrontMatter(["---", `key: ${head}`, ...below, "other: z", "---"].join("\n")), "other")).toBe(
+      "z",
+    );
+  });
+
+  it("takes a name or a description without a space behind its colon", () => {
+    expect(readFrontMatter("---\nname:deploy\ndescription:Deploys: all\nhttps://a.b\n---\n").entries).toMatchObject([
+      { name: "name", value: "deploy", isAsWritten: true },
+      { name: "description", value: "Deploys: all https://a.b", isAsWritten: true },
+    ]);
   });
 
   it("is read by its own fields, whatever they are called", () => {

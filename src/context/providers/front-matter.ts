@@ -9,18 +9,21 @@ export interface FrontMatter {
 
 export interface FrontMatterEntry {
   readonly name: string;
-  /** The text; null for lists, nested fields and what cannot be read. */
+  /** The text; null for none. */
   readonly value: string | null;
+  /** True where the value is no text in YAML: then it is what stands there, without line breaks. */
+  readonly isAsWritten: boolean;
   /** The lines as they stand. */
   readonly source: string;
 }
 
 const fence = /^---[ \t]*$/;
-const field = /^([A-Za-z0-9_-]+):(?:[ \t]+(.*))?$/;
+// What people write without a space is what they mean by it, of the fields that are shown.
+const field = /^(?:([\w-]+):(?=[ \t]|$)|(name|description):)(.*)$/;
 
 /**
  * Reads the YAML front matter of a skill, each top-level `key: value` for itself. So a line that is no YAML spoils no other
- * field. Never throws.
+ * field, and is not lost. Never throws.
  */
 export function readFrontMatter(text: string): FrontMatter {
   const lines = text.replace(/^\uFEFF/, "").split(/\r?\n/);
@@ -38,13 +41,13 @@ export function fieldOf({ entries }: FrontMatter, name: string): string | undefi
 function readEntries(lines: readonly string[]): FrontMatterEntry[] {
   const entries: FrontMatterEntry[] = [];
   for (let at = 0; at < lines.length; at++) {
-    const [, name, head = ""] = field.exec(lines[at] ?? "") ?? [];
+    const [, spaced, touching, head = ""] = field.exec(lines[at] ?? "") ?? [];
+    const name = spaced ?? touching;
     if (name === undefined) continue;
     let next = at + 1;
-    // A list may stand below its field without being indented.
-    while (next < lines.length && /^(?:[ \t]|- |-$|$)/.test(lines[next] ?? "")) next++;
+    while (next < lines.length && !/^#/.test(lines[next] ?? "") && !field.test(lines[next] ?? "")) next++;
     const source = lines.slice(at, next).join("\n");
-    entries.push({ name, value: readValue(`${source}\n`, head.trim()), source });
+    entries.push({ name, ...readValue(`${source}\n`, head.trim()), source });
     at = next - 1;
   }
   return entries;
@@ -53,22 +56,24 @@ function readEntries(lines: readonly string[]): FrontMatterEntry[] {
 // Every scalar is the text that stands there, dates and numbers too. No field needs an alias.
 const OPTIONS = { schema: FAILSAFE_SCHEMA.withTags(nullCoreTag), maxAliases: 0 };
 
-/** The text of the one field in `source`; null when it has none. */
-function readValue(source: string, head: string): string | null {
-  for (const yaml of [source, asBlock(source, head)]) {
-    try {
-      const [value] = Object.values(load(yaml, OPTIONS) as object);
-      return typeof value === "string" ? value : null;
-    } catch {
-      // The next one.
-    }
+// The value of the one field in `source`; `head` is what stands behind its name.
+function readValue(source: string, head: string): Pick<FrontMatterEntry, "value" | "isAsWritten"> {
+  try {
+    const fields = load(source, OPTIONS);
+    const [value] = typeof fields === "object" ? Object.values(fields ?? {}) : [{}];
+    if (typeof value !== "object" || value === null) return { value: value ?? null, isAsWritten: false };
+  } catch {
+    // It is no YAML.
   }
-  return null;
+  return { value: asWritten(source, head), isAsWritten: true };
 }
 
-/** An unquoted text as a folded block, where it may hold what YAML forbids outside: `description: Deploys: to production`. */
-function asBlock(source: string, head: string): string {
-  if (/^(?:["'[{&*!|>#]|$)/.test(head)) return source;
+function asWritten(source: string, head: string): string {
+  // In an unquoted text YAML has comments.
+  const comment = /^["'[{&*!|>]/.test(head) ? /$^/ : /(?:^|\s)#.*$/;
   const lines = source.replace(/^[^:]*:/, "").split("\n");
-  return ["text: >-", ...lines.map((line) => `  ${line.replace(/(?:^|\s)#.*$/, "").trim()}`)].join("\n");
+  return lines
+    .map((line) => line.replace(comment, "").trim())
+    .join(" ")
+    .trim();
 }

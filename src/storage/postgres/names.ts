@@ -45,6 +45,8 @@ const OTHERS = [
   "agents_before_upgrade_assistant_compactions",
   "idx_assistant_msg_parent",
   "idx_assistant_msg_session",
+  "idx_assistant_msg_fts",
+  "idx_search_entries_fts",
   // An index is created without a schema, in that of its table, and dropped with it.
   "assistant_sessions_user(?! ON)",
   "assistant_sessions_change(?! ON)",

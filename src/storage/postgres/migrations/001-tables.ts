@@ -12,8 +12,8 @@ import { PATH } from "../path.js";
 
 /**
  * The tables, from nothing or from those of the documents' DDL. The latter keep their names, columns, grants and policies,
- * and lose their generated `tsvector` columns, which refuse texts of more than a megabyte. Messages and compactions of before
- * are set aside: `attachRows` brings them into the tree.
+ * and version 25 stops generating their `tsvector` columns, before `attachRows` brings messages and compactions, which are set
+ * aside, into the tree.
  */
 const DEFINITIONS: readonly string[] = [
   "CREATE TABLE IF NOT EXISTS assistant_schema (version INTEGER PRIMARY KEY, applied_at TIMESTAMPTZ NOT NULL)",
@@ -51,7 +51,6 @@ const DEFINITIONS: readonly string[] = [
   setAside("assistant_messages", "n", "id, session_id, parent_id, role, content, created_at"),
   setAside("assistant_compactions", "n", "id, session_id, summary, from_message_id, to_message_id, created_at"),
   `ALTER TABLE assistant_messages
-  DROP COLUMN IF EXISTS content_tsv,
   ADD COLUMN IF NOT EXISTS text_content TEXT NOT NULL DEFAULT '',
   ADD COLUMN IF NOT EXISTS n BIGINT NOT NULL,
   ADD COLUMN IF NOT EXISTS branch INTEGER NOT NULL,
@@ -115,7 +114,6 @@ const DEFINITIONS: readonly string[] = [
   ADD COLUMN IF NOT EXISTS version BIGINT NOT NULL DEFAULT 1`,
   primaryKey("cf_agents_context_blocks", "session_id, kind, label"),
   `ALTER TABLE cf_agents_search_entries
-  DROP COLUMN IF EXISTS content_tsv,
   ADD COLUMN IF NOT EXISTS session_id TEXT NOT NULL DEFAULT ''`,
   // Looked for first: tables that are spread over servers take no such statement, IF NOT EXISTS or not.
   `DO $$ BEGIN

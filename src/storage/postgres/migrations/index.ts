@@ -22,6 +22,8 @@ import { appendTogether } from "./020-appends-together.js";
 import { searchAtOnce } from "./021-search-at-once.js";
 import { searchSooner } from "./022-search-sooner.js";
 import { searchByGuesses } from "./023-search-by-guesses.js";
+import { indexNormalTerms } from "./024-normal-terms.js";
+import { keepDocumentedColumns } from "./025-documented-columns.js";
 
 /** The versions of the tables, from the first on. Only ever appended to. */
 export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
@@ -48,4 +50,6 @@ export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
   searchAtOnce,
   searchSooner,
   searchByGuesses,
+  indexNormalTerms,
+  keepDocumentedColumns,
 ];

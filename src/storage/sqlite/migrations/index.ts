@@ -9,6 +9,7 @@ import { addEntryValues } from "./007-entry-values.js";
 import { addListsAndSums } from "./008-lists-and-sums.js";
 import { reuseNumbers } from "./009-reused-numbers.js";
 import { addUnindexedMessages } from "./010-unindexed-messages.js";
+import { indexNormalTerms } from "./011-normal-terms.js";
 
 /** The versions of the tables, from the first on. Only ever appended to. */
 export const SQLITE_MIGRATIONS: readonly Migration[] = [
@@ -22,4 +23,5 @@ export const SQLITE_MIGRATIONS: readonly Migration[] = [
   addListsAndSums,
   reuseNumbers,
   addUnindexedMessages,
+  indexNormalTerms,
 ];
