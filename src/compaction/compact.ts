@@ -43,6 +43,8 @@ export interface CompactContext {
   tokenCounter?: ContextTokenCounter | undefined;
   /** Call it when a counter of the function's own throws, or gives no finite number from 0: the session reports it once. */
   onCounterError?: CounterErrorHandler | undefined;
+  /** Call it when a model was asked and gave no answer: the session then waits for new text, as after a compaction. */
+  onEmptyAnswer?: (() => void) | undefined;
   /** The tokens of `compactAfter()`; missing without it. */
   tokenThreshold?: number | undefined;
   /** Tokens of a request without its messages: the prompt, and what the session's counter adds, such as tools. */
@@ -117,7 +119,9 @@ export function createCompactFunction(options: CompactOptions): CompactFunction 
     const previous = summaries.length === 0 ? null : summaries.join("\n\n");
     const answer = await summarize(buildSummaryPrompt(news, previous, summaryTokens(news, previous ?? "")));
     const summary = answer.trim();
-    return summary === "" ? null : { fromMessageId: first.id, toMessageId: last.id, summary };
+    if (summary !== "") return { fromMessageId: first.id, toMessageId: last.id, summary };
+    context.onEmptyAnswer?.();
+    return null;
   };
   return Object.assign(compact, { protectHead, tailTokenBudget });
 }

@@ -10,10 +10,10 @@ export interface Size {
   readonly messages: number;
 }
 
-/** How large the session was, and how much of it has to come anew: the one or the other will do. */
+/** How large the session was, and how many tokens have to come anew. */
 interface Rest {
   readonly since: Size;
-  readonly needed: Size;
+  readonly needed: number;
 }
 
 const KEY = "compaction";
@@ -58,11 +58,10 @@ export class CompactionPause {
     return this.#rests(now);
   }
 
-  /** Begins a pause until half of the threshold has come anew, and half of the history where it is `long`. Errors: those of the store. */
-  async begin(since: Size, threshold: number, long = false): Promise<void> {
-    const half = (size: number) => Math.max(threshold, long ? size : 0) / 2;
+  /** Begins a pause until `needed` tokens have come anew. Errors: those of the store. */
+  async begin(since: Size, needed: number): Promise<void> {
     this.begun += 1;
-    this.#rest = { since, needed: { tokens: half(since.tokens), messages: half(since.messages) } };
+    this.#rest = { since, needed };
     this.#version = (await this.records.set(this.#scope, KEY, encodeJson(this.#rest))).version;
   }
 
@@ -73,6 +72,6 @@ export class CompactionPause {
   #rests({ tokens, messages }: Size): boolean {
     if (this.#rest === null) return false;
     const { since, needed } = this.#rest;
-    return tokens - since.tokens < needed.tokens && messages - since.messages < needed.messages;
+    return tokens - since.tokens < needed && messages - since.messages < needed;
   }
 }

@@ -34,8 +34,11 @@ export interface CompactorOptions {
 /** How a compaction ended. */
 export interface Outcome {
   readonly stored: CompactResult | null;
-  /** Of what was not stored: the function had nothing to gain, it failed, or the history changed under it. */
-  readonly ending: "stored" | "fruitless" | "failed" | "stale";
+  /**
+   * Of what was not stored: the summary was not worth it, the function had nothing to compact, it failed, or the history
+   * changed under it.
+   */
+  readonly ending: "stored" | "fruitless" | "nothing" | "failed" | "stale";
   /** What a request holds now. */
   readonly kept: Kept;
 }
@@ -45,7 +48,7 @@ export interface Kept {
   readonly tokens: number;
   /** With what the counter of the host's adds. */
   readonly prompt: number;
-  /** The messages before the summary; without one those that are never summarised. */
+  /** The messages before the summary; where none was stored, those that are never summarised. */
   readonly head: number;
   readonly summary: number;
   readonly tail: number;
@@ -84,7 +87,7 @@ export class CompactionWork {
     const tokensBefore = counted ?? (this.events.observed ? await this.count.of([...messages]) : null);
     this.report("compacting", tokensBefore ?? 0);
     const context = await this.count.compactContext(this.options.threshold);
-    const [{ answer, failure }, { storeSummary }] = await Promise.all([
+    const [{ answer, failure, isEmpty }, { storeSummary }] = await Promise.all([
       askCompact(compact, [...messages], context, timeout),
       import("./store-summary.js"),
     ]);
@@ -94,7 +97,11 @@ export class CompactionWork {
     let after: SessionMessage[] | null = null;
     try {
       const stored = answer === null ? null : await storeSummary(this.backend, answer, seen);
-      if (stored === null) return { stored: null, ending: failure === null ? "fruitless" : "failed", kept: before };
+      if (stored === null) {
+        const isNothing = answer === null && !isEmpty;
+        const ending = failure !== null ? "failed" : isNothing ? "nothing" : "fruitless";
+        return { stored: null, ending, kept: before };
+      }
       after = [...stored.head, stored.summary, ...stored.tail];
       const tokens = await this.#rest(run, after);
       // What blocks and listeners do from here on may well ask for another compaction.
@@ -143,7 +150,7 @@ export class CompactionWork {
     if (threshold === null || asked !== undefined) return 0;
     const tokens = await this.count.of([...after]);
     try {
-      await this.pause.begin({ tokens, messages: estimateTokens(after) }, threshold);
+      await this.pause.begin({ tokens, messages: estimateTokens(after) }, threshold / 2);
     } catch (error) {
       await this.fail(error);
     }

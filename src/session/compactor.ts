@@ -88,15 +88,19 @@ export class Compactor {
 
   // After an automatic compaction. One that was stored has begun a pause itself.
   async #settle({ ending, kept }: Outcome, size: Size, threshold: number): Promise<void> {
-    const isInVain = ending === "fruitless" || ending === "failed";
-    this.#inVain = isInVain ? this.#inVain + 1 : 0;
+    if (ending === "stale") {
+      this.#inVain = 0;
+      return;
+    }
+    this.#inVain = ending === "stored" ? 0 : this.#inVain + 1;
     const isEnough = this.#inVain === MAX_IN_VAIN;
     if (isEnough) this.#inVain = 0;
-    // What failed may succeed at the next write.
-    if (ending === "fruitless" || isEnough) await this.#pause.begin(size, threshold, isEnough);
-    if (isEnough) await this.#work.fail(noGain(size.tokens, threshold));
+    const needed = (isEnough ? Math.max(threshold, kept.tail) : threshold) / 2;
+    // Where there was nothing to compact, and where it failed, the next write may find it otherwise.
+    if (ending === "fruitless" || isEnough) await this.#pause.begin(size, needed);
     const hasRoom = ending === "stored" ? kept.tokens <= threshold / 2 : kept.prompt + kept.head <= threshold;
-    if (ending !== "stale" && !hasRoom) await this.#tellOnce(noRoom(kept, threshold));
+    if (!hasRoom) await this.#tellOnce(noRoom(kept, threshold));
+    else if (isEnough) await this.#work.fail(noGain(size.tokens, threshold, needed));
   }
 
   async #tellOnce(error: StemmaError): Promise<void> {
@@ -120,8 +124,8 @@ function notConfigured(): StemmaError {
   return new StemmaError("COMPACTION_NOT_CONFIGURED", {}, message);
 }
 
-function noGain(tokens: number, threshold: number): StemmaError {
-  const message = `${MAX_IN_VAIN} compactions in a row did not shrink the history; the next one is tried when it has grown by half.`;
+function noGain(tokens: number, threshold: number, needed: number): StemmaError {
+  const message = `${MAX_IN_VAIN} compactions in a row did not shrink the history; the next one is tried after ${Math.round(needed)} tokens of new text.`;
   return new StemmaError("COMPACTION_NO_GAIN", { tokens, threshold }, message);
 }
 
@@ -132,7 +136,7 @@ function noRoom(kept: Kept, threshold: number): StemmaError {
       ? `The prompt and the first messages, which are never summarised, alone exceed compactAfter(${threshold})`
       : `After a compaction there are ${tokens} tokens, more than half of compactAfter(${threshold})`;
   const parts = `prompt ${prompt}, first messages ${head}, summary ${summary}, last messages ${tail}`;
-  const message = `${what}: ${parts}. The next one waits for ${threshold / 2} tokens of new text. Raise the threshold, or keep less: a shorter prompt, a smaller protectHead or tailTokenBudget.`;
+  const message = `${what}: ${parts}. Automatic compaction pauses: there is at most one for each ${threshold / 2} tokens of new text. Raise the threshold, or keep less: a shorter prompt, a smaller protectHead or tailTokenBudget.`;
   return new StemmaError("COMPACTION_NO_ROOM", { threshold, ...kept }, message);
 }
 
