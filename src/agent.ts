@@ -2,7 +2,7 @@ export type { ErrorCode } from "./errors.js";
 export { ERROR_CODES, StemmaError } from "./errors.js";
 export type { AgentSession, ReceiveOptions } from "./runner/agent-session.js";
 export { cleanupSessions } from "./runner/cleanup-sessions.js";
-export type { CreateSessionOptions } from "./runner/create-options.js";
+export type { AgentCompaction, CreateSessionOptions } from "./runner/create-options.js";
 export { createSession, forkSession, resumeSession } from "./runner/create-session.js";
 export { setDefaultStorage } from "./runner/default-storage.js";
 export type { AgentInput } from "./runner/messages/input.js";

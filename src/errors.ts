@@ -45,6 +45,7 @@ export const ERROR_CODES = {
   COMPACTION_TIMEOUT:
     "The compact function, a token counter or a block gave no answer in time; a later answer is ignored.",
   COMPACTION_NO_GAIN: "Three compactions in a row did not shrink the history; the automatic trigger pauses.",
+  COMPACTION_NO_ROOM: "A compaction left less than half of the threshold free; the automatic trigger pauses.",
   // learning
   LEARNING_FAILED: "A learn or title function gave no answer in time, or none that can be read.",
   // search

@@ -41,7 +41,7 @@ export type PrepareStep = (step: {
 export async function sessionMemory(session: Session, options: SessionMemoryOptions = {}): Promise<SessionMemory> {
   assertAnySession(session, "sessionMemory()");
   const { model = "any", tools: own = {}, ...turn } = options;
-  const { system, messages, tools, update } = await session.prepareTurn<UIMessage>(turn);
+  const { system, messages, tools, update } = await session.prepareTurn<UIMessage>({ ...turn, tools: own });
   const all: ToolSet = { ...(tools as SessionTools), ...own };
   return {
     ...(system === "" ? {} : { system, instructions: system }),

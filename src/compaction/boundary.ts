@@ -1,7 +1,7 @@
 import type { SessionMessage } from "../model/message.js";
 import { estimateMessageTokens } from "../model/tokens.js";
 import { readToolPart } from "../model/tool-parts.js";
-import { type CompactTokenCounter, type CounterErrorHandler, countOrEstimate } from "./token-counter.js";
+import { type CompactTokenCounter, type CounterErrorHandler, countEach } from "./token-counter.js";
 
 /**
  * For each place between messages, 0 (before the first) to `messages.length`, whether a history may be cut there: no tool
@@ -91,12 +91,7 @@ export async function findTailStart(messages: readonly SessionMessage[], options
   let start = messages.length;
   let tokens = 0;
   while (start > 0) {
-    const message = messages[start - 1] as SessionMessage;
-    const estimate = () => estimateMessageTokens(message);
-    tokens +=
-      tokenCounter === undefined
-        ? estimate()
-        : await countOrEstimate(() => tokenCounter([message]), estimate, onCounterError);
+    tokens += await countEach(messages.slice(start - 1, start), tokenCounter, onCounterError);
     if (tokens > tailTokenBudget && messages.length - start >= minTailMessages) break;
     start -= 1;
   }

@@ -4,15 +4,24 @@ import { isSummaryMessage, type SessionMessage } from "../model/message.js";
 import { searchableText } from "../model/text.js";
 import { findSafeCuts, findTailStart, nextSafeCut, previousSafeCut } from "./boundary.js";
 import { wholeNumber } from "./limits.js";
+import { type SummarizeFunction, type SummaryModel, summarizerOf } from "./summarizer.js";
 import { buildSummaryPrompt, computeSummaryBudget } from "./summary.js";
-import type { CompactTokenCounter, ContextTokenCounter, CounterErrorHandler } from "./token-counter.js";
+import {
+  type CompactTokenCounter,
+  type ContextTokenCounter,
+  type CounterErrorHandler,
+  countEach,
+} from "./token-counter.js";
 
 export interface CompactOptions {
-  /** Asks a model: resolves to its answer to the prompt. What it throws, the compaction throws. */
-  summarize: (prompt: string) => string | PromiseLike<string>;
+  /** Writes the summary: a function that asks a model, or a model of the AI SDK. What it throws, the compaction throws. */
+  summarize: SummarizeFunction | SummaryModel;
   /** Messages at the start of the history that are never summarised. Default 3. */
   protectHead?: number | undefined;
-  /** Tokens at the end of the history that are not summarised. Default 20,000. */
+  /**
+   * Tokens at the end of the history that are not summarised. Default: 20,000, or less, so that half of the threshold of
+   * `compactAfter()` is free once prompt, head and summary are counted.
+   */
   tailTokenBudget?: number | undefined;
   /** Messages at the end of the history that are never summarised, whatever they cost. Default 2. */
   minTailMessages?: number | undefined;
@@ -34,6 +43,12 @@ export interface CompactContext {
   tokenCounter?: ContextTokenCounter | undefined;
   /** Call it when a counter of the function's own throws, or gives no finite number from 0: the session reports it once. */
   onCounterError?: CounterErrorHandler | undefined;
+  /** Call it when a model was asked and gave no answer: the session then waits for new text, as after a compaction. */
+  onEmptyAnswer?: (() => void) | undefined;
+  /** The tokens of `compactAfter()`; missing without it. */
+  tokenThreshold?: number | undefined;
+  /** Tokens of a request without its messages: the prompt, and what the session's counter adds, such as tools. */
+  promptTokens?: number | undefined;
 }
 
 /** A range of the history that was given, both ends included, and what is to stand for it. */
@@ -44,13 +59,22 @@ export interface CompactResult {
 }
 
 /** What `onCompaction()` takes. Null when there is nothing to compact. */
-export type CompactFunction = (messages: SessionMessage[], context?: CompactContext) => Promise<CompactResult | null>;
+export interface CompactFunction {
+  (messages: SessionMessage[], context?: CompactContext): Promise<CompactResult | null>;
+  /** Messages at the start that it never summarises. */
+  readonly protectHead?: number | undefined;
+  /** Tokens at the end that it does not summarise, where it was told so: `compactAfter()` must allow more. */
+  readonly tailTokenBudget?: number | undefined;
+}
+
+/** Tokens that a tail has at most, unless `tailTokenBudget` says otherwise. */
+const DEFAULT_TAIL = 20_000;
 
 /**
  * Makes a compact function that summarises the middle of a history: everything after the first `protectHead` messages and
  * before the tail. The tail has up to `tailTokenBudget` tokens and at least `minTailMessages` messages. No tool call is
  * separated from its result. If the history has a summary, the new range starts with it or earlier, and the model updates
- * its text.
+ * its text. In a session with `compactAfter()`, the summary that is asked for has at most a quarter of the threshold.
  *
  * The function resolves to null when the middle has only an earlier summary, and when the model's answer is empty. If a
  * counter throws or does not return a finite number of at least 0, the built-in estimate is used.
@@ -58,24 +82,34 @@ export type CompactFunction = (messages: SessionMessage[], context?: CompactCont
  */
 export function createCompactFunction(options: CompactOptions): CompactFunction {
   assertKnownOptions(options, "createCompactFunction()", NAMES);
-  const { summarize, tokenCounter } = options;
-  if (typeof summarize !== "function")
-    throw invalid("summarize must be a function that takes a prompt and resolves to text.");
+  const { tokenCounter, tailTokenBudget } = options;
+  const summarize = summarizerOf(options.summarize);
   if (tokenCounter !== undefined && typeof tokenCounter !== "function") {
     throw invalid("tokenCounter must be a function that takes messages and gives a number.");
   }
   const protectHead = wholeNumber("protectHead", options.protectHead ?? 3);
   const minTailMessages = wholeNumber("minTailMessages", options.minTailMessages ?? 2);
-  const tailTokenBudget = options.tailTokenBudget ?? 20_000;
-  if (typeof tailTokenBudget !== "number" || !(tailTokenBudget >= 0)) {
+  if (tailTokenBudget !== undefined && (typeof tailTokenBudget !== "number" || !(tailTokenBudget >= 0))) {
     throw invalid(`tailTokenBudget must be a number of at least 0; got ${String(tailTokenBudget)}.`);
   }
 
-  return async (messages, context) => {
-    const counter = tokenCounter ?? context?.tokenCounter;
-    const tail = { tailTokenBudget, minTailMessages, tokenCounter: counter, onCounterError: context?.onCounterError };
-    const tailStart = await findTailStart(messages, tail);
-    const middle = findMiddle(messages, { protectHead, minTailMessages, tailStart });
+  const compact = async (messages: SessionMessage[], context: CompactContext = {}): Promise<CompactResult | null> => {
+    const { tokenThreshold = Infinity, promptTokens = 0, onCounterError } = context;
+    const counter = tokenCounter ?? ofMessages(context.tokenCounter);
+    const cuts = findSafeCuts(messages);
+    const start = findHeadEnd(messages, cuts, protectHead);
+    const summaryTokens = (news: readonly SessionMessage[], previous = "") =>
+      Math.min(computeSummaryBudget(news, previous), Math.max(100, Math.floor(tokenThreshold / 4)));
+    // What stays is known before the model is asked, but for the length of its answer.
+    const roomForTail = async (): Promise<number> => {
+      if (tokenThreshold === Infinity) return DEFAULT_TAIL;
+      const head = await countEach(messages.slice(0, start), counter, onCounterError);
+      const room = tokenThreshold / 2 - promptTokens - head - summaryTokens(messages.slice(start));
+      return Math.min(DEFAULT_TAIL, Math.max(0, room));
+    };
+    const tail = { tailTokenBudget: tailTokenBudget ?? (await roomForTail()), minTailMessages };
+    const tailStart = await findTailStart(messages, { ...tail, tokenCounter: counter, onCounterError });
+    const middle = messages.slice(start, findMiddleEnd(cuts, start, tailStart, minTailMessages));
     const first = middle[0];
     const last = middle.at(-1);
     const news = middle.filter((message) => !isSummaryMessage(message));
@@ -83,24 +117,31 @@ export function createCompactFunction(options: CompactOptions): CompactFunction 
 
     const summaries = middle.filter(isSummaryMessage).map(searchableText);
     const previous = summaries.length === 0 ? null : summaries.join("\n\n");
-    const answer = await summarize(buildSummaryPrompt(news, previous, computeSummaryBudget(news, previous ?? "")));
-    if (typeof answer !== "string") throw invalid(`summarize must resolve to text; it gave ${typeof answer}.`);
+    const answer = await summarize(buildSummaryPrompt(news, previous, summaryTokens(news, previous ?? "")));
     const summary = answer.trim();
-    return summary === "" ? null : { fromMessageId: first.id, toMessageId: last.id, summary };
+    if (summary !== "") return { fromMessageId: first.id, toMessageId: last.id, summary };
+    context.onEmptyAnswer?.();
+    return null;
   };
+  return Object.assign(compact, { protectHead, tailTokenBudget });
 }
 
-// The messages between head and tail, with both boundaries where no tool call is cut off from its result.
-function findMiddle(
-  messages: readonly SessionMessage[],
-  { protectHead, minTailMessages, tailStart }: { protectHead: number; minTailMessages: number; tailStart: number },
-): SessionMessage[] {
-  const cuts = findSafeCuts(messages);
+// The session's counter is called as it is for a whole request, with nothing but messages in it.
+function ofMessages(counter: ContextTokenCounter | undefined): CompactTokenCounter | undefined {
+  return counter && ((messages) => counter({ messages, systemPrompt: "", contextBlocks: [] }));
+}
+
+// Where the head ends: no tool call is cut off from its result there, and no summary comes before it.
+function findHeadEnd(messages: readonly SessionMessage[], cuts: readonly boolean[], protectHead: number): number {
   const summary = messages.findIndex(isSummaryMessage);
-  const start = nextSafeCut(cuts, summary === -1 ? protectHead : Math.min(protectHead, summary));
+  return nextSafeCut(cuts, summary === -1 ? protectHead : Math.min(protectHead, summary));
+}
+
+// Where the range that begins at `start` ends, likewise; at `start` where there is none.
+function findMiddleEnd(cuts: readonly boolean[], start: number, tailStart: number, minTailMessages: number): number {
   const end = previousSafeCut(cuts, tailStart);
-  if (end > start) return messages.slice(start, end);
+  if (end > start) return end;
   // A long exchange with a tool may reach from the head into the tail: then the tail gives way, down to its least.
   const later = nextSafeCut(cuts, tailStart);
-  return later <= messages.length - minTailMessages ? messages.slice(start, later) : [];
+  return later <= cuts.length - 1 - minTailMessages ? later : start;
 }

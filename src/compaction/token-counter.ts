@@ -1,5 +1,6 @@
 import { invalid } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
+import { estimateMessageTokens } from "../model/tokens.js";
 
 /**
  * Counts the tokens of messages, for deciding which of them a compaction keeps. It is called with one message at a time:
@@ -32,6 +33,20 @@ export async function countOrEstimate(
     await onError(error);
     return estimate();
   }
+}
+
+/** The sum of what a counter gives for each message; of the estimate, where there is no counter. */
+export async function countEach(
+  messages: readonly SessionMessage[],
+  counter: CompactTokenCounter | undefined,
+  onError?: CounterErrorHandler,
+): Promise<number> {
+  let tokens = 0;
+  for (const message of messages) {
+    const estimate = () => estimateMessageTokens(message);
+    tokens += counter === undefined ? estimate() : await countOrEstimate(() => counter([message]), estimate, onError);
+  }
+  return tokens;
 }
 
 function checkedCount(tokens: unknown): number {

@@ -77,6 +77,9 @@ export interface SearchProvider extends ProviderBase {
   append?(key: string, content: string, options?: AppendOptions): unknown;
 }
 
+/** Providers of ours that search messages of conversations, the present one among them. */
+export const searchesMessages = new WeakSet<object>();
+
 /**
  * Any of the four kinds. It is one interface, and no union of them, so that the parameters of a provider that is written
  * in place get their types; which kind it is shows in its methods.

@@ -1,11 +1,11 @@
-import type { SearchProvider } from "../context/provider.js";
+import { type SearchProvider, searchesMessages } from "../context/provider.js";
 import type { Store } from "../storage/contract.js";
 
 const MAX_RESULTS = 10;
 
 /** A block that finds messages of every session of a store. */
 export function searchableHistory(store: Store): SearchProvider {
-  return {
+  const provider: SearchProvider = {
     get: async () => {
       const count = await store.sessions.count();
       return `${count} ${count === 1 ? "session" : "sessions"} available for search.`;
@@ -18,4 +18,6 @@ export function searchableHistory(store: Store): SearchProvider {
       return hits.length === 0 ? null : formatHits(hits, query);
     },
   };
+  searchesMessages.add(provider);
+  return provider;
 }

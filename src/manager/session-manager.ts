@@ -20,8 +20,13 @@ import {
   assertText,
 } from "../session/arguments.js";
 import type { CompactionErrorHandler } from "../session/compaction-work.js";
-import { compactionConfig, learningConfig, thresholdConfig } from "../session/configure.js";
-import type { CompactAfterOptions, OnCompactionOptions, OnLearningOptions } from "../session/options.js";
+import { type Compacting, compactionConfig, learningConfig, thresholdConfig } from "../session/configure.js";
+import {
+  type CompactAfterOptions,
+  EMPTY_CONFIG,
+  type OnCompactionOptions,
+  type OnLearningOptions,
+} from "../session/options.js";
 import type { AppendedMessage, LenientHistory, ReadHistoryOptions } from "../session/provider.js";
 import {
   assertSessionMetadata,
@@ -106,6 +111,7 @@ export class SessionManager {
   #store: Store;
   readonly #configure: Configure[] = [];
   readonly #sessions = new SessionCache();
+  #compacting: Compacting = EMPTY_CONFIG;
   #started = false;
 
   /** A manager on a store, or on an agent (any object with a `sql` tagged template). Errors: `STORE_UNSUPPORTED`. */
@@ -132,6 +138,7 @@ export class SessionManager {
     // What is configured later would not reach it.
     this.#started = true;
     manager.#configure.push(...this.#configure);
+    manager.#compacting = this.#compacting;
     return manager;
   }
 
@@ -173,13 +180,13 @@ export class SessionManager {
 
   /** See `Session.onCompaction`, also for its errors. */
   onCompaction(compact: CompactFunction, options: OnCompactionOptions = {}): this {
-    compactionConfig(compact, options);
+    this.#compacting = { ...this.#compacting, ...compactionConfig(compact, options, this.#compacting) };
     return this.#with((session) => session.onCompaction(compact, options));
   }
 
   /** See `Session.compactAfter`, also for its errors. */
   compactAfter(tokenThreshold: number, options: CompactAfterOptions = {}): this {
-    thresholdConfig(tokenThreshold, options);
+    this.#compacting = { ...this.#compacting, ...thresholdConfig(tokenThreshold, options, this.#compacting) };
     return this.#with((session) => session.compactAfter(tokenThreshold, options));
   }
 

@@ -3,7 +3,7 @@ import type { SessionMessage } from "../model/message.js";
 import { sameJson } from "../model/same-json.js";
 import { isSettled, isToolPart, type SettledFields, settleToolCalls } from "../model/tool-calls.js";
 import { answeredNow } from "../model/tool-times.js";
-import type { Session } from "../session/session.js";
+import { coreOf, type Session } from "../session/session.js";
 
 /** The stored messages of a session's active branch, in step with the store. */
 export class ActiveBranch {
@@ -16,7 +16,7 @@ export class ActiveBranch {
   readonly release: () => void;
 
   constructor(private readonly session: Session) {
-    this.release = session.subscribe((event) => {
+    this.release = coreOf(session).events.watch((event) => {
       if (event.type !== "messages") return;
       if (event.change === "compaction") this.#compacted = true;
       else if (event.ids.length !== 1 || event.ids[0] !== this.#writing) this.#stale = true;

@@ -30,7 +30,7 @@ export async function* agentTurn(
   const log: TurnLog = {
     request: async () => {
       branch.read();
-      turn = await session.prepareTurn();
+      turn = await session.prepareTurn({ tools: options.tools });
       const { system, messages } = turn;
       const texts = [systemPrompt, system].filter((text) => text !== "");
       return { system: texts.join("\n\n"), messages: await requestOf(messages, tools, model) };

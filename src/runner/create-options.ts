@@ -1,6 +1,7 @@
-import type { CompactFunction } from "../compaction/compact.js";
+import type { CompactFunction, CompactOptions } from "../compaction/compact.js";
 import type { ContextConfig } from "../context/block.js";
 import { invalid, StemmaError } from "../errors.js";
+import { assertKnownOptions } from "../known-options.js";
 import type { LearnFunction } from "../learning/learn.js";
 import { isJsonObject } from "../model/json-object.js";
 import type { CompactionErrorHandler } from "../session/compaction-work.js";
@@ -12,6 +13,9 @@ import type { CallSettings } from "./turn-options.js";
 import type { ModelPrices } from "./types.js";
 
 export const DEFAULT_MAX_TURNS = 20;
+
+/** See `CompactOptions`. */
+export type AgentCompaction = Pick<CompactOptions, "protectHead" | "tailTokenBudget">;
 
 export interface CreateSessionOptions {
   /** A model of the AI SDK, or its name (`claude-…`, `gpt-…`, `provider/model`). A session without one can only be read and written. */
@@ -45,6 +49,8 @@ export interface CreateSessionOptions {
   compactAfter?: number | undefined;
   /** How to compact. Default: the session's model summarises. */
   onCompaction?: CompactFunction | undefined;
+  /** What the session's model leaves as it is when it summarises. Not beside `onCompaction`. */
+  compaction?: AgentCompaction | undefined;
   onCompactionError?: CompactionErrorHandler | undefined;
   /** Learns from the conversation into the blocks of `context`: see `Session.onLearning`. */
   onLearning?: LearnFunction | undefined;
@@ -67,6 +73,8 @@ export function assertCreateOptions({
   id,
   metadata,
   tools,
+  compaction,
+  onCompaction,
 }: CreateSessionOptions): void {
   if (!Number.isInteger(maxTurns) || maxTurns < 1) {
     throw invalid("maxTurns must be a whole number from 1.", { maxTurns });
@@ -79,6 +87,11 @@ export function assertCreateOptions({
   }
   assertMetadata(metadata);
   assertTools(tools);
+  if (compaction === undefined) return;
+  assertKnownOptions(compaction, "compaction", { protectHead: true, tailTokenBudget: true });
+  if (onCompaction !== undefined) {
+    throw invalid("compaction is for the summaries of the session's model: give its options to onCompaction instead.");
+  }
 }
 
 function assertTools(tools: AgentTools = {}): void {

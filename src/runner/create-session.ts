@@ -26,9 +26,12 @@ export async function createSession(options: CreateSessionOptions = {}): Promise
   if (isDocumentStore(store)) await store.reload(resume ?? fork ?? id);
   const hold = holdIn(store, id);
   try {
-    const record = resume === undefined ? await startRecord(store, id, options) : await SessionRecord.open(store, id);
-    const summarize = model === null ? null : summarizer(model, options.prices, record);
-    return await AgentSession.open(configure(store, id, summarize, options), record, {
+    let record: SessionRecord;
+    const summarize = model === null ? null : summarizer(model, options.prices, () => record);
+    // What cannot be configured is refused before anything is stored.
+    const session = configure(store, id, summarize, options);
+    record = resume === undefined ? await startRecord(store, id, options) : await SessionRecord.open(store, id);
+    return await AgentSession.open(session, record, {
       model,
       tools: options.tools ?? {},
       systemPrompt: options.systemPrompt,
@@ -94,7 +97,9 @@ function configure(store: Store, id: string, summarize: Summarize | null, option
   const session = Session.create(store).forSession(id);
   for (const { label, ...block } of context) session.withContext(label, block);
   if (context.length > 0) session.withCachedPrompt();
-  const compact = options.onCompaction ?? (summarize === null ? undefined : createCompactFunction({ summarize }));
+  const compact =
+    options.onCompaction ??
+    (summarize === null ? undefined : createCompactFunction({ ...options.compaction, summarize }));
   if (compact !== undefined) session.onCompaction(compact);
   if (compactAfter !== undefined) session.compactAfter(compactAfter);
   if (onCompactionError !== undefined) session.onCompactionError(onCompactionError);
@@ -106,11 +111,11 @@ function configure(store: Store, id: string, summarize: Summarize | null, option
 type Summarize = (prompt: string) => Promise<string>;
 
 /** Summarises with the session's model; what it costs counts as the session's. */
-function summarizer(model: ModelSource, prices: ModelPrices | undefined, record: SessionRecord): Summarize {
+function summarizer(model: ModelSource, prices: ModelPrices | undefined, recordOf: () => SessionRecord): Summarize {
   return async (prompt) => {
     const { generateText } = await loadAiSdk();
     const { text, usage, response } = await generateText({ model: (await model()) as never, prompt });
-    await record.addUsage(usageOf(usage, prices), response.modelId);
+    await recordOf().addUsage(usageOf(usage, prices), response.modelId);
     return text;
   };
 }

@@ -7,6 +7,8 @@ import { withinTime } from "./time-limit.js";
 interface CompactAnswer {
   readonly answer: CompactResult | null;
   readonly failure: { readonly error: unknown } | null;
+  /** True when it asked a model, which answered nothing. */
+  readonly isEmpty: boolean;
 }
 
 /** Calls a compact function, which may fail, give no answer in time, or one that is none. */
@@ -16,11 +18,15 @@ export async function askCompact(
   context: CompactContext,
   timeout: number,
 ): Promise<CompactAnswer> {
+  let isEmpty = false;
+  const onEmptyAnswer = () => {
+    isEmpty = true;
+  };
   try {
-    const given = Promise.resolve(compact(messages, context));
-    return { answer: checkedResult(await withinTime(given, timeout)), failure: null };
+    const given = Promise.resolve(compact(messages, { ...context, onEmptyAnswer }));
+    return { answer: checkedResult(await withinTime(given, timeout)), failure: null, isEmpty };
   } catch (error) {
-    return { answer: null, failure: { error } };
+    return { answer: null, failure: { error }, isEmpty };
   }
 }
 

@@ -1,5 +1,6 @@
-/** After this many automatic attempts in a row that gained nothing, the trigger pauses. */
-export const MAX_FRUITLESS = 3;
+import { decodeJson, encodeJson } from "../model/json-bytes.js";
+import { type RecordScope, TURNS } from "../storage/contract.js";
+import type { TurnRecords } from "./turn/log.js";
 
 /** How large a session is: what a counter of the host's says may not grow with the history. */
 export interface Size {
@@ -9,31 +10,68 @@ export interface Size {
   readonly messages: number;
 }
 
-/** When the automatic trigger rests: after attempts that gained nothing, until the history has grown by half. */
-export class CompactionPause {
-  #fruitless = 0;
-  #begunAt: Size | null = null;
+/** How large the session was, and how many tokens have to come anew. */
+interface Rest {
+  readonly since: Size;
+  readonly needed: number;
+}
 
-  isOn(size: Size): boolean {
-    if (this.#begunAt !== null && hasGrownByHalf(this.#begunAt, size)) this.#begunAt = null;
-    return this.#begunAt !== null;
+const KEY = "compaction";
+
+/**
+ * When the automatic trigger rests: after a compaction, until as much new text as it says has come, by the host's counter or
+ * by the estimate. Kept in the session's records, because each request of a server may come with a session object of its own.
+ */
+export class CompactionPause {
+  /** How many pauses began. */
+  begun = 0;
+  #rest: Rest | null = null;
+  /** Of the record that was last read or written. */
+  #version = 0;
+  readonly #scope: RecordScope;
+
+  constructor(
+    private readonly records: TurnRecords,
+    sessionId: string,
+  ) {
+    this.#scope = { sessionId, label: TURNS };
   }
 
-  /** Notes how an attempt went. True when the pause begins with it. */
-  note(isFruitless: boolean, size: Size): boolean {
-    this.#fruitless = isFruitless ? this.#fruitless + 1 : 0;
-    if (this.#fruitless < MAX_FRUITLESS) return false;
-    this.#begunAt = size;
-    this.#fruitless = 0;
-    return true;
+  /** Notes how large the session is now: what was deleted since, or left for another branch, comes anew. */
+  saw(now: Size): void {
+    if (this.#rest === null) return;
+    const { since, needed } = this.#rest;
+    const least = { tokens: Math.min(since.tokens, now.tokens), messages: Math.min(since.messages, now.messages) };
+    this.#rest = { since: least, needed };
+  }
+
+  /** Asks the records only where this object knows of no pause. Errors: those of the store. */
+  async isOn(now: Size): Promise<boolean> {
+    if (this.#rests(now)) return true;
+    const { begun } = this;
+    const record = await this.records.get(this.#scope, KEY);
+    if (begun !== this.begun) return true;
+    if (record === null || record.version === this.#version) return false;
+    this.#version = record.version;
+    this.#rest = decodeJson(record.value) as Rest;
+    this.saw(now);
+    return this.#rests(now);
+  }
+
+  /** Begins a pause until `needed` tokens have come anew. Errors: those of the store. */
+  async begin(since: Size, needed: number): Promise<void> {
+    this.begun += 1;
+    this.#rest = { since, needed };
+    this.#version = (await this.records.set(this.#scope, KEY, encodeJson(this.#rest))).version;
   }
 
   end(): void {
-    this.#fruitless = 0;
-    this.#begunAt = null;
+    this.#rest = null;
   }
-}
 
-function hasGrownByHalf(before: Size, now: Size): boolean {
-  return now.tokens >= before.tokens * 1.5 || now.messages >= before.messages * 1.5;
+  #rests({ tokens, messages }: Size): boolean {
+    if (this.#rest === null) return false;
+    const { since, needed } = this.#rest;
+    return tokens - since.tokens < needed && messages - since.messages < needed;
+  }
 }

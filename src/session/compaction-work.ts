@@ -3,8 +3,10 @@ import type { SessionContext } from "../context/session-context.js";
 import { StemmaError } from "../errors.js";
 import { digestMessage } from "../model/digest.js";
 import type { SessionMessage } from "../model/message.js";
+import { estimateTokens } from "../model/tokens.js";
 import type { Store } from "../storage/contract.js";
 import { askCompact } from "./compact-answer.js";
+import type { CompactionPause } from "./compaction-pause.js";
 import type { CompactionRun, CompactionRuns } from "./compaction-runs.js";
 import type { SessionEvents } from "./events.js";
 import type { SessionBackend } from "./provider.js";
@@ -32,11 +34,25 @@ export interface CompactorOptions {
 /** How a compaction ended. */
 export interface Outcome {
   readonly stored: CompactResult | null;
-  /** The function had nothing to gain. Not so when it failed, or the history changed under it: the next one may succeed. */
-  readonly fruitless: boolean;
+  /**
+   * Of what was not stored: the summary was not worth it, the function had nothing to compact, it failed, or the history
+   * changed under it.
+   */
+  readonly ending: "stored" | "fruitless" | "nothing" | "failed" | "stale";
+  /** What a request holds now. */
+  readonly kept: Kept;
 }
 
-const NOTHING_STORED: Outcome = { stored: null, fruitless: false };
+/** Tokens of a request: of all of it, and of its parts. Those of messages are estimated. */
+export interface Kept {
+  readonly tokens: number;
+  /** With what the counter of the host's adds. */
+  readonly prompt: number;
+  /** The messages before the summary; where none was stored, those that are never summarised. */
+  readonly head: number;
+  readonly summary: number;
+  readonly tail: number;
+}
 
 /** Compacts: asks the compact function, stores what it gives under a guard, and renders the prompt anew. */
 export class CompactionWork {
@@ -48,6 +64,7 @@ export class CompactionWork {
     private readonly events: SessionEvents,
     private readonly options: CompactorOptions,
     private readonly runs: CompactionRuns<Outcome>,
+    private readonly pause: CompactionPause,
   ) {
     const { tokenCounter, timeout } = options;
     this.count = new TokenCount(backend, context, tokenCounter, (error) => this.fail(error), timeout.automatic);
@@ -62,32 +79,42 @@ export class CompactionWork {
   ): Promise<Outcome> {
     const messages = (await this.backend.path({ leafId: run.asked })).messages;
     const leafId = messages.at(-1)?.id;
-    if (leafId === undefined) return NOTHING_STORED;
+    if (leafId === undefined) return NOTHING_THERE;
     const other = this.runs.onPath(run, messages);
     if (other !== undefined) return other.result;
     run.leafId = leafId;
     const seen: Seen = { messages, digests: messages.map(digestMessage), leafId };
     const tokensBefore = counted ?? (this.events.observed ? await this.count.of([...messages]) : null);
     this.report("compacting", tokensBefore ?? 0);
-    const [{ answer, failure }, { storeSummary }] = await Promise.all([
-      askCompact(compact, [...messages], this.count.compactContext(), timeout),
+    const context = await this.count.compactContext(this.options.threshold);
+    const [{ answer, failure, isEmpty }, { storeSummary }] = await Promise.all([
+      askCompact(compact, [...messages], context, timeout),
       import("./store-summary.js"),
     ]);
+    const head = messages.slice(0, compact.protectHead ?? 0);
+    const prompt = context.promptTokens ?? 0;
+    const before = keptOf(tokensBefore ?? 0, prompt, { head, summary: [], tail: messages.slice(head.length) });
     let after: SessionMessage[] | null = null;
     try {
       const stored = answer === null ? null : await storeSummary(this.backend, answer, seen);
-      if (stored === null) return { stored: null, fruitless: failure === null };
-      after = stored.after;
+      if (stored === null) {
+        const isNothing = answer === null && !isEmpty;
+        const ending = failure !== null ? "failed" : isNothing ? "nothing" : "fruitless";
+        return { stored: null, ending, kept: before };
+      }
+      after = [...stored.head, stored.summary, ...stored.tail];
+      const tokens = await this.#rest(run, after);
       // What blocks and listeners do from here on may well ask for another compaction.
       this.runs.end(run);
       this.events.emit({ type: "messages", change: "compaction", ids: [stored.id] });
       await this.options.onStored();
       await this.#refreshPrompt(timeout);
-      return { stored: stored.result, fruitless: false };
+      const kept = keptOf(tokens, prompt, { ...stored, summary: [stored.summary] });
+      return { stored: stored.result, ending: "stored", kept };
     } catch (error) {
       // Another process was faster, or the range was edited: what is there now stands.
       if (!StemmaError.isInstance(error, "COMPACTION_STALE")) throw error;
-      return NOTHING_STORED;
+      return { stored: null, ending: "stale", kept: before };
     } finally {
       await this.#reportEnd(seen, tokensBefore, after);
       if (failure !== null) await this.fail(failure.error);
@@ -109,12 +136,25 @@ export class CompactionWork {
 
   /** Tells listeners and the handler of an error. Never fails. */
   async fail(error: unknown): Promise<void> {
-    this.events.emitError(error);
+    this.events.emitError(error, this.options.onError !== null);
     try {
       await this.options.onError?.(error);
     } catch {
       // The documents say so: a handler's own failure must not reach the caller of a write that is stored.
     }
+  }
+
+  // Of a compacted path begins the pause of the automatic trigger, whoever asked for it. Gives the tokens that there are now.
+  async #rest({ asked }: CompactionRun<Outcome>, after: SessionMessage[]): Promise<number> {
+    const { threshold } = this.options;
+    if (threshold === null || asked !== undefined) return 0;
+    const tokens = await this.count.of([...after]);
+    try {
+      await this.pause.begin({ tokens, messages: estimateTokens(after) }, threshold / 2);
+    } catch (error) {
+      await this.fail(error);
+    }
+    return tokens;
   }
 
   // The provider's cached prefix ends at the summary anyway. The compaction is stored, whatever becomes of this.
@@ -136,4 +176,18 @@ export class CompactionWork {
     if (after === null) this.report("idle", tokensBefore);
     else this.report("idle", await this.count.of(after), { tokensBefore });
   }
+}
+
+const NOTHING_THERE: Outcome = {
+  stored: null,
+  ending: "stale",
+  kept: { tokens: 0, prompt: 0, head: 0, summary: 0, tail: 0 },
+};
+
+function keptOf(
+  tokens: number,
+  prompt: number,
+  { head, summary, tail }: Readonly<Record<"head" | "summary" | "tail", readonly SessionMessage[]>>,
+): Kept {
+  return { tokens, prompt, head: estimateTokens(head), summary: estimateTokens(summary), tail: estimateTokens(tail) };
 }

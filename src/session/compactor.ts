@@ -2,18 +2,23 @@ import type { CompactFunction, CompactResult } from "../compaction/compact.js";
 import type { SessionContext } from "../context/session-context.js";
 import { StemmaError } from "../errors.js";
 import { observed } from "../storage/observed.js";
-import { CompactionPause, MAX_FRUITLESS } from "./compaction-pause.js";
+import { CompactionPause, type Size } from "./compaction-pause.js";
 import { CompactionRuns } from "./compaction-runs.js";
-import { CompactionWork, type CompactorOptions, type Outcome } from "./compaction-work.js";
+import { CompactionWork, type CompactorOptions, type Kept, type Outcome } from "./compaction-work.js";
 import type { SessionEvents } from "./events.js";
 import type { SessionBackend } from "./provider.js";
+import type { TurnRecords } from "./turn/log.js";
+
+/** After so many automatic attempts in a row that gained nothing, the trigger rests for longer. */
+const MAX_IN_VAIN = 3;
 
 /** Decides when a session compacts. */
 export class Compactor {
-  readonly #pause = new CompactionPause();
+  readonly #pause: CompactionPause;
   readonly #runs: CompactionRuns<Outcome>;
   readonly #work: CompactionWork;
-  #toldOfNoFunction = false;
+  #inVain = 0;
+  readonly #told = new Set<string>();
 
   /** `owner` is what several objects for one session have in common: the store, or the provider. */
   constructor(
@@ -22,9 +27,11 @@ export class Compactor {
     context: SessionContext,
     private readonly events: SessionEvents,
     private readonly options: CompactorOptions,
+    records: TurnRecords,
   ) {
+    this.#pause = new CompactionPause(records, backend.id);
     this.#runs = new CompactionRuns(owner, backend.id);
-    this.#work = new CompactionWork(backend, context, events, options, this.#runs);
+    this.#work = new CompactionWork(backend, context, events, options, this.#runs, this.#pause);
   }
 
   /** See `Session.compact`. Callers at the same time share one run for a path. */
@@ -44,17 +51,19 @@ export class Compactor {
   async afterWrite(visibleTokens: number | null): Promise<void> {
     const { threshold, compact, timeout } = this.options;
     if (threshold === null && !this.events.observed) return;
+    // What was counted before a compaction ended says nothing of what is there now; and whoever writes while one runs does
+    // not wait for it: that may be the compact function itself.
+    const { begun } = this.#pause;
+    const isFree = () => this.#pause.begun === begun && !this.#runs.any;
     try {
       const size = await this.#work.count.ofActivePath(visibleTokens);
       const { tokens } = size;
       this.#work.report("idle", tokens);
+      this.#pause.saw(size);
       if (threshold === null || tokens <= threshold) return;
-      if (compact === null) return await this.#tellOfNoFunction();
-      // Whoever writes meanwhile does not wait for it: that may be the compact function itself.
-      if (this.#runs.any || this.#pause.isOn(size)) return;
-      const { stored, fruitless } = await this.#share(undefined, compact, timeout.automatic, tokens);
-      const isEnough = (stored !== null || fruitless) && this.#pause.note(fruitless, size);
-      if (isEnough) await this.#work.fail(noGain(tokens, threshold));
+      if (compact === null) return await this.#tellOnce(notConfigured());
+      if (!isFree() || (await this.#pause.isOn(size)) || !isFree()) return;
+      await this.#settle(await this.#share(undefined, compact, timeout.automatic, tokens), size, threshold);
     } catch (error) {
       await this.#work.fail(error);
     }
@@ -73,12 +82,31 @@ export class Compactor {
   /** Forgets how earlier compactions went: the conversation they were of is gone. */
   reset(): void {
     this.#pause.end();
+    this.#inVain = 0;
+    this.#told.clear();
   }
 
-  async #tellOfNoFunction(): Promise<void> {
-    if (this.#toldOfNoFunction) return;
-    this.#toldOfNoFunction = true;
-    await this.#work.fail(notConfigured());
+  // After an automatic compaction. One that was stored has begun a pause itself.
+  async #settle({ ending, kept }: Outcome, size: Size, threshold: number): Promise<void> {
+    if (ending === "stale") {
+      this.#inVain = 0;
+      return;
+    }
+    this.#inVain = ending === "stored" ? 0 : this.#inVain + 1;
+    const isEnough = this.#inVain === MAX_IN_VAIN;
+    if (isEnough) this.#inVain = 0;
+    const needed = (isEnough ? Math.max(threshold, kept.tail) : threshold) / 2;
+    // Where there was nothing to compact, and where it failed, the next write may find it otherwise.
+    if (ending === "fruitless" || isEnough) await this.#pause.begin(size, needed);
+    const hasRoom = ending === "stored" ? kept.tokens <= threshold / 2 : kept.prompt + kept.head <= threshold;
+    if (!hasRoom) await this.#tellOnce(noRoom(kept, threshold));
+    else if (isEnough) await this.#work.fail(noGain(size.tokens, threshold, needed));
+  }
+
+  async #tellOnce(error: StemmaError): Promise<void> {
+    if (this.#told.has(error.code)) return;
+    this.#told.add(error.code);
+    await this.#work.fail(error);
   }
 
   #share(leafId: string | undefined, compact: CompactFunction, timeout: number, counted: number | null) {
@@ -96,7 +124,23 @@ function notConfigured(): StemmaError {
   return new StemmaError("COMPACTION_NOT_CONFIGURED", {}, message);
 }
 
-function noGain(tokens: number, threshold: number): StemmaError {
-  const message = `${MAX_FRUITLESS} compactions in a row did not shrink the history; the next one is tried when it has grown by half.`;
+function noGain(tokens: number, threshold: number, needed: number): StemmaError {
+  const message = `${MAX_IN_VAIN} compactions in a row did not shrink the history; the next one is tried after ${Math.round(needed)} tokens of new text.`;
   return new StemmaError("COMPACTION_NO_GAIN", { tokens, threshold }, message);
+}
+
+function noRoom(kept: Kept, threshold: number): StemmaError {
+  const { tokens, prompt, head, summary, tail } = rounded(kept);
+  const what =
+    prompt + head > threshold
+      ? `The prompt and the first messages, which are never summarised, alone exceed compactAfter(${threshold})`
+      : `After a compaction there are ${tokens} tokens, more than half of compactAfter(${threshold})`;
+  const parts = `prompt ${prompt}, first messages ${head}, summary ${summary}, last messages ${tail}`;
+  const message = `${what}: ${parts}. Automatic compaction pauses: there is at most one for each ${threshold / 2} tokens of new text. Raise the threshold, or keep less: a shorter prompt, a smaller protectHead or tailTokenBudget.`;
+  return new StemmaError("COMPACTION_NO_ROOM", { threshold, ...kept }, message);
+}
+
+// A counter of the host's may give fractions.
+function rounded<T extends object>(numbers: T): T {
+  return Object.fromEntries(Object.entries(numbers).map(([name, number]) => [name, Math.round(number)])) as T;
 }

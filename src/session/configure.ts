@@ -39,16 +39,28 @@ export function configOf(options: SessionOptions): SessionConfig {
   };
 }
 
+/** What a call that configures compaction is checked against: what the other one said before it. */
+export type Compacting = Pick<SessionConfig, "compact" | "threshold">;
+
 /** See `Session.onCompaction`. */
-export function compactionConfig(compact: CompactFunction, options: OnCompactionOptions): Partial<SessionConfig> {
+export function compactionConfig(
+  compact: CompactFunction,
+  options: OnCompactionOptions,
+  { threshold }: Compacting,
+): Partial<SessionConfig> {
   assertFunction(compact, "The argument of onCompaction()");
   assertKnownOptions(options, "onCompaction()", { timeout: true });
   assertTimeout(options.timeout, "onCompaction()");
+  assertRoom(compact, threshold);
   return { compact, compactTimeout: options.timeout ?? null };
 }
 
 /** See `Session.compactAfter`. Without a counter of its own, one that was given before stays. */
-export function thresholdConfig(tokenThreshold: number, options: CompactAfterOptions): Partial<SessionConfig> {
+export function thresholdConfig(
+  tokenThreshold: number,
+  options: CompactAfterOptions,
+  { compact }: Compacting,
+): Partial<SessionConfig> {
   assertKnownOptions(options, "compactAfter()", { tokenCounter: true, timeout: true });
   const { tokenCounter, timeout } = options;
   if (tokenCounter !== undefined) assertFunction(tokenCounter, "tokenCounter");
@@ -56,8 +68,17 @@ export function thresholdConfig(tokenThreshold: number, options: CompactAfterOpt
     throw invalid("compactAfter() takes a number of tokens above 0.", { tokenThreshold });
   }
   assertTimeout(timeout, "compactAfter()");
+  assertRoom(compact, tokenThreshold);
   const change = { threshold: tokenThreshold, automaticTimeout: timeout ?? null };
   return tokenCounter === undefined ? change : { ...change, tokenCounter };
+}
+
+// A tail that holds all that the threshold allows leaves nothing to summarise.
+function assertRoom(compact: CompactFunction | null, threshold: number | null): void {
+  const { tailTokenBudget } = compact ?? {};
+  if (threshold === null || typeof tailTokenBudget !== "number" || tailTokenBudget < threshold) return;
+  const message = `tailTokenBudget (${tailTokenBudget}) must be less than the tokens of compactAfter() (${threshold}): nothing would ever be summarised. Leave it out, and the tail fits the threshold.`;
+  throw invalid(message, { tailTokenBudget, threshold });
 }
 
 const IDLE_AFTER = 300_000;

@@ -5,6 +5,7 @@ import type { SessionMessage } from "../model/message.js";
 import type { KeptWrite, Store } from "../storage/contract.js";
 import { orderOf } from "../storage/store-of.js";
 import { AgentSessionProvider } from "./agent-session-provider.js";
+import type { CompactorOptions } from "./compaction-work.js";
 import { Compactor } from "./compactor.js";
 import { SessionEvents } from "./events.js";
 import { storeNeeded } from "./host.js";
@@ -59,7 +60,7 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     kept === null ? lateProvider(provider, sessionId) : { backend: kept.backend, skills: storeSkillLog(kept.backend) };
   // A provider for an external database leaves the place of blocks and of the frozen prompt to the host.
   const wired = provider instanceof AgentSessionProvider ? provider.store : null;
-  const events = new SessionEvents(provider instanceof AgentSessionProvider ? provider.host : null);
+  const events = new SessionEvents(provider instanceof AgentSessionProvider ? provider.host : null, sessionId);
   const context = new SessionContext({
     configs: config.context,
     wire: wired && ((label, scope) => new WiredContextProvider(wired, { sessionId, kind: "block", label, scope })),
@@ -81,7 +82,8 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
   const learn = async (): Promise<void> => learner?.run();
   const titler = generate && new Titler({ ...inStore("withTitle()"), events, generate });
   const timeout = config.compactTimeout ?? DEFAULT_COMPACTION_TIMEOUT;
-  const compactor = new Compactor(store?.whole ?? store ?? provider, backend, context, events, {
+  const records = store?.records ?? memoryRecordsOf(provider);
+  const compacting: CompactorOptions = {
     store,
     compact: config.compact,
     timeout: { called: timeout, automatic: config.automaticTimeout ?? timeout },
@@ -89,13 +91,13 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     tokenCounter: config.tokenCounter,
     onError: config.onCompactionError,
     onStored: learn,
-  });
+  };
+  const compactor = new Compactor(store?.whole ?? store ?? provider, backend, context, events, compacting, records);
   // Cleared now, in the order of the calls; the prompt follows. Where a block cannot be read in time, none is frozen any more.
   const clear = (): Promise<void> => {
     if (kept === null) memoryRecordsOf(provider).clear();
     return context.prompt.renew(backend.clear(), (work) => withinTime(work, timeout, "A provider of the prompt"));
   };
-  const records = store?.records ?? memoryRecordsOf(provider);
   const log = new TurnLog(records, sessionId);
   const turns = new Turns({ backend, context, log, store });
   const wrote = (messages: readonly SessionMessage[]): void => {

@@ -10,7 +10,7 @@ it("reports a listener that throws as an unhandled error, which disturbs neither
   const broadcast = () => {
     throw new RangeError("of the agent");
   };
-  const events = new SessionEvents({ broadcast });
+  const events = new SessionEvents({ broadcast }, "s");
   events.subscribe(() => {
     throw new RangeError("of a listener");
   });
@@ -24,7 +24,7 @@ it("reports a listener that throws as an unhandled error, which disturbs neither
 
 it("calls a listener that was subscribed twice twice, until each is taken back", () => {
   let calls = 0;
-  const events = new SessionEvents(null);
+  const events = new SessionEvents(null, "s");
   const listener = () => {
     calls += 1;
   };

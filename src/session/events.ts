@@ -51,9 +51,15 @@ interface Broadcaster {
 /** One session's listeners. A listener that throws is reported as an unhandled error and disturbs nobody else. */
 export class SessionEvents {
   private readonly listeners = new Set<SessionListener>();
+  /** Those of ours, which are for no person. */
+  private readonly watchers = new Set<SessionListener>();
   private readonly broadcaster: Broadcaster | null;
+  #warned = false;
 
-  constructor(host: unknown) {
+  constructor(
+    host: unknown,
+    private readonly sessionId: string,
+  ) {
     const broadcast = (host as Partial<Broadcaster> | null)?.broadcast;
     this.broadcaster = typeof broadcast === "function" ? (host as Broadcaster) : null;
   }
@@ -65,17 +71,24 @@ export class SessionEvents {
 
   /** Calls `listener` with every later event; the result ends that. */
   subscribe(listener: SessionListener): () => void {
-    // The same function may be subscribed twice.
-    const own: SessionListener = (event) => listener(event);
-    this.listeners.add(own);
-    return () => {
-      this.listeners.delete(own);
-    };
+    return addedTo(this.listeners, listener);
   }
 
-  /** Tells of what failed behind a call that did not. */
-  emitError(error: unknown): void {
+  /** The same for code of ours that follows the messages: the session does and says no more than without it. */
+  watch(listener: SessionListener): () => void {
+    return addedTo(this.watchers, listener);
+  }
+
+  /**
+   * Tells of what failed behind a call that did not. Unless someone is subscribed, or it is `heard` otherwise, the first such
+   * error of a session is a warning on the console.
+   */
+  emitError(error: unknown, heard = false): void {
     this.emit({ type: "cf_agent_session_error", error: reasonOf(error) });
+    if (heard || this.observed || this.#warned) return;
+    this.#warned = true;
+    const session = `Session "${this.sessionId}": ${reasonOf(error)}`;
+    console.warn(`${session} (Nobody listens, so later errors of this session are not shown: call subscribe().)`);
   }
 
   emit(event: SessionEvent): void {
@@ -83,8 +96,19 @@ export class SessionEvents {
       const { broadcaster } = this;
       guarded(() => broadcaster.broadcast(JSON.stringify(event)));
     }
-    for (const listener of this.listeners) guarded(() => listener(event));
+    for (const listeners of [this.listeners, this.watchers]) {
+      for (const listener of listeners) guarded(() => listener(event));
+    }
   }
+}
+
+function addedTo(listeners: Set<SessionListener>, listener: SessionListener): () => void {
+  // The same function may be subscribed twice.
+  const own: SessionListener = (event) => listener(event);
+  listeners.add(own);
+  return () => {
+    listeners.delete(own);
+  };
 }
 
 // What is stored is stored: an observer's failure must not look like a failed write.

@@ -86,7 +86,7 @@ export let resetSession: (session: Session) => void;
 export let isSession: (value: unknown) => value is Session;
 
 /** What stands behind a session, for the layers above it. Using it starts the session. */
-export let coreOf: (session: Session) => Pick<SessionCore, "records" | "store" | "together">;
+export let coreOf: (session: Session) => Pick<SessionCore, "events" | "records" | "store" | "together">;
 
 const PARENT = "A parentId must be the id of a message, or null for a new root";
 const LEAF = "A leafId must be the id of a message, or null for the active leaf";
@@ -189,19 +189,20 @@ export class Session {
 
   /**
    * How to compact: `createCompactFunction(…)`, or your own function. If it gives no answer within `timeout` milliseconds
-   * (default: two minutes), the compaction fails and a later answer is ignored. Errors: `SESSION_STARTED`,
-   * `INVALID_ARGUMENT`.
+   * (default: two minutes), the compaction fails and a later answer is ignored. Errors: `SESSION_STARTED`;
+   * `INVALID_ARGUMENT`, also for a `tailTokenBudget` that is not below the tokens of `compactAfter`.
    */
   onCompaction(compact: CompactFunction, options: OnCompactionOptions = {}): this {
-    return this.#configure(compactionConfig(compact, options));
+    return this.#configure(compactionConfig(compact, options, this.#config));
   }
 
   /**
    * Compacts after a write if visible history and prompt have more than `tokenThreshold` tokens by the built-in estimate or
-   * `tokenCounter`. If that compaction fails, the write still succeeds. Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`.
+   * `tokenCounter`, and half as many have come since the last compaction. If a compaction fails, the write still succeeds.
+   * Errors: as for `onCompaction`.
    */
   compactAfter(tokenThreshold: number, options: CompactAfterOptions = {}): this {
-    return this.#configure(thresholdConfig(tokenThreshold, options));
+    return this.#configure(thresholdConfig(tokenThreshold, options, this.#config));
   }
 
   /**

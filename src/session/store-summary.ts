@@ -13,11 +13,13 @@ export interface Seen {
   readonly leafId: string;
 }
 
-/** A compaction that was stored, and the visible history with it. */
+/** A compaction that was stored, and the visible history with it: the summary, and what stands before and behind it. */
 interface StoredSummary {
   readonly id: string;
   readonly result: CompactResult;
-  readonly after: SessionMessage[];
+  readonly head: SessionMessage[];
+  readonly summary: SessionMessage;
+  readonly tail: SessionMessage[];
 }
 
 /**
@@ -44,7 +46,9 @@ export async function storeSummary(
   return {
     id: compaction.id,
     result: { fromMessageId: compaction.fromMessageId, toMessageId: compaction.toMessageId, summary },
-    after: [...messages.slice(0, from), summaryMessage(compaction), ...messages.slice(to + 1)],
+    head: messages.slice(0, from),
+    summary: summaryMessage(compaction),
+    tail: messages.slice(to + 1),
   };
 }
 

@@ -61,20 +61,39 @@ export class TokenCount {
   }
 
   /** What a compact function is given: the counter that decides when also decides what. */
-  compactContext(): CompactContext {
+  async compactContext(threshold: number | null): Promise<CompactContext> {
     const onCounterError = this.#report;
-    if (this.counter === null) return { onCounterError };
+    const limits = threshold === null ? {} : { tokenThreshold: threshold, promptTokens: await this.ofPrompt() };
+    if (this.counter === null) return { onCounterError, ...limits };
+    const added =
+      threshold === null ? 0 : await this.#counted({ messages: [], systemPrompt: "", contextBlocks: [] }, 0);
     return {
       onCounterError,
-      tokenCounter: (input) => {
-        const request = {
-          systemPrompt: "",
-          contextBlocks: [],
-          ...(Array.isArray(input) ? { messages: input } : input),
-        };
-        return this.#count(request as TokenCounterInput);
+      ...limits,
+      tokenCounter: async (input) => {
+        const { messages, systemPrompt = "", contextBlocks = [] } = Array.isArray(input) ? { messages: input } : input;
+        const tokens = await this.#count({ messages, systemPrompt, contextBlocks } as TokenCounterInput);
+        // What is added to every request is no message's, unless the counter tells no messages apart.
+        return systemPrompt === "" && tokens > added ? tokens - added : tokens;
       },
     };
+  }
+
+  /** Of a request without its messages. */
+  async ofPrompt(): Promise<number> {
+    const systemPrompt = await this.#systemPrompt();
+    const tokens = this.#promptTokens(systemPrompt);
+    if (this.counter === null) return tokens;
+    const contextBlocks = await this.#answered(() => this.context.prompt.estimatedBlocks(), []);
+    return this.#counted({ messages: [], systemPrompt, contextBlocks }, tokens);
+  }
+
+  // Of a request without messages, which a counter need not expect.
+  #counted(input: TokenCounterInput, otherwise: number): Promise<number> {
+    return countOrEstimate(
+      () => this.#counterCalls.run(() => (this.counter as TokenCounter)(input)),
+      () => otherwise,
+    );
   }
 
   #count(input: TokenCounterInput): Promise<number> {

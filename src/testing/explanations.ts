@@ -153,6 +153,14 @@ export const explanations = defineTopic("explanations", (it) => {
     expect(past?.parts.map(({ name }) => name)).toInclude("u1");
     expect([past?.isOutdated, present?.isOutdated]).toEqual([false, false]);
     const summary = present?.parts.find(({ source }) => source === "summary");
+    const behind = present?.parts[present.parts.indexOf(summary as never) + 1];
+    expect([behind?.source, behind?.name, behind?.reason.includes("how to read")]).toEqual([
+      "update",
+      summary?.name,
+      true,
+    ]);
+    const sum = present?.parts.reduce((tokens, part) => tokens + part.tokens, 0) ?? 0;
+    expect(Math.abs(sum - (present?.tokens ?? 0))).toBeAtMost(4);
     expect(summary?.reason).toBe('Stands for the messages from "u1" to "a1".');
     expect(present?.parts.map(({ name }) => name)).toExclude("u1");
     await again.clearMessages();

@@ -35,7 +35,11 @@ export async function modelRequest(
   base: UIMessage | null,
   { tools: own, model = "openai-compatible", ...turn }: ModelRequestOptions,
 ): Promise<Omit<ModelRequest, "abortSignal"> & { readonly renamed: RenamedCalls }> {
-  const { system, messages, tools, update } = await session.prepareTurn<UIMessage>({ ...turn, onCorrupt: "skip" });
+  const { system, messages, tools, update } = await session.prepareTurn<UIMessage>({
+    ...turn,
+    tools: own,
+    onCorrupt: "skip",
+  });
   const shown = base === null ? messages : [...messages.slice(0, -1), base];
   const all: ToolSet = { ...(tools as SessionTools), ...own };
   const mend = (given: UIMessage[]) => repair(given as SessionMessage[], model, { tools: all }) as UIMessage[];

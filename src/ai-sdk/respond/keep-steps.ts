@@ -1,5 +1,5 @@
 import type { UIMessage } from "ai";
-import type { Session } from "../../session/session.js";
+import { coreOf, type Session } from "../../session/session.js";
 
 /** Stores the states of one answer, in their order. */
 export class StepWriter {
@@ -14,7 +14,7 @@ export class StepWriter {
   /** Resolves once the message is stored. A compaction that the write starts goes on behind it. */
   write(message: UIMessage): Promise<void> {
     const stored = new Promise<void>((resolve, reject) => {
-      const unsubscribe = this.session.subscribe((event) => {
+      const unsubscribe = coreOf(this.session).events.watch((event) => {
         if (event.type === "messages" && event.ids.includes(message.id)) resolve();
       });
       const written = this.session.upsertMessage(message, this.parentId);

@@ -1,7 +1,7 @@
 import type { LiveBlock } from "../../context/live-block.js";
 import { summaryMessage } from "../../model/compactions.js";
 import { foldLabel } from "../../model/fold-label.js";
-import type { SessionMessage } from "../../model/message.js";
+import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
 import type { StoredCompaction } from "../../storage/contract.js";
 import { type ContextSize, type PartSource, partsOf, sizeOf } from "./parts.js";
 import type { PrefixBreak, ToldNote, TurnRecord } from "./record.js";
@@ -9,7 +9,10 @@ import type { RefreshReason } from "./request.js";
 
 /** A piece of a request, and why it is there. */
 export interface ContextPart extends ContextSize {
-  /** `"update"` and `"recall"` are what is told behind the user's message `name`: changed blocks, quotes from other chats. */
+  /**
+   * `"update"` and `"recall"` are what is told behind the user's message `name`: changed blocks, quotes from other chats. Behind a
+   * summary, `"update"` says what it is.
+   */
   readonly source: PartSource | "update" | "recall";
   /** The tool's name, the block's label in upper case, or the message's id. */
   readonly name: string;
@@ -73,12 +76,11 @@ function told(note: ToldNote | undefined): ContextPart[] {
   const { messageId: name, update, labels, recall, recalled } = note;
   const parts: ContextPart[] = [];
   if (update.bytes > 0) {
-    parts.push({
-      source: "update",
-      name,
-      ...update,
-      reason: `Changed after the prompt was frozen: ${labels.join(", ")}.`,
-    });
+    const changed = `Changed after the prompt was frozen: ${labels.join(", ")}.`;
+    const reason = isSummaryMessage({ id: name })
+      ? "Says what a summary is, and how to read what it stands for."
+      : changed;
+    parts.push({ source: "update", name, ...update, reason });
   }
   if (recall.bytes > 0) {
     const places = recalled.map(({ sessionId, messageId }) => `message "${messageId}" of session "${sessionId}"`);

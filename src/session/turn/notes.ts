@@ -2,14 +2,14 @@ import type { ContextBlock } from "../../context/block.js";
 import { escapeBrackets, unescapeBrackets } from "../../context/escape.js";
 import { parsePrompt } from "../../context/prompt.js";
 import { foldLabel } from "../../model/fold-label.js";
-import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
+import type { SessionMessage } from "../../model/message.js";
 import { sendableMessage } from "../../model/sendable.js";
 import type { RecalledMessage } from "./request.js";
 
-/** What the model was told behind a user's message. Its text is the same in every later request. */
+/** What the model was told behind a user's message, or behind a summary. Its text is the same in every later request. */
 export interface TurnNote {
   readonly messageId: string;
-  /** The blocks that had changed by then; "" for none. */
+  /** The blocks that had changed by then, or what a summary stands for; "" for neither. */
   readonly update: string;
   /** The content of each block that it tells, by the folded label. */
   readonly blocks: Readonly<Record<string, string>>;
@@ -80,7 +80,7 @@ export function shownBlocks(
 export function withNotes(messages: readonly SessionMessage[], notes: ReadonlyMap<string, TurnNote>): SessionMessage[] {
   return messages.map((message) => {
     const note = notes.get(message.id);
-    if (note === undefined || isSummaryMessage(message)) return sendableMessage(message);
+    if (note === undefined) return sendableMessage(message);
     const text = [note.update, note.recall].filter((each) => each !== "").join("\n\n");
     return sendableMessage({ ...message, parts: [...message.parts, { type: "text", text }] });
   });

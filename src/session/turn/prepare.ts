@@ -1,5 +1,6 @@
 import type { ContextBlock } from "../../context/block.js";
 import { renderPrompt } from "../../context/prompt.js";
+import { searchesMessages } from "../../context/provider.js";
 import { foldLabel } from "../../model/fold-label.js";
 import { sendableText } from "../../model/sendable.js";
 import { sha256 } from "../../model/sha256.js";
@@ -13,6 +14,7 @@ import { planTurn, summaryIn, type TurnPlan } from "./plan.js";
 import type { Present, TurnSources } from "./present.js";
 import { NOTHING, Recaller } from "./recall.js";
 import type { PrepareTurnOptions, TurnRequest } from "./request.js";
+import { summaryNote } from "./summary-note.js";
 
 export interface TurnParts extends TurnSources {
   /** Where other chats are recalled from; null where the session is kept by a provider of the host's. */
@@ -101,6 +103,10 @@ async function compose(parts: TurnParts, { options, answeredAt, now, tools }: As
   const made = await noteFor(parts, plan, options, notes);
   const note = made === null ? null : await effects.keep(prompt, made);
   if (note !== null) notes.set(note.messageId, note);
+  const others = Object.keys(options.tools ?? {});
+  const searchable = parts.context.live.all.find(({ provider }) => searchesMessages.has(provider))?.label;
+  const told = summaryNote(now.messages, { tools: new Set([...Object.keys(tools), ...others]), searchable });
+  if (told !== null) notes.set(told.messageId, told);
   const sent = { system: sendableText(system), messages: withNotes(now.messages, notes) };
   const pieces = partsOf(tools, sent.system, sent.messages);
   const { target, refreshed } = plan;

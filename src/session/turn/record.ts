@@ -35,7 +35,7 @@ export interface PrefixBreak {
   readonly by: RefreshReason | "prompt" | "tools" | "branch" | "edit";
 }
 
-/** What was told behind a message. */
+/** What was told behind a message, or behind a summary. */
 export interface ToldNote {
   readonly messageId: string;
   readonly update: ContextSize;

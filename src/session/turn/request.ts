@@ -1,6 +1,7 @@
 import type { ContextBlock } from "../../context/block.js";
 import { invalid } from "../../errors.js";
 import { assertKnownOptions, type OptionNames } from "../../known-options.js";
+import { isJsonObject } from "../../model/json-object.js";
 import type { HistoryMessage, SessionMessage } from "../../model/message.js";
 import type { SessionTools } from "../../tools/tool.js";
 import { assertOneOf, assertOptionalId, assertText } from "../arguments.js";
@@ -20,6 +21,8 @@ export interface PrepareTurnOptions {
   onCorrupt?: "throw" | "skip" | undefined;
   /** Quotes what the user's other chats say about the message. Default: nothing. */
   recall?: RecallOptions | undefined;
+  /** The other tools of the request, by name: where `session_search` is one, the model is told that it finds what was summarised. */
+  tools?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export interface RecallOptions {
@@ -45,7 +48,7 @@ export interface RecalledMessage {
 export interface TurnRequest<M extends SessionMessage = SessionMessage> {
   /** The frozen prompt. */
   readonly system: string;
-  /** The visible history, oldest first; what is told beside it is the last text part of a user's message. */
+  /** The visible history, oldest first; what is told beside it is the last text part of a user's message, or of a summary. */
   readonly messages: M[];
   /** The blocks whose change this turn tells for the first time. */
   readonly changes: readonly ContextBlock[];
@@ -67,7 +70,13 @@ export type PreparedTurn<M extends SessionMessage = HistoryMessage, T = SessionT
   update(): Promise<string | null>;
 };
 
-const NAMES: OptionNames<PrepareTurnOptions> = { messageId: true, cacheTtl: true, onCorrupt: true, recall: true };
+const NAMES: OptionNames<PrepareTurnOptions> = {
+  messageId: true,
+  cacheTtl: true,
+  onCorrupt: true,
+  recall: true,
+  tools: true,
+};
 const RECALL_NAMES: OptionNames<RecallOptions> = { userId: true, maxTokens: true };
 
 /** Errors: `INVALID_ARGUMENT`. */
@@ -78,6 +87,9 @@ export function assertPrepareTurnOptions(options: PrepareTurnOptions, method: st
   // Infinity is a number of milliseconds, too.
   if (cacheTtl !== undefined && !(typeof cacheTtl === "number" && cacheTtl >= 0)) {
     throw invalid(`The cacheTtl of ${method} must be a number of milliseconds, 0 or more.`);
+  }
+  if (options.tools !== undefined && !isJsonObject(options.tools)) {
+    throw invalid(`The tools of ${method} must be an object that holds tools by their names.`);
   }
   assertOneOf(options.onCorrupt, ["skip", "throw", undefined], "onCorrupt");
   if (recall === undefined) return;
