@@ -65,7 +65,7 @@ async function recognise(
   session: Session,
   given: GivenMessage,
 ): Promise<{ question: UIMessage; replaced: string | null; isStored: boolean }> {
-  const valid = await validMessage(given);
+  const valid = validMessage(given);
   if (valid === null) throw invalid(given.id, `Message "${given.id}" has no part that the AI SDK knows.`);
   const stored = await session.getMessage<UIMessage>(given.id);
   if (stored === null) return { question: valid, replaced: null, isStored: false };
