@@ -41,6 +41,12 @@ export function providerBackend(
   const read = (leafId: string | undefined, summaries = true) =>
     summaries ? reader.history(leafId) : reader.stored(leafId);
 
+  const siblingsOf = async (messageId: string): Promise<SessionMessage[]> => {
+    const parent = await reader.parentOf(messageId);
+    if (parent === null) throw unsupported("cannot list the roots: ask for the siblings of another message");
+    return [...(await provider.getBranches(parent.id))];
+  };
+
   return {
     id: sessionId,
     message: reading((id) => reader.message(id)),
@@ -70,10 +76,12 @@ export function providerBackend(
     leaf: reading(async () => (await provider.getLatestLeaf()) ?? null),
     branches: reading(async (given) => [...(await provider.getBranches(await reader.known(given)))]),
     parent: reading((messageId) => reader.parentOf(messageId)),
-    siblings: reading(async (messageId) => {
-      const parent = await reader.parentOf(messageId);
-      if (parent === null) throw unsupported("cannot list the roots: ask for the siblings of another message");
-      return [...(await provider.getBranches(parent.id))];
+    branchIds: reading(async (given) => idsOf(await provider.getBranches(await reader.known(given)))),
+    siblings: reading(siblingsOf),
+    siblingIds: reading(async (ids) => {
+      const siblings: Record<string, string[]> = {};
+      for (const id of ids) if ((await reader.message(id)) !== null) siblings[id] = idsOf(await siblingsOf(id));
+      return siblings;
     }),
     length: reading(async (leafId) => provider.getPathLength(await reader.named(leafId))),
     tokens: reading(async (leafId) =>
@@ -126,6 +134,8 @@ export function providerBackend(
     }),
   };
 }
+
+const idsOf = (messages: readonly SessionMessage[]): string[] => messages.map(({ id }) => id);
 
 function unsupported(what: string): StemmaError {
   return new StemmaError("STORE_UNSUPPORTED", {}, `A SessionProvider ${what}.`);

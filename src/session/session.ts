@@ -435,6 +435,12 @@ export class Session {
     return (await this.#started.backend.branches(messageId)) as M[];
   }
 
+  /** The ids of these messages, without reading the messages. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
+  async getBranchIds(messageId: string): Promise<string[]> {
+    assertText(messageId, "The message id of getBranchIds()");
+    return this.#started.backend.branchIds(messageId);
+  }
+
   /** The message that a message is attached to; null for a root. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
   async getParent<M extends SessionMessage = HistoryMessage>(messageId: string): Promise<M | null> {
     assertText(messageId, "The message id of getParent()");
@@ -449,6 +455,16 @@ export class Session {
   async getSiblings<M extends SessionMessage = HistoryMessage>(messageId: string): Promise<M[]> {
     assertText(messageId, "The message id of getSiblings()");
     return (await this.#started.backend.siblings(messageId)) as M[];
+  }
+
+  /**
+   * The ids of the siblings of several messages, by the id of each, without reading the messages: what a page of a chat needs to
+   * show which messages have other versions. Ids that are unknown or of summaries are left out. Errors as for `getSiblings`, but
+   * for `MESSAGE_NOT_FOUND`.
+   */
+  async getSiblingIds(messageIds: readonly string[]): Promise<Record<string, string[]>> {
+    assertTexts(messageIds, "getSiblingIds() takes an array of message ids.");
+    return this.#started.backend.siblingIds(messageIds);
   }
 
   /** The number of stored messages on the path; summaries are not counted. Errors: `MESSAGE_NOT_FOUND`. */

@@ -96,6 +96,8 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
     leaf: () => read(() => history.readLeaf(sql, id)),
     branches: (messageId) => read(() => branches.readBranches(sql, id, messageId)),
     parent: (messageId) => read(() => branches.readParent(sql, id, messageId)),
+    branchIds: (messageId) => read(() => branches.readBranchIds(sql, id, messageId)),
+    siblingIds: (messageIds) => read(() => branches.readSiblingIds(sql, id, messageIds)),
     siblings: (messageId) => read(() => branches.readSiblings(sql, id, messageId)),
     path: async (options = {}) => {
       const { corrupt, path } = pathOptions(options);

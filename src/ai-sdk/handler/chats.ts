@@ -84,10 +84,8 @@ async function pageOf(session: Session, before: string | null, limit: number) {
 }
 
 async function siblingsOf(session: Session, messages: readonly UIMessage[]): Promise<Record<string, string[]>> {
-  const all = await Promise.all(
-    messages.map(async ({ id }) => [id, (await session.getSiblings(id)).map((each) => each.id)] as const),
-  );
-  return Object.fromEntries(all.filter(([, ids]) => ids.length > 1));
+  const siblings = await session.getSiblingIds(messages.map(({ id }) => id));
+  return Object.fromEntries(Object.entries(siblings).filter(([, ids]) => ids.length > 1));
 }
 
 function runOf(state: RunState | null): ChatRun | null {

@@ -7,6 +7,8 @@ import { isOwnCall, type ProviderRules } from "./provider-rules.js";
 export interface TakenIds {
   readonly calls: Set<string>;
   readonly approvals: Set<string>;
+  /** By the beginning of an id: how many copies were tried, so that none is tried again. */
+  readonly copies: Map<string, number>;
 }
 
 export interface CallContext {
@@ -22,6 +24,8 @@ export interface CallContext {
 }
 
 const MAX_NAME_LENGTH = 64;
+/** Of `_` and the number of a copy. */
+const MAX_SUFFIX_LENGTH = 9;
 const NOT_APPROVED = "This call needed an approval, which was not given. It did not run.";
 const DENIED = "This call was denied. It did not run.";
 
@@ -142,8 +146,11 @@ function mendId(part: ToolCallPart, { rules, taken, knownTools, report }: CallCo
   const { toolCallId } = part;
   const isOwn = isOwnCall(part, rules, knownTools) || part.providerExecuted === true;
   const plain = isOwn ? toolCallId : plainOf(toolCallId, "call").slice(0, rules.maxIdLength);
+  const start = plain.slice(0, rules.maxIdLength - MAX_SUFFIX_LENGTH);
   let free = plain;
-  for (let copy = 2; taken.calls.has(free); copy += 1) {
+  while (taken.calls.has(free)) {
+    const copy = (taken.copies.get(start) ?? 1) + 1;
+    taken.copies.set(start, copy);
     const suffix = `_${copy}`;
     free = plain.slice(0, rules.maxIdLength - suffix.length) + suffix;
   }

@@ -56,8 +56,11 @@ export async function questionOf(
 
 /** The newest answer to a question; null where there is none. */
 export async function newestAnswer(session: Session, questionId: string): Promise<UIMessage | null> {
-  const below = await session.getBranches<UIMessage>(questionId);
-  return below.findLast(({ role }) => role === "assistant") ?? null;
+  for (const id of (await session.getBranchIds(questionId)).reverse()) {
+    const message = await session.getMessage<UIMessage>(id);
+    if (message?.role === "assistant") return message;
+  }
+  return null;
 }
 
 // An edit has an id that its content gives it, so that one that comes twice is stored once.
