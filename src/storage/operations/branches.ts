@@ -157,18 +157,17 @@ function* branchesBelow(
 ): Operation<Map<string, Start[]>> {
   // Nothing has the row id 0, so it stands for the parent of roots.
   const rowIds = parents.map((parent) => parent?.rowId ?? 0);
-  const bounds = rowIds.reduce(([lo, hi], rowId) => [Math.min(lo, rowId), Math.max(hi, rowId)], [Infinity, 0]);
+  const lo = rowIds.reduce((least, rowId) => Math.min(least, rowId), Infinity);
+  const hi = rowIds.reduce((most, rowId) => Math.max(most, rowId), 0);
   const query = `SELECT branch, lo, parent_branch, parent_n FROM assistant_branches
      WHERE ${rows.own}no = ? AND coalesce(parent_n, 0) BETWEEN ? AND ?`;
   const begun = new Map<string, Start[]>();
-  for (const [branch, lo, parentBranch, parentN] of yield* tuples<BranchStart>(
-    query,
-    ...[...rows.ids, rows.sessionNumber, ...bounds],
-  )) {
+  const found = yield* tuples<BranchStart>(query, ...rows.ids, rows.sessionNumber, lo, hi);
+  for (const [branch, from, parentBranch, parentN] of found) {
     const key = keyOf(parentBranch ?? undefined, parentN ?? undefined);
     const starts = begun.get(key);
-    if (starts === undefined) begun.set(key, [[branch, lo]]);
-    else starts.push([branch, lo]);
+    if (starts === undefined) begun.set(key, [[branch, from]]);
+    else starts.push([branch, from]);
   }
   return begun;
 }
