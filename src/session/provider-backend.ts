@@ -6,7 +6,7 @@ import { searchableText } from "../model/text.js";
 import { estimateMessageTokens } from "../model/tokens.js";
 import { noMessage } from "../model/tree-errors.js";
 import { queueOf } from "../queue.js";
-import type { SearchHit, TreeNode } from "../storage/contract.js";
+import type { ReadOptions, SearchHit, TreeNode } from "../storage/contract.js";
 import { valuesIn } from "../storage/hand-over.js";
 import type { SessionBackend, SessionProvider } from "./provider.js";
 import { ProviderReader } from "./provider-reader.js";
@@ -38,8 +38,8 @@ export function providerBackend(
   const reader = new ProviderReader(provider, sessionId);
   const writer = new ProviderWriter(provider, reader, sessionId, skills);
 
-  const read = (leafId: string | undefined, summaries = true) =>
-    summaries ? reader.history(leafId) : reader.stored(leafId);
+  const read = ({ leafId, summaries = true, createdAt }: ReadOptions) =>
+    summaries ? reader.history(leafId, { createdAt }) : reader.stored(leafId, { createdAt });
 
   const siblingsOf = async (messageId: string): Promise<SessionMessage[]> => {
     const parent = await reader.parentOf(messageId);
@@ -49,11 +49,11 @@ export function providerBackend(
 
   return {
     id: sessionId,
-    message: reading((id) => reader.message(id)),
-    path: reading(async ({ leafId, summaries } = {}) => ({ messages: await read(leafId, summaries), corrupt: [] })),
-    stream: ({ leafId, newestFirst = false, summaries, after } = {}) => {
+    message: reading((id, options) => reader.message(id, options)),
+    path: reading(async (options = {}) => ({ messages: await read(options), corrupt: [] })),
+    stream: ({ newestFirst = false, after, ...options } = {}) => {
       const messages = async () => {
-        const path = await read(leafId, summaries);
+        const path = await read(options);
         const ordered = newestFirst ? path.reverse() : path;
         const start = after === undefined ? 0 : ordered.findIndex(({ id }) => id === after) + 1;
         if (after !== undefined && start === 0) throw noMessage(sessionId, after);

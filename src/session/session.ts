@@ -360,7 +360,8 @@ export class Session {
   /**
    * The visible history from the root to `leafId`, or to the active leaf if that is null or missing. A summary stands for each
    * compacted range; with `summaries: false` the stored messages do. With `onCorrupt: "skip"`, messages that cannot be read are
-   * left out, and `corrupt` of the result lists their ids. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`.
+   * left out, and `corrupt` of the result lists their ids. With `createdAt: true`, a message that was stored without a `createdAt`
+   * has the time when it was stored as one, as ISO text. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`.
    */
   getHistory<M extends SessionMessage = HistoryMessage>(
     leafId: string | null | undefined,
@@ -375,9 +376,10 @@ export class Session {
     assertKnownOptions(options, "getHistory()", READ_OPTIONS);
     assertOneOf(options.onCorrupt, ON_CORRUPT, "onCorrupt");
     assertOneOf(options.summaries, [undefined, true, false], "summaries");
-    const { onCorrupt, summaries } = options;
+    assertOneOf(options.createdAt, [undefined, true, false], "createdAt");
+    const { onCorrupt, summaries, createdAt } = options;
     const { backend } = this.#started;
-    const { messages, corrupt } = await backend.path({ leafId: leafId ?? undefined, onCorrupt, summaries });
+    const { messages, corrupt } = await backend.path({ leafId: leafId ?? undefined, onCorrupt, summaries, createdAt });
     return onCorrupt === "skip" ? Object.defineProperty(messages, "corrupt", { value: corrupt }) : messages;
   }
 
@@ -392,6 +394,7 @@ export class Session {
     if (options.after !== undefined) assertText(options.after, "The message id of after");
     assertOneOf(options.onCorrupt, ON_CORRUPT, "onCorrupt");
     assertOneOf(options.summaries, [undefined, true, false], "summaries");
+    assertOneOf(options.createdAt, [undefined, true, false], "createdAt");
     return this.#started.backend.stream({ ...options, leafId: options.leafId ?? undefined }) as AsyncIterable<M>;
   }
 
@@ -418,10 +421,15 @@ export class Session {
     return this.#started.backend.rowStats();
   }
 
-  /** One message as it was stored, or null. Errors: `CORRUPT_MESSAGE`. */
-  async getMessage<M extends SessionMessage = HistoryMessage>(id: string): Promise<M | null> {
+  /** One message as it was stored, or null. `createdAt` as for `getHistory`. Errors: `CORRUPT_MESSAGE`. */
+  async getMessage<M extends SessionMessage = HistoryMessage>(
+    id: string,
+    options: { createdAt?: boolean | undefined } = {},
+  ): Promise<M | null> {
     assertText(id, "The id of getMessage()");
-    return (await this.#started.backend.message(id)) as M | null;
+    assertKnownOptions(options, "getMessage()", { createdAt: true });
+    assertOneOf(options.createdAt, [undefined, true, false], "createdAt");
+    return (await this.#started.backend.message(id, options)) as M | null;
   }
 
   /** The active leaf's message; null in an empty session. Errors: `CORRUPT_MESSAGE`. */
@@ -808,7 +816,7 @@ export class Session {
   }
 }
 
-const READ_OPTIONS: OptionNames<ReadHistoryOptions> = { onCorrupt: true, summaries: true };
+const READ_OPTIONS: OptionNames<ReadHistoryOptions> = { onCorrupt: true, summaries: true, createdAt: true };
 const HISTORY_OPTIONS: OptionNames<HistoryOptions> = { ...READ_OPTIONS, leafId: true, newestFirst: true, after: true };
 
 function assertAppend(parentId: unknown, options: AppendMessageOptions, method: string): void {

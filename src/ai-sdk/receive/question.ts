@@ -76,7 +76,9 @@ async function recognise(
   if (sameJson(stored.parts, valid.parts)) return { question: stored, replaced: null, isStored: true };
   const id = `edit-${sha256(JSON.stringify([given.id, valid.parts])).slice(0, 32)}`;
   const before = await session.getMessage<UIMessage>(id);
-  return { question: before ?? { ...valid, id }, replaced: given.id, isStored: before !== null };
+  // A client that was told when the message was stored sends that back.
+  const { createdAt: _createdAt, ...edit } = valid as UIMessage & { createdAt?: unknown };
+  return { question: before ?? { ...edit, id }, replaced: given.id, isStored: before !== null };
 }
 
 /**

@@ -74,8 +74,8 @@ export interface SessionStore {
 
   // ── Reading ──
 
-  /** One message as stored, or null. */
-  message(id: string): Promise<SessionMessage | null>;
+  /** One message as stored, or null. `createdAt` as in `ReadOptions`. */
+  message(id: string, options?: Pick<ReadOptions, "createdAt">): Promise<SessionMessage | null>;
   /** The active leaf's message; null when the session is empty. */
   leaf(): Promise<SessionMessage | null>;
   /** The messages whose parent is `id`, oldest first. Errors: `MESSAGE_NOT_FOUND`. */

@@ -108,6 +108,7 @@ export interface PathOptions {
   readonly leafId?: string | undefined;
   readonly onCorrupt?: CorruptHandler;
   readonly summaries?: boolean | undefined;
+  readonly createdAt?: boolean | undefined;
 }
 
 /** What `SessionStore.recent` is asked for. */
