@@ -89,7 +89,7 @@ export class SessionWriter {
     const { id, name, model, source, parentSessionId, userId, metadata } = this.session;
     await this.store.session(id).importTree({
       messages: this.#messages,
-      session: { name, model, source: source === "" ? undefined : source, parentSessionId, userId, metadata },
+      session: { name, model, source, parentSessionId, userId, metadata },
     });
     this.#messages = [];
     this.#size = 0;

@@ -14,8 +14,8 @@ export interface ParsedSession {
   name: string;
   /** Names that an earlier piece, or the file when it was shorter, may have given it. */
   formerNames?: readonly string[] | undefined;
-  /** Where it came from, as the registry shows it. */
-  source: string;
+  /** Where it came from, as the registry shows it; absent when that is not known. */
+  source?: string | undefined;
   model?: string | undefined;
   parentSessionId?: string | undefined;
   userId?: string | undefined;

@@ -39,10 +39,10 @@ export function openSession(
   const id = String(session.id ?? "");
   return {
     id,
-    name: findText(session.name) ?? (owner === undefined ? id : ownerName(owner)),
-    source: findText(session.source) ?? "",
-    model: findText(session.model),
-    parentSessionId: findText(session.parent_session_id),
+    name: givenText(session.name) ?? (owner === undefined ? id : ownerName(owner)),
+    source: givenText(session.source),
+    model: givenText(session.model),
+    parentSessionId: givenText(session.parent_session_id),
     userId: storable("user_id", () => givenUserId(session.user_id)),
     metadata: storable("metadata", () => mergeMetadata({}, givenMetadata(session.metadata))),
     usage: {
@@ -58,7 +58,7 @@ export function openSession(
       dates: {
         createdAt: findTime(session.created_at),
         updatedAt: findTime(session.updated_at),
-        endReason: findText(session.end_reason) ?? null,
+        endReason: givenText(session.end_reason) ?? null,
       },
       skills: isSkillState(skills) ? skills : undefined,
       usageRows: Array.isArray(usage) ? usage.filter(isUsageRow) : [],
@@ -66,6 +66,11 @@ export function openSession(
     },
     skipped,
   };
+}
+
+// An empty text is one: a chat without a title has it as its name, and the unnamed session as its id.
+function givenText(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
 }
 
 function givenUserId(userId: unknown): string {

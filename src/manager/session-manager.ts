@@ -452,6 +452,16 @@ export class SessionManager {
     return this.getSession(sessionId).getParent<M>(messageId);
   }
 
+  /** See `Session.getBranchIds`, also for its errors. */
+  async getBranchIds(sessionId: string, messageId: string): Promise<string[]> {
+    return this.getSession(sessionId).getBranchIds(messageId);
+  }
+
+  /** See `Session.getSiblingIds`, also for its errors. */
+  async getSiblingIds(sessionId: string, messageIds: readonly string[]): Promise<Record<string, string[]>> {
+    return this.getSession(sessionId).getSiblingIds(messageIds);
+  }
+
   /** See `Session.getSiblings`, also for its errors. */
   async getSiblings<M extends SessionMessage = HistoryMessage>(sessionId: string, messageId: string): Promise<M[]> {
     return this.getSession(sessionId).getSiblings<M>(messageId);

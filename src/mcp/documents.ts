@@ -84,7 +84,7 @@ export function readDocument(scope: McpScope, ref: Exclude<Ref, { kind: "session
 async function readMessage(scope: McpScope, ref: Ref & { kind: "message" }): Promise<Document> {
   const info = await findSession(scope, ref.session);
   const session = scope.store.session(ref.session);
-  const message = await session.message(ref.message);
+  const message = await session.message(ref.message, { createdAt: true });
   if (message === null) {
     throw new StemmaError(
       "MESSAGE_NOT_FOUND",

@@ -21,7 +21,7 @@ export async function readTranscript(
   tokens: number,
 ): Promise<TranscriptPage> {
   const document = await describeSession(scope, ref);
-  const messages = scope.store.session(ref.session).stream({ after: after ?? undefined });
+  const messages = scope.store.session(ref.session).stream({ after: after ?? undefined, createdAt: true });
   const { texts, last, isCut } = await take(messages, tokens);
   return { ...document, text: texts.join("\n\n"), next: isCut ? last : null };
 }
@@ -29,7 +29,10 @@ export async function readTranscript(
 /** The newest messages of the visible history that fit into `tokens`, oldest first. Errors: `SESSION_NOT_FOUND`. */
 export async function readEnd(scope: McpScope, ref: Ref & { kind: "session" }, tokens: number): Promise<Document> {
   const document = await describeSession(scope, ref);
-  const { texts, isCut } = await take(scope.store.session(ref.session).stream({ newestFirst: true }), tokens);
+  const { texts, isCut } = await take(
+    scope.store.session(ref.session).stream({ newestFirst: true, createdAt: true }),
+    tokens,
+  );
   const note = isCut ? [`(Earlier messages are left out; fetch "${document.id}" has them.)`] : [];
   return { ...document, text: [...note, ...texts.toReversed()].join("\n\n") };
 }

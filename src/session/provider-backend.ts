@@ -7,7 +7,7 @@ import { searchableText } from "../model/text.js";
 import { estimateMessageTokens } from "../model/tokens.js";
 import { noMessage } from "../model/tree-errors.js";
 import { queueOf } from "../queue.js";
-import type { SearchHit, TreeNode } from "../storage/contract.js";
+import type { ReadOptions, SearchHit, TreeNode } from "../storage/contract.js";
 import { valuesIn } from "../storage/hand-over.js";
 import type { SessionBackend, SessionProvider } from "./provider.js";
 import { ProviderReader } from "./provider-reader.js";
@@ -39,16 +39,22 @@ export function providerBackend(
   const reader = new ProviderReader(provider, sessionId);
   const writer = new ProviderWriter(provider, reader, sessionId, skills);
 
-  const read = (leafId: string | undefined, summaries = true) =>
-    summaries ? reader.history(leafId) : reader.stored(leafId);
+  const read = ({ leafId, summaries = true, createdAt }: ReadOptions) =>
+    summaries ? reader.history(leafId, { createdAt }) : reader.stored(leafId, { createdAt });
+
+  const siblingsOf = async (messageId: string): Promise<SessionMessage[]> => {
+    const parent = await reader.parentOf(messageId);
+    if (parent === null) throw unsupported("cannot list the roots: ask for the siblings of another message");
+    return [...(await provider.getBranches(parent.id))];
+  };
 
   return {
     id: sessionId,
-    message: reading((id) => reader.message(id)),
-    path: reading(async ({ leafId, summaries } = {}) => ({ messages: await read(leafId, summaries), corrupt: [] })),
-    stream: ({ leafId, newestFirst = false, summaries, after } = {}) => {
+    message: reading((id, options) => reader.message(id, options)),
+    path: reading(async (options = {}) => ({ messages: await read(options), corrupt: [] })),
+    stream: ({ newestFirst = false, after, ...options } = {}) => {
       const messages = async () => {
-        const path = await read(leafId, summaries);
+        const path = await read(options);
         const ordered = newestFirst ? path.reverse() : path;
         const start = after === undefined ? 0 : ordered.findIndex(({ id }) => id === after) + 1;
         if (after !== undefined && start === 0) throw noMessage(sessionId, after);
@@ -71,10 +77,12 @@ export function providerBackend(
     leaf: reading(async () => (await provider.getLatestLeaf()) ?? null),
     branches: reading(async (given) => [...(await provider.getBranches(await reader.known(given)))]),
     parent: reading((messageId) => reader.parentOf(messageId)),
-    siblings: reading(async (messageId) => {
-      const parent = await reader.parentOf(messageId);
-      if (parent === null) throw unsupported("cannot list the roots: ask for the siblings of another message");
-      return [...(await provider.getBranches(parent.id))];
+    branchIds: reading(async (given) => idsOf(await provider.getBranches(await reader.known(given)))),
+    siblings: reading(siblingsOf),
+    siblingIds: reading(async (ids) => {
+      const siblings: Record<string, string[]> = {};
+      for (const id of ids) if ((await reader.message(id)) !== null) siblings[id] = idsOf(await siblingsOf(id));
+      return siblings;
     }),
     length: reading(async (leafId) => provider.getPathLength(await reader.named(leafId))),
     tokens: reading(async (leafId) =>
@@ -127,6 +135,8 @@ export function providerBackend(
     }),
   };
 }
+
+const idsOf = (messages: readonly SessionMessage[]): string[] => messages.map(({ id }) => id);
 
 function unsupported(what: string): StemmaError {
   return new StemmaError("STORE_UNSUPPORTED", {}, `A SessionProvider ${what}.`);

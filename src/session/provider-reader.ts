@@ -2,7 +2,7 @@ import { applyCompactions } from "../model/compactions.js";
 import { isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
 import { noCompaction, noMessage } from "../model/tree-errors.js";
 import type { StoredCompaction } from "../storage/contract.js";
-import type { SessionProvider } from "./provider.js";
+import type { DatedOptions, SessionProvider } from "./provider.js";
 
 /** Reads what a provider keeps that a user wrote. The id of a summary stands for the last message under it. */
 export class ProviderReader {
@@ -11,8 +11,8 @@ export class ProviderReader {
     private readonly sessionId: string,
   ) {}
 
-  async message(id: string): Promise<SessionMessage | null> {
-    return (await this.provider.getMessage(id)) ?? null;
+  async message(id: string, options?: DatedOptions): Promise<SessionMessage | null> {
+    return (await this.provider.getMessage(id, ...asked(options))) ?? null;
   }
 
   async compactions(): Promise<StoredCompaction[]> {
@@ -32,14 +32,15 @@ export class ProviderReader {
   }
 
   /** The visible history. Errors: `MESSAGE_NOT_FOUND`. */
-  async history(leafId: string | null | undefined): Promise<SessionMessage[]> {
-    const path = await this.provider.getHistory(leafId == null ? undefined : await this.known(leafId));
+  async history(leafId: string | null | undefined, options?: DatedOptions): Promise<SessionMessage[]> {
+    const known = leafId == null ? undefined : await this.known(leafId);
+    const path = await this.provider.getHistory(known, ...asked(options));
     return applyCompactions(path, await this.compactions());
   }
 
   /** The path without summaries, which a provider may lay over the messages itself. */
-  async stored(leafId: string | null | undefined): Promise<SessionMessage[]> {
-    const path = [...(await this.provider.getHistory(await this.named(leafId ?? undefined)))];
+  async stored(leafId: string | null | undefined, options?: DatedOptions): Promise<SessionMessage[]> {
+    const path = [...(await this.provider.getHistory(await this.named(leafId ?? undefined), ...asked(options)))];
     if (!path.some(isSummaryMessage)) return path;
     const found: SessionMessage[] = [];
     for (const each of path) {
@@ -62,6 +63,11 @@ export class ProviderReader {
   async parentOf(messageId: string): Promise<SessionMessage | null> {
     return (await this.stored(await this.known(messageId))).at(-2) ?? null;
   }
+}
+
+// A provider of the documents takes one argument.
+function asked(options: DatedOptions | undefined): [] | [DatedOptions] {
+  return options?.createdAt === true ? [{ createdAt: true }] : [];
 }
 
 /** The compaction whose summary has this id. */

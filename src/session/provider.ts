@@ -25,14 +25,20 @@ export interface SearchResult {
   context?: { before: FoundMessage[]; after: FoundMessage[] };
 }
 
+/** What a session asks of its provider for where its reader wants times. */
+export interface DatedOptions {
+  readonly createdAt?: boolean | undefined;
+}
+
 /**
  * Where a session keeps its messages. Any object with these methods can stand behind a `Session`; they may be
  * synchronous. Compactions are applied by the session; a provider may apply them itself.
  */
 export interface SessionProvider {
-  getMessage(id: string): Awaitable<SessionMessage | null | undefined>;
-  /** From the root to `leafId`, or to the latest leaf. */
-  getHistory(leafId?: string | null): Awaitable<SessionMessage[]>;
+  /** With `createdAt: true`, a message without a `createdAt` is given the time when it was stored, if the provider knows it. */
+  getMessage(id: string, options?: DatedOptions): Awaitable<SessionMessage | null | undefined>;
+  /** From the root to `leafId`, or to the latest leaf. `createdAt` as for `getMessage`. */
+  getHistory(leafId?: string | null, options?: DatedOptions): Awaitable<SessionMessage[]>;
   getLatestLeaf(): Awaitable<SessionMessage | null | undefined>;
   /** The messages whose parent is `messageId`. */
   getBranches(messageId: string): Awaitable<SessionMessage[]>;
@@ -80,6 +86,8 @@ export interface HistoryOptions {
   onCorrupt?: "skip" | "throw" | undefined;
   /** False: the stored messages in place of summaries. */
   summaries?: boolean | undefined;
+  /** True: a message that was stored without a `createdAt` has the time when it was stored as one, as ISO text. */
+  createdAt?: boolean | undefined;
 }
 
 /** A history from which unreadable rows were left out. */

@@ -361,7 +361,8 @@ export class Session {
   /**
    * The visible history from the root to `leafId`, or to the active leaf if that is null or missing. A summary stands for each
    * compacted range; with `summaries: false` the stored messages do. With `onCorrupt: "skip"`, messages that cannot be read are
-   * left out, and `corrupt` of the result lists their ids. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`.
+   * left out, and `corrupt` of the result lists their ids. With `createdAt: true`, a message that was stored without a `createdAt`
+   * has the time when it was stored as one, as ISO text. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`.
    */
   getHistory<M extends SessionMessage = HistoryMessage>(
     leafId: string | null | undefined,
@@ -376,9 +377,10 @@ export class Session {
     assertKnownOptions(options, "getHistory()", READ_OPTIONS);
     assertOneOf(options.onCorrupt, ON_CORRUPT, "onCorrupt");
     assertOneOf(options.summaries, [undefined, true, false], "summaries");
-    const { onCorrupt, summaries } = options;
+    assertOneOf(options.createdAt, [undefined, true, false], "createdAt");
+    const { onCorrupt, summaries, createdAt } = options;
     const { backend } = this.#started;
-    const { messages, corrupt } = await backend.path({ leafId: leafId ?? undefined, onCorrupt, summaries });
+    const { messages, corrupt } = await backend.path({ leafId: leafId ?? undefined, onCorrupt, summaries, createdAt });
     return onCorrupt === "skip" ? Object.defineProperty(messages, "corrupt", { value: corrupt }) : messages;
   }
 
@@ -393,6 +395,7 @@ export class Session {
     if (options.after !== undefined) assertText(options.after, "The message id of after");
     assertOneOf(options.onCorrupt, ON_CORRUPT, "onCorrupt");
     assertOneOf(options.summaries, [undefined, true, false], "summaries");
+    assertOneOf(options.createdAt, [undefined, true, false], "createdAt");
     return this.#started.backend.stream({ ...options, leafId: options.leafId ?? undefined }) as AsyncIterable<M>;
   }
 
@@ -419,10 +422,15 @@ export class Session {
     return this.#started.backend.rowStats();
   }
 
-  /** One message as it was stored, or null. Errors: `CORRUPT_MESSAGE`. */
-  async getMessage<M extends SessionMessage = HistoryMessage>(id: string): Promise<M | null> {
+  /** One message as it was stored, or null. `createdAt` as for `getHistory`. Errors: `CORRUPT_MESSAGE`. */
+  async getMessage<M extends SessionMessage = HistoryMessage>(
+    id: string,
+    options: { createdAt?: boolean | undefined } = {},
+  ): Promise<M | null> {
     assertText(id, "The id of getMessage()");
-    return (await this.#started.backend.message(id)) as M | null;
+    assertKnownOptions(options, "getMessage()", { createdAt: true });
+    assertOneOf(options.createdAt, [undefined, true, false], "createdAt");
+    return (await this.#started.backend.message(id, options)) as M | null;
   }
 
   /** The active leaf's message; null in an empty session. Errors: `CORRUPT_MESSAGE`. */
@@ -434,6 +442,12 @@ export class Session {
   async getBranches<M extends SessionMessage = HistoryMessage>(messageId: string): Promise<M[]> {
     assertText(messageId, "The message id of getBranches()");
     return (await this.#started.backend.branches(messageId)) as M[];
+  }
+
+  /** The ids of these messages, without reading the messages. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
+  async getBranchIds(messageId: string): Promise<string[]> {
+    assertText(messageId, "The message id of getBranchIds()");
+    return this.#started.backend.branchIds(messageId);
   }
 
   /** The message that a message is attached to; null for a root. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
@@ -450,6 +464,16 @@ export class Session {
   async getSiblings<M extends SessionMessage = HistoryMessage>(messageId: string): Promise<M[]> {
     assertText(messageId, "The message id of getSiblings()");
     return (await this.#started.backend.siblings(messageId)) as M[];
+  }
+
+  /**
+   * The ids of the siblings of several messages, by the id of each, without reading the messages: what a page of a chat needs to
+   * show which messages have other versions. Ids that are unknown or of summaries are left out. Errors as for `getSiblings`, but
+   * for `MESSAGE_NOT_FOUND`.
+   */
+  async getSiblingIds(messageIds: readonly string[]): Promise<Record<string, string[]>> {
+    assertTexts(messageIds, "getSiblingIds() takes an array of message ids.");
+    return this.#started.backend.siblingIds(messageIds);
   }
 
   /** The number of stored messages on the path; summaries are not counted. Errors: `MESSAGE_NOT_FOUND`. */
@@ -793,7 +817,7 @@ export class Session {
   }
 }
 
-const READ_OPTIONS: OptionNames<ReadHistoryOptions> = { onCorrupt: true, summaries: true };
+const READ_OPTIONS: OptionNames<ReadHistoryOptions> = { onCorrupt: true, summaries: true, createdAt: true };
 const HISTORY_OPTIONS: OptionNames<HistoryOptions> = { ...READ_OPTIONS, leafId: true, newestFirst: true, after: true };
 
 function assertAppend(parentId: unknown, options: AppendMessageOptions, method: string): void {

@@ -1,7 +1,7 @@
 import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
 import type { HistoryRowStat, RecentHistory, SessionStore, Store, StoredCompaction } from "../storage/contract.js";
-import type { SearchResult, SessionProvider } from "./provider.js";
+import type { DatedOptions, SearchResult, SessionProvider } from "./provider.js";
 
 /** A provider of a session that is kept in a store: the documented methods, and what a session needs beyond them. */
 export abstract class StoreSessionProvider implements SessionProvider {
@@ -34,12 +34,12 @@ export abstract class StoreSessionProvider implements SessionProvider {
     return this.copyFor(this.bound ? this.sessionId : undefined, this.store.forUser(userId));
   }
 
-  getMessage(id: string): Promise<SessionMessage | null> {
-    return this.backend.message(id);
+  getMessage(id: string, options?: DatedOptions): Promise<SessionMessage | null> {
+    return this.backend.message(id, options);
   }
 
-  async getHistory(leafId?: string | null): Promise<SessionMessage[]> {
-    return (await this.backend.path({ leafId: leafId ?? undefined })).messages;
+  async getHistory(leafId?: string | null, { createdAt }: DatedOptions = {}): Promise<SessionMessage[]> {
+    return (await this.backend.path({ leafId: leafId ?? undefined, createdAt })).messages;
   }
 
   getRecentHistory(leafId: string | null | undefined, maxBytes: number, minMessages = 1): Promise<RecentHistory> {

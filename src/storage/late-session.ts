@@ -13,7 +13,7 @@ export function sharedMethods(call: HandOver<SharedMethods>): SharedMethods {
   return {
     ...methodsOf(call, "append", "appendSibling", "update", "upsert", "delete", "clear"),
     ...methodsOf(call, "setActiveLeaf", "rewindTo", "selectBranch"),
-    ...methodsOf(call, "message", "leaf", "branches", "parent", "siblings"),
+    ...methodsOf(call, "message", "leaf", "branches", "branchIds", "parent", "siblings", "siblingIds"),
     ...methodsOf(call, "path", "recent", "length", "tokens", "tree", "search"),
     ...methodsOf(call, "compactions", "addCompaction", "removeCompaction", "originals"),
     stream: (...given) => valuesOf(call, given, (session, kept) => session.stream(...kept)),

@@ -92,15 +92,17 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
     rewindTo: (messageId) => write(() => rewindTo(sql, id, messageId)),
     selectBranch: (messageId) => write(() => branches.selectBranch(sql, id, messageId)),
 
-    message: (messageId) => read(() => history.readMessage(sql, id, messageId)),
+    message: (messageId, options) => read(() => history.readMessage(sql, id, messageId, options)),
     leaf: () => read(() => history.readLeaf(sql, id)),
     branches: (messageId) => read(() => branches.readBranches(sql, id, messageId)),
     parent: (messageId) => read(() => branches.readParent(sql, id, messageId)),
+    branchIds: (messageId) => read(() => branches.readBranchIds(sql, id, messageId)),
+    siblingIds: (messageIds) => read(() => branches.readSiblingIds(sql, id, messageIds)),
     siblings: (messageId) => read(() => branches.readSiblings(sql, id, messageId)),
     path: async (options = {}) => {
       const { corrupt, path } = pathOptions(options);
       const shared = () => history.readPath(sql, id, path);
-      const isNative = native !== undefined && path.summaries !== false;
+      const isNative = native !== undefined && path.summaries !== false && path.createdAt !== true;
       const found = await (isNative ? readEither(() => native.path(id, path, userId), shared) : read(shared));
       return { messages: found, corrupt };
     },
@@ -109,7 +111,7 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
     recent: (maxBytes, { minMessages, ...options }) => {
       const wanted = { ...pathOptions(options).path, maxBytes, minMessages };
       const shared = () => history.readRecent(sql, id, wanted);
-      const isNative = native !== undefined && wanted.summaries !== false;
+      const isNative = native !== undefined && wanted.summaries !== false && wanted.createdAt !== true;
       return isNative ? readEither(() => native.recent(id, wanted, userId), shared) : read(shared);
     },
     rowStats: (leafId) => read(() => measures.rowStats(sql, id, leafId)),
@@ -168,8 +170,11 @@ function appendResult(
   return { insertedIds, lastId, visibleTokens, stored };
 }
 
-function pathOptions({ leafId, onCorrupt, summaries }: ReadOptions): { corrupt: string[]; path: PathOptions } {
+function pathOptions({ leafId, onCorrupt, summaries, createdAt }: ReadOptions): {
+  corrupt: string[];
+  path: PathOptions;
+} {
   const corrupt: string[] = [];
   const skip = onCorrupt === "skip" ? ({ id }: { id: string }) => void corrupt.push(id) : undefined;
-  return { corrupt, path: { leafId, onCorrupt: skip, summaries } };
+  return { corrupt, path: { leafId, onCorrupt: skip, summaries, createdAt } };
 }

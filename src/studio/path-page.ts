@@ -52,7 +52,13 @@ async function* backward(
   after: string | undefined,
 ): AsyncGenerator<SessionMessage> {
   if (after !== undefined && after === firstId) return;
-  for await (const message of session.stream({ ...path, onCorrupt: "skip", newestFirst: true, after })) {
+  for await (const message of session.stream({
+    ...path,
+    onCorrupt: "skip",
+    newestFirst: true,
+    after,
+    createdAt: true,
+  })) {
     yield message;
     if (message.id === firstId) return;
   }
@@ -64,11 +70,11 @@ async function* forward(
   after: string | undefined,
 ): AsyncGenerator<SessionMessage> {
   if (firstId !== undefined && after === undefined) yield await messageOf(session, firstId);
-  yield* session.stream({ ...path, onCorrupt: "skip", after: after ?? firstId });
+  yield* session.stream({ ...path, onCorrupt: "skip", after: after ?? firstId, createdAt: true });
 }
 
 async function messageOf(session: SessionStore, id: string): Promise<SessionMessage> {
-  const message = await session.message(id);
+  const message = await session.message(id, { createdAt: true });
   if (message !== null) return message;
   throw noMessage(session.id, id);
 }

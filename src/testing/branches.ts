@@ -120,6 +120,31 @@ export const branches = defineTopic("branches", (it) => {
     await expectError(session.getSiblings("unknown"), "MESSAGE_NOT_FOUND");
   });
 
+  it("gives the ids of children and siblings alone", async ({ session, manager }) => {
+    await forkedTree(session);
+    await session.appendMessage(message("f"), "a");
+    await session.appendMessage(message("r"), null);
+    const all = ["root", "a", "b", "c", "d", "e", "f", "r"];
+    for (const id of all) expect(await session.getBranchIds(id)).toEqual(idsOf(await session.getBranches(id)));
+    const siblings = async () => {
+      const found = await Promise.all(
+        all.map(async (id) => [id, await session.getSiblings(id).then(idsOf, () => null)]),
+      );
+      return Object.fromEntries(found.filter(([, ids]) => ids !== null));
+    };
+    expect(await session.getSiblingIds(["e", ...all, "unknown", "compaction_x"])).toEqual(await siblings());
+    for (const id of ["b", "root", "c"]) {
+      await session.deleteMessages([id]);
+      expect(await session.getSiblingIds(all)).toEqual(await siblings());
+    }
+    expect(await session.getSiblingIds(["f", "a"])).toEqual({ f: ["d", "f"], a: ["a", "r"] });
+    expect(await manager.getSiblingIds(session.id, ["f"])).toEqual({ f: ["d", "f"] });
+    expect(await manager.getBranchIds(session.id, "a")).toEqual(["d", "f"]);
+    expect(await session.getSiblingIds([])).toEqual({});
+    expect(await manager.getSiblingIds("no session", ["f"])).toEqual({});
+    await expectError(session.getBranchIds("unknown"), "MESSAGE_NOT_FOUND");
+  });
+
   it("takes all roots for siblings", async ({ session }) => {
     await forkedTree(session);
     expect(idsOf(await session.getSiblings("root"))).toEqual(["root"]);

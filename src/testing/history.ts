@@ -3,6 +3,44 @@ import { chain, collect, forkedTree, historyIds, idsOf, message, numbered } from
 import { defineTopic } from "./topic.js";
 
 export const history = defineTopic("history", (it) => {
+  it("tells when messages were stored that have no time of their own", async ({ session, manager }) => {
+    await session.appendMessage(message("a"));
+    await session.appendMessage({ ...message("b"), createdAt: "2020-01-02T03:04:05.000Z" });
+    await session.appendMessage({ ...message("c"), createdAt: new Date(0) });
+    await session.appendMessage(message("d"));
+    const tree = new Map((await session.getTree()).map(({ id, createdAt }) => [id, createdAt]));
+    const dated = [
+      { ...message("a"), createdAt: tree.get("a") },
+      { ...message("b"), createdAt: "2020-01-02T03:04:05.000Z" },
+      { ...message("c"), createdAt: new Date(0) },
+      { ...message("d"), createdAt: tree.get("d") },
+    ];
+    const options = { createdAt: true };
+    expect(await session.getHistory(null, options)).toEqual(dated);
+    expect(await session.getHistory(null, { ...options, onCorrupt: "skip" })).toEqual(dated);
+    expect(await session.getHistory("b", { ...options, summaries: false })).toEqual(dated.slice(0, 2));
+    expect(await collect(session.history(options))).toEqual(dated);
+    expect(await collect(session.history({ ...options, newestFirst: true, after: "c" }))).toEqual([dated[1], dated[0]]);
+    for (const [index, id] of ["a", "b", "c", "d"].entries()) {
+      expect(await session.getMessage(id, options)).toEqual(dated[index]);
+    }
+    expect(await session.getMessage("unknown", options)).toBe(null);
+    expect(await manager.getHistory(session.id, null, options)).toEqual(dated);
+    expect((await session.getHistory()).map(({ createdAt }) => createdAt === undefined)).toEqual([
+      true,
+      false,
+      false,
+      true,
+    ]);
+    await session.updateMessage(message("a", "edited"));
+    expect((await session.getMessage("a", options))?.createdAt).toBe(tree.get("a"));
+    await session.addCompaction("a summary", "a", "b");
+    const [summary, ...rest] = await session.getHistory(null, options);
+    expect([summary?.createdAt, rest]).toEqual([undefined, dated.slice(2)]);
+    // @ts-expect-error: no other value
+    await expectError(session.getHistory(null, { createdAt: "yes" }), "INVALID_ARGUMENT");
+  });
+
   it("is empty for a session that nothing was written to", async ({ session }) => {
     expect(await session.getHistory()).toEqual([]);
     expect(await collect(session.history())).toEqual([]);

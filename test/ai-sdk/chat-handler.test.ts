@@ -172,7 +172,10 @@ describe("tools", () => {
     expect(textOf(chat.messages[1])).toBe("Sunny.");
     const { messages } = await page("c1");
     expect(messages).toHaveLength(2);
-    expect(messages[1]).toEqual(JSON.parse(JSON.stringify(chat.messages[1])));
+    expect(messages[1]).toEqual({
+      ...JSON.parse(JSON.stringify(chat.messages[1])),
+      createdAt: expect.any(String),
+    });
   });
 
   it("are stored with the times of their calls and results, which no client and no model is shown", async () => {
@@ -426,7 +429,10 @@ describe("an answer that fails", () => {
     expect(runs).toBe(1);
     expect(siblings).toEqual({});
     expect(run?.status).toBe("completed");
-    expect(messages[1]).toEqual(JSON.parse(JSON.stringify(chat.messages[1])));
+    expect(messages[1]).toEqual({
+      ...JSON.parse(JSON.stringify(chat.messages[1])),
+      createdAt: expect.any(String),
+    });
   });
 
   it("is not stored when it is empty", async () => {

@@ -28,7 +28,10 @@ export function describeHandler(name: string, open: () => object, { describe, it
       expect(talk.error).toBe(undefined);
       expect(textOf(talk.messages[1])).toBe("Sunny.");
       const { messages, run } = await page();
-      expect(messages[1]).toEqual(JSON.parse(JSON.stringify(talk.messages[1])));
+      const { createdAt, ...answer } = messages[1] as UIMessage & { createdAt: string };
+      expect(answer).toEqual(JSON.parse(JSON.stringify(talk.messages[1])));
+      const stored = (await manager.getSession(talk.id).getTree()).find(({ id }) => id === answer.id);
+      expect(createdAt).toBe(stored?.createdAt);
       expect(messages.map(({ id }) => id)).toEqual(talk.messages.map(({ id }) => id));
       expect(messages[1]?.parts[1]).toMatchObject({ state: "output-available", output: "Sunny in Oslo" });
       expect(run?.status).toBe("completed");

@@ -48,7 +48,7 @@ export function asStored(session: ParsedSession): StoredSession {
       name: session.name,
       parent_session_id: null,
       model: null,
-      source: session.source,
+      source: session.source ?? null,
       input_tokens: 0,
       output_tokens: 0,
       estimated_cost: 0,

@@ -34,6 +34,26 @@ async function fill(store: Store): Promise<void> {
   await store.forUser("ada").blocks.set({ sessionId: "", kind: "block", label: "m", scope: "user" }, "coffee");
 }
 
+/** Sessions with each field of the registry missing, empty and told. */
+async function register(store: Store): Promise<void> {
+  await Session.create(store).appendMessage(textMessage("1"));
+  const texts = [undefined, "", "told"];
+  for (const [index, text] of texts.entries()) {
+    await store.sessions.create({
+      id: `s${index}`,
+      name: text ?? "",
+      source: text,
+      model: text,
+      parentSessionId: text,
+    });
+    await store.forUser("ada").sessions.create({ id: `m${index}`, name: text ?? " ", metadata: { a: text ?? null } });
+    await store.session(`m${index}`).append([textMessage("1")]);
+    await store.sessions.addUsage(`m${index}`, 1, 2, 0.5, text);
+    await store.sessions.restore(`s${index}`, { endReason: text ?? null });
+    await store.sessions.fork(`m${index}`, "1", { id: `f${index}`, name: text ?? "" });
+  }
+}
+
 describe("a copy", () => {
   it("goes from kind to kind and comes back as it was", async () => {
     const first = memory();
@@ -109,6 +129,31 @@ describe("a copy", () => {
     }
     expect(await linesOf(copy)).toEqual(await linesOf(store));
   });
+
+  it.for(["copies", "lines that are imported", "a file of lines that is copied"])(
+    "gives the same in every read through %s, empty texts of the registry too",
+    async (way) => {
+      const store = memory();
+      await register(store);
+      const copy = way.startsWith("lines") ? memory() : sqlite(newPath("copy.db"));
+      const path = newPath("all.jsonl");
+      writeFileSync(path, (await linesOf(store)).join(""));
+      const from = way === "copies" ? store : jsonlFiles(path);
+      if (way.startsWith("lines")) {
+        for await (const session of readSessionFile(path)) {
+          expect((await importSession(copy, session))?.skipped).toEqual([]);
+        }
+      } else expect((await copyStore(from, copy)).parts.filter(({ problem }) => problem)).toEqual([]);
+      expect(await linesOf(copy)).toEqual(await linesOf(store));
+      // Also of what was imported a copy finds nothing to do.
+      const again = await copyStore(from, copy);
+      expect(new Set(again.parts.map(({ state, problem }) => problem ?? state))).toEqual(new Set(["present"]));
+      const sessions = async (each: Store) => (await each.sessions.list({ limit: 100 })).sessions;
+      expect(await sessions(copy)).toEqual(await sessions(store));
+      expect((await sessions(copy)).map(({ name }) => name)).toContain("");
+      await copy.close();
+    },
+  );
 
   it("takes along what `agents` wrote, for programs that look for it", async () => {
     const path = newPath("agents.db");

@@ -164,6 +164,29 @@ describe("a screen of a tree", () => {
   });
 });
 
+describe("the ids of siblings", () => {
+  it("are read by as many statements, whatever the number of messages and of siblings, and without contents", async () => {
+    const costs: number[] = [];
+    for (const length of [2, 100]) {
+      const { store, statements, count } = counting();
+      const session = Session.create(store);
+      const ids = Array.from({ length }, (_, index) => `m${index}`);
+      await session.appendAll(ids.map((id) => textMessage(id)));
+      for (const id of ids) await session.editMessage("m1", textMessage(`edit of ${id}`));
+      let siblings: Record<string, string[]> = {};
+      const read = async () => {
+        siblings = await session.getSiblingIds(ids);
+      };
+      costs.push(await count(read));
+      expect(siblings.m1?.length).toBe(length + 1);
+      expect(siblings.m0).toEqual(["m0"]);
+      expect(statements.filter((statement) => statement.includes("content"))).toEqual([]);
+      costs.push(await count(() => session.getBranchIds("m0")));
+    }
+    expect(costs.slice(2)).toEqual(costs.slice(0, 2));
+  });
+});
+
 describe("an upsert of a known id", () => {
   it("takes one transaction, also where the history may have to be compacted", async () => {
     for (const automatic of [false, true]) {

@@ -35,7 +35,10 @@ export interface ChatRun {
 /** What `GET /:id` answers. */
 export interface ChatPage<M extends UIMessage = UIMessage> {
   readonly chat: ChatInfo;
-  /** The newest messages of the active branch, or those before `before`; oldest first, as they were stored. Times of tool calls are left out. */
+  /**
+   * The newest messages of the active branch, or those before `before`; oldest first, as they were stored. Each has its
+   * `createdAt`, when it was stored if it has none of its own. Times of tool calls are left out.
+   */
   readonly messages: M[];
   /** For each of these messages that has siblings: the ids of all, itself included, in the order in which they were written. */
   readonly siblings: Readonly<Record<string, string[]>>;
@@ -75,7 +78,13 @@ async function pageOf(session: Session, before: string | null, limit: number) {
   const end = before === null ? null : await session.getParent(before);
   if (before !== null && end === null) return { messages: [], previous: null };
   const messages: UIMessage[] = [];
-  const options = { leafId: end?.id ?? null, newestFirst: true, summaries: false, onCorrupt: "skip" } as const;
+  const options = {
+    leafId: end?.id ?? null,
+    newestFirst: true,
+    summaries: false,
+    onCorrupt: "skip",
+    createdAt: true,
+  } as const;
   for await (const message of session.history<UIMessage>(options)) {
     if (messages.length === limit) return { messages: messages.reverse(), previous: messages[0]?.id ?? null };
     messages.push(withoutToolTimes(message));
@@ -84,10 +93,8 @@ async function pageOf(session: Session, before: string | null, limit: number) {
 }
 
 async function siblingsOf(session: Session, messages: readonly UIMessage[]): Promise<Record<string, string[]>> {
-  const all = await Promise.all(
-    messages.map(async ({ id }) => [id, (await session.getSiblings(id)).map((each) => each.id)] as const),
-  );
-  return Object.fromEntries(all.filter(([, ids]) => ids.length > 1));
+  const siblings = await session.getSiblingIds(messages.map(({ id }) => id));
+  return Object.fromEntries(Object.entries(siblings).filter(([, ids]) => ids.length > 1));
 }
 
 function runOf(state: RunState | null): ChatRun | null {

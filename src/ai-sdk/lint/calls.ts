@@ -9,6 +9,8 @@ import { isOwnCall, type ProviderRules } from "./provider-rules.js";
 export interface TakenIds {
   readonly calls: Set<string>;
   readonly approvals: Set<string>;
+  /** By an id: how many copies were tried, so that none is tried again. */
+  readonly copies: Map<string, number>;
 }
 
 export interface CallContext {
@@ -150,7 +152,10 @@ function mendId(part: ToolCallPart, { rules, taken, knownTools, report }: CallCo
   const { pattern, make } = rules.callIds;
   const plain = isOwn || pattern.test(toolCallId) ? toolCallId : make(toolCallId, 1);
   let free = plain;
-  for (let copy = 2; taken.calls.has(free); copy += 1) free = make(toolCallId, copy);
+  for (let copy = (taken.copies.get(plain) ?? 1) + 1; taken.calls.has(free); copy += 1) {
+    taken.copies.set(plain, copy);
+    free = make(toolCallId, copy);
+  }
   taken.calls.add(free);
   if (free === toolCallId) return part;
   if (plain !== toolCallId) report("call-id", `${rules.name} refuses the id "${toolCallId}". It becomes "${free}".`);

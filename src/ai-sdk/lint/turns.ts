@@ -93,19 +93,22 @@ function placeSystem(drafts: readonly Draft[], { rules, report }: TurnsContext):
 /** One message of a role after the other, as the provider counts them: an answer's steps are messages too. */
 function alternate(drafts: readonly Draft[], context: TurnsContext): Draft[] {
   const { rules, report } = context;
-  const merged: Draft[] = [];
+  const groups: Draft[][] = [];
+  let open = false;
   for (const draft of drafts) {
-    const last = merged.at(-1);
-    const apart = last?.role !== draft.role || !rules.alternating.includes(draft.role);
-    if (apart || (draft.role === "assistant" && !joinSteps(last.slots, context).open)) {
-      merged.push(draft);
-      continue;
+    const last = groups.at(-1);
+    const apart = last?.[0]?.role !== draft.role || !rules.alternating.includes(draft.role);
+    if (apart || (draft.role === "assistant" && !open)) {
+      groups.push([draft]);
+      open = false;
+    } else {
+      const message = `${rules.name} refuse two messages of one role in a row. They become one.`;
+      report("consecutive-messages", whole(draft), message);
+      last.push(draft);
     }
-    const message = `${rules.name} refuse two messages of one role in a row. They become one.`;
-    report("consecutive-messages", whole(draft), message);
-    merged[merged.length - 1] = { ...last, slots: [...last.slots, ...draft.slots] };
+    if (draft.role === "assistant") open = joinSteps(draft.slots, context, open).open;
   }
-  return merged.map((draft) => {
+  return groups.map(joined).map((draft) => {
     if (draft.role !== "assistant") return draft;
     const { between } = joinSteps(draft.slots, context);
     for (const slot of between) {
@@ -134,20 +137,28 @@ function answerResults(drafts: readonly Draft[], context: TurnsContext): Draft[]
   });
 }
 
-/** The starts of steps without results of tools before them, and whether results are missing at the end too. */
-function joinSteps(slots: readonly Slot[], context: TurnsContext): { between: Set<Slot>; open: boolean } {
+function joined(drafts: readonly Draft[]): Draft {
+  const [first] = drafts as [Draft];
+  return drafts.length === 1 ? first : { ...first, slots: drafts.flatMap(({ slots }) => slots) };
+}
+
+/**
+ * The starts of steps without results of tools before them, and whether results are missing at the end too; `open` says whether
+ * they are before the first step.
+ */
+function joinSteps(slots: readonly Slot[], context: TurnsContext, open = false): { between: Set<Slot>; open: boolean } {
   const between = new Set<Slot>();
   let starts: Slot[] = [];
-  let open = false;
+  let isOpen = open;
   for (const step of stepsOf(slots)) {
     const [start] = step;
-    if (open && start?.part.type === "step-start") starts.push(start);
+    if (isOpen && start?.part.type === "step-start") starts.push(start);
     if (!step.some(({ part }) => part.type === "reasoning" || isContent(part, "assistant", context))) continue;
     for (const slot of starts) between.add(slot);
     starts = [];
-    open = !endsInResults(step);
+    isOpen = !endsInResults(step);
   }
-  return { between, open };
+  return { between, open: isOpen };
 }
 
 /** Begins and ends with a user's message where the provider asks for that. */

@@ -7,7 +7,6 @@ import type { ProviderName } from "../lint/known-providers.js";
 import { repair } from "../lint/lint.js";
 import { type PrepareStep, stepUpdates } from "../memory.js";
 import { validMessages } from "../message/validate.js";
-
 import { type RenamedCalls, renamedCalls } from "./renamed.js";
 
 /** What a model is to be asked with: settings of `streamText`. */
@@ -44,7 +43,7 @@ export async function modelRequest(
   const all: ToolSet = { ...(tools as SessionTools), ...own };
   const mend = (given: UIMessage[]) => repair(given as SessionMessage[], model, { tools: all }) as UIMessage[];
   // First what other formats left becomes parts of the AI SDK; then nothing lacks what was no part.
-  const accepted = mend(await validMessages(mend(shown)));
+  const accepted = mend(validMessages(mend(shown)));
   return {
     ...(system === "" ? {} : { system }),
     messages: await convertToModelMessages(accepted, { tools: all }),

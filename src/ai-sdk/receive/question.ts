@@ -56,8 +56,11 @@ export async function questionOf(
 
 /** The newest answer to a question; null where there is none. */
 export async function newestAnswer(session: Session, questionId: string): Promise<UIMessage | null> {
-  const below = await session.getBranches<UIMessage>(questionId);
-  return below.findLast(({ role }) => role === "assistant") ?? null;
+  for (const id of (await session.getBranchIds(questionId)).reverse()) {
+    const message = await session.getMessage<UIMessage>(id);
+    if (message?.role === "assistant") return message;
+  }
+  return null;
 }
 
 // An edit has an id that its content gives it, so that one that comes twice is stored once.
@@ -65,7 +68,7 @@ async function recognise(
   session: Session,
   given: GivenMessage,
 ): Promise<{ question: UIMessage; replaced: string | null; isStored: boolean }> {
-  const valid = await validMessage(given);
+  const valid = validMessage(given);
   if (valid === null) throw invalid(given.id, `Message "${given.id}" has no part that the AI SDK knows.`);
   const stored = await session.getMessage<UIMessage>(given.id);
   if (stored === null) return { question: valid, replaced: null, isStored: false };
@@ -73,7 +76,9 @@ async function recognise(
   if (sameJson(stored.parts, valid.parts)) return { question: stored, replaced: null, isStored: true };
   const id = `edit-${sha256(JSON.stringify([given.id, valid.parts])).slice(0, 32)}`;
   const before = await session.getMessage<UIMessage>(id);
-  return { question: before ?? { ...valid, id }, replaced: given.id, isStored: before !== null };
+  // A client that was told when the message was stored sends that back.
+  const { createdAt: _createdAt, ...edit } = valid as UIMessage & { createdAt?: unknown };
+  return { question: before ?? { ...edit, id }, replaced: given.id, isStored: before !== null };
 }
 
 /**

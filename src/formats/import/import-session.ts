@@ -42,7 +42,7 @@ export async function importSession(
     ...tree,
     // Whoever went on with the session since the last import stays where they are.
     activeLeafId: isNews ? tree.activeLeafId : undefined,
-    session: { name, model, source: source === "" ? undefined : source, parentSessionId, userId, metadata },
+    session: { name, model, source, parentSessionId, userId, metadata },
     usage: await firstUsage(store, sessionId, usage),
     skills: isNew ? copy?.skills : undefined,
   });

@@ -47,7 +47,9 @@ export const recentTool = defineTool({
 
 async function newest({ store }: McpScope, { id: session }: SessionInfo, count: number) {
   const found = [];
-  for await (const message of store.session(session).stream({ newestFirst: true, onCorrupt: "skip" })) {
+  for await (const message of store
+    .session(session)
+    .stream({ newestFirst: true, onCorrupt: "skip", createdAt: true })) {
     found.unshift({
       id: placeOf({ kind: "message", session, message: message.id }).id,
       role: shorten(message.role, 40),

@@ -10,6 +10,8 @@ export interface ReadOptions {
    * skills emptied. False: the stored messages as they are.
    */
   summaries?: boolean | undefined;
+  /** True: a message that was stored without a `createdAt` has the time when it was stored as one, as ISO text. A summary has none. */
+  createdAt?: boolean | undefined;
 }
 
 export interface StreamOptions extends ReadOptions {

@@ -74,16 +74,23 @@ export interface SessionStore {
 
   // ── Reading ──
 
-  /** One message as stored, or null. */
-  message(id: string): Promise<SessionMessage | null>;
+  /** One message as stored, or null. `createdAt` as in `ReadOptions`. */
+  message(id: string, options?: Pick<ReadOptions, "createdAt">): Promise<SessionMessage | null>;
   /** The active leaf's message; null when the session is empty. */
   leaf(): Promise<SessionMessage | null>;
   /** The messages whose parent is `id`, oldest first. Errors: `MESSAGE_NOT_FOUND`. */
   branches(id: string): Promise<SessionMessage[]>;
+  /** The ids of the messages whose parent is `id`, oldest first; their contents are not read. Errors: `MESSAGE_NOT_FOUND`. */
+  branchIds(id: string): Promise<string[]>;
   /** The message that a message is attached to; null for a root. Errors: `MESSAGE_NOT_FOUND`. */
   parent(id: string): Promise<SessionMessage | null>;
   /** The messages with the parent of message `id`, itself among them, oldest first; for a root, all roots. Errors: `MESSAGE_NOT_FOUND`. */
   siblings(id: string): Promise<SessionMessage[]>;
+  /**
+   * For each of `ids` that is known: the ids of the messages with its parent, itself among them, oldest first. Contents are not
+   * read, and the number of statements does not grow with the number of messages.
+   */
+  siblingIds(ids: readonly string[]): Promise<Record<string, string[]>>;
   /** The history from the root to the leaf. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
   path(options?: ReadOptions): Promise<PathRead>;
   /**

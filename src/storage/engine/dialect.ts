@@ -17,6 +17,8 @@ export interface Dialect {
    * their session, a fourth one, `owner`, may do so.
    */
   readonly segmentTable: string;
+  /** A table with a column `text`, read from one parameter that holds a JSON array of texts. */
+  readonly textTable: string;
   /** Ends a query of messages `m` for each of ascending segments, in whose order they come. "" where they do anyway. */
   readonly segmentOrder: string;
   /** The function that gives how many bytes of UTF-8 a text has. */
@@ -106,6 +108,7 @@ export interface PathOptions {
   readonly leafId?: string | undefined;
   readonly onCorrupt?: CorruptHandler;
   readonly summaries?: boolean | undefined;
+  readonly createdAt?: boolean | undefined;
 }
 
 /** What `SessionStore.recent` is asked for. */

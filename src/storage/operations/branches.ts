@@ -1,13 +1,13 @@
 import type { EncodedMessage } from "../../model/codec.js";
 import type { SessionMessage } from "../../model/message.js";
 import type { Appended, Dialect } from "../engine/dialect.js";
-import { all, first, type Operation, tuples } from "../engine/operation.js";
-import type { SessionRows } from "../engine/session-rows.js";
+import { first, type Operation, tuples } from "../engine/operation.js";
+import { ownOf, type SessionRows } from "../engine/session-rows.js";
 import { append } from "./append.js";
 import { type ContentTuple, readable, readRows } from "./content.js";
 import { damaged } from "./damage.js";
 import { readMessage } from "./history.js";
-import { findWithParent } from "./message-parent.js";
+import { findAllWithParents, findWithParent } from "./message-parent.js";
 import { assertWithin, findNamed, type MessagePosition, messageNotFound, POSITION } from "./message-position.js";
 import { ceilingOf, floorOf } from "./row-id.js";
 import { touchSession } from "./session-dates.js";
@@ -15,11 +15,16 @@ import { findSessionHead, openSessionHead, type SessionHead } from "./session-he
 
 /** See `SessionStore.branches`. */
 export function* readBranches(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage[]> {
-  const position = (yield* findNamed(sql, sessionId, id)) ?? messageNotFound(sessionId, id);
-  const head = yield* findSessionHead(sql, sessionId);
-  assertWithin(head, position);
-  const { rows } = head as SessionHead;
-  return readable(yield* readRows(rows, yield* findChildren(rows, position)));
+  const parent = yield* openNamed(sql, sessionId, id);
+  const [children = []] = yield* findChildren(sql, parent.rows, [parent.position], CONTENT);
+  return yield* readChildren(parent.rows, children);
+}
+
+/** See `SessionStore.branchIds`. */
+export function* readBranchIds(sql: Dialect, sessionId: string, id: string): Operation<string[]> {
+  const parent = yield* openNamed(sql, sessionId, id);
+  const [children = []] = yield* findChildren(sql, parent.rows, [parent.position]);
+  return children.map((child) => child.id);
 }
 
 /** See `SessionStore.siblings`. */
@@ -28,11 +33,43 @@ export function* readSiblings(sql: Dialect, sessionId: string, id: string): Oper
   const head = yield* findSessionHead(sql, sessionId);
   assertWithin(head, position);
   const { rows } = head as SessionHead;
-  const children = yield* findChildren(rows, parent);
-  if (!children.some(([rowId]) => rowId === position.rowId)) {
-    throw damaged({ messageId: position.id }, `Message "${position.id}" does not hang where it says.`);
-  }
-  return readable(yield* readRows(rows, children));
+  const [children = []] = yield* findChildren(sql, rows, [parent], CONTENT);
+  assertAmong(children, position);
+  return yield* readChildren(rows, children);
+}
+
+/** See `SessionStore.siblingIds`. */
+export function* readSiblingIds(
+  sql: Dialect,
+  sessionId: string,
+  ids: readonly string[],
+): Operation<Record<string, string[]>> {
+  const head = yield* findSessionHead(sql, sessionId);
+  const found = head === null ? [] : yield* findAllWithParents(sql, sessionId, ids);
+  if (head === null || found.length === 0) return {};
+  for (const { position } of found) assertWithin(head, position);
+  const parents = new Map(found.map(({ parent }) => [parent?.id, parent]));
+  const families = yield* findChildren(sql, head.rows, [...parents.values()]);
+  const byParent = new Map([...parents.keys()].map((parentId, index) => [parentId, families[index] as Child[]]));
+  return Object.fromEntries(
+    found.map(({ position, parent }) => {
+      const siblings = byParent.get(parent?.id) as Child[];
+      assertAmong(siblings, position);
+      return [position.id, siblings.map((sibling) => sibling.id)];
+    }),
+  );
+}
+
+function* openNamed(sql: Dialect, sessionId: string, id: string) {
+  const position = (yield* findNamed(sql, sessionId, id)) ?? messageNotFound(sessionId, id);
+  const head = yield* findSessionHead(sql, sessionId);
+  assertWithin(head, position);
+  return { position, rows: (head as SessionHead).rows };
+}
+
+function assertAmong(children: readonly Child[], { rowId, id }: MessagePosition): void {
+  if (children.some((child) => child.rowId === rowId)) return;
+  throw damaged({ messageId: id }, `Message "${id}" does not hang where it says.`);
 }
 
 /** See `SessionStore.parent`. */
@@ -62,39 +99,103 @@ export function* selectBranch(sql: Dialect, sessionId: string, messageId: string
   return (yield* readMessage(sql, sessionId, leaf.id)) ?? messageNotFound(sessionId, leaf.id);
 }
 
-type ChildRow = [...ContentTuple, parentId: string | null];
-
-// The rows whose parent is `parent`, or those of roots: the next one of its own branch, and the first one of each branch
-// that begins below it.
-function* findChildren(rows: SessionRows, parent: MessagePosition | null): Operation<ContentTuple[]> {
-  const begins = `SELECT branch, lo FROM assistant_branches WHERE ${rows.own}no = ?`;
-  const begun =
-    parent === null
-      ? yield* all<BranchStart>(`${begins} AND parent_n IS NULL`, ...rows.ids, rows.sessionNumber)
-      : yield* all<BranchStart>(
-          `${begins} AND parent_branch = ? AND parent_n = ?`,
-          ...[...rows.ids, rows.sessionNumber, parent.branch, parent.rowId],
-        );
-  const own =
-    parent === null ? { branch: 0, lo: floorOf(rows.sessionNumber) } : { branch: parent.branch, lo: parent.rowId + 1 };
-  const parentId = parent?.id ?? null;
-  const children: ContentTuple[] = [];
-  for (const { branch, lo } of [own, ...begun]) {
-    const query = `SELECT n, content, parent_id FROM assistant_messages
-       WHERE ${rows.own}n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1`;
-    const [row] = yield* tuples<ChildRow>(query, ...rows.ids, lo, ceilingOf(rows.sessionNumber), branch);
-    // Where the parent's own branch ends, none follows; a branch that began below it has one.
-    if (row === undefined ? branch !== own.branch : row[2] !== parentId) {
-      throw damaged({ messageId: parentId ?? "" }, `What hangs below message "${parentId ?? ""}" does not say so.`);
-    }
-    if (row !== undefined) children.push([row[0], row[1]]);
-  }
-  return children.sort(([a], [b]) => a - b);
+interface Child {
+  readonly rowId: number;
+  readonly id: string;
+  readonly parentId: string | null;
+  /** "" where it was not asked for. */
+  readonly content: string;
 }
 
-interface BranchStart {
-  readonly branch: number;
-  readonly lo: number;
+const CONTENT = "m.content";
+
+type BranchStart = [branch: number, lo: number, parentBranch: number | null, parentN: number | null];
+type FirstRow = [branch: number, lo: number, rowId: number, id: string, parentId: string | null, content: string];
+
+// For each of `parents` the rows below it, or the roots for null: the next one of its own branch, and the first one of each
+// branch that begins below it.
+function* findChildren(
+  sql: Dialect,
+  rows: SessionRows,
+  parents: readonly (MessagePosition | null)[],
+  content: typeof CONTENT | "''" = "''",
+): Operation<Child[][]> {
+  const begun = yield* branchesBelow(rows, parents);
+  const families = parents.map((parent) => {
+    const own: Start = parent === null ? [0, floorOf(rows.sessionNumber)] : [parent.branch, parent.rowId + 1];
+    return { parent, own, starts: [own, ...(begun.get(keyOf(parent?.branch, parent?.rowId)) ?? [])] };
+  });
+  const firsts = yield* firstRows(
+    sql,
+    rows,
+    families.flatMap(({ starts }) => starts),
+    content,
+  );
+  return families.map(({ parent, own, starts }) => {
+    const children = starts.flatMap((start) => {
+      const child = firsts.get(keyOf(...start));
+      // Where the parent's own branch ends, none follows; a branch that began below it has one.
+      if (child === undefined ? start !== own : child.parentId !== (parent?.id ?? null)) {
+        const id = parent?.id ?? "";
+        throw damaged({ messageId: id }, `What hangs below message "${id}" does not say so.`);
+      }
+      return child ?? [];
+    });
+    return children.sort((a, b) => a.rowId - b.rowId);
+  });
+}
+
+/** Where a branch is looked into, and from which row on. */
+type Start = readonly [branch: number, lo: number];
+
+const keyOf = (branch: number | undefined, rowId: number | undefined) => `${branch ?? null}/${rowId ?? null}`;
+
+// The branches that begin below rows, by the place of the row.
+function* branchesBelow(
+  rows: SessionRows,
+  parents: readonly (MessagePosition | null)[],
+): Operation<Map<string, Start[]>> {
+  // Nothing has the row id 0, so it stands for the parent of roots.
+  const rowIds = parents.map((parent) => parent?.rowId ?? 0);
+  const lo = rowIds.reduce((least, rowId) => Math.min(least, rowId), Infinity);
+  const hi = rowIds.reduce((most, rowId) => Math.max(most, rowId), 0);
+  const query = `SELECT branch, lo, parent_branch, parent_n FROM assistant_branches
+     WHERE ${rows.own}no = ? AND coalesce(parent_n, 0) BETWEEN ? AND ?`;
+  const begun = new Map<string, Start[]>();
+  const found = yield* tuples<BranchStart>(query, ...rows.ids, rows.sessionNumber, lo, hi);
+  for (const [branch, from, parentBranch, parentN] of found) {
+    const key = keyOf(parentBranch ?? undefined, parentN ?? undefined);
+    const starts = begun.get(key);
+    if (starts === undefined) begun.set(key, [[branch, from]]);
+    else starts.push([branch, from]);
+  }
+  return begun;
+}
+
+// The first row of each branch from a row on, by branch and that row.
+function* firstRows(
+  sql: Dialect,
+  rows: SessionRows,
+  starts: readonly Start[],
+  content: string,
+): Operation<Map<string, Child>> {
+  const { ids, sessionNumber } = rows;
+  const query = `SELECT c.branch, c.lo, m.n, m.id, m.parent_id, ${content}
+     FROM (SELECT s.branch AS branch, s.lo AS lo, (
+         SELECT f.n FROM assistant_messages f
+         WHERE ${ownOf(rows, "f")}f.n BETWEEN s.lo AND s.hi AND f.branch = s.branch ORDER BY f.n LIMIT 1) AS n
+       FROM ${sql.segmentTable} AS s) AS c
+     JOIN assistant_messages m ON ${ownOf(rows, "m")}m.n = c.n`;
+  const ranges = JSON.stringify(starts.map(([branch, lo]) => [branch, lo, ceilingOf(sessionNumber)]));
+  const found = yield* tuples<FirstRow>(query, ...ids, ranges, ...ids);
+  return new Map(
+    found.map(([branch, lo, rowId, id, parentId, text]) => [keyOf(branch, lo), { rowId, id, parentId, content: text }]),
+  );
+}
+
+function* readChildren(rows: SessionRows, children: readonly Child[]): Operation<SessionMessage[]> {
+  const found = children.map(({ rowId, content }): ContentTuple => [rowId, content]);
+  return readable(yield* readRows(rows, found));
 }
 
 type BranchBelow = [branch: number, parentBranch: number | null, parentN: number | null];

@@ -13,6 +13,8 @@ export interface ContentRow {
 
 export type ContentTuple = readonly [n: number, content: string];
 
+export type DatedTuple = readonly [...ContentTuple, storedAt: string];
+
 /**
  * Gives back the message of each content, with what stands outside its row. One that cannot be read is null and goes to
  * `onCorrupt`, or throws `CORRUPT_MESSAGE`; `idAt` finds the id of the message at an index for that, null gives "". The array
@@ -51,6 +53,11 @@ export function readRows(
 ): Operation<(SessionMessage | null)[]> {
   const contents = rows.map(([, content]) => content);
   return readContents(session, contents, (index) => findId(session, (rows[index] as ContentTuple)[0]), onCorrupt);
+}
+
+/** A message with the time when it was stored, where it has no `createdAt`. */
+export function dated(message: SessionMessage, storedAt: string): SessionMessage {
+  return message.createdAt === undefined ? { ...message, createdAt: storedAt } : message;
 }
 
 /** Without those that could not be read. */

@@ -5,7 +5,7 @@ import type { RecentHistory } from "../contract.js";
 import type { Dialect, PathOptions, RecentOptions } from "../engine/dialect.js";
 import { first, type Operation } from "../engine/operation.js";
 import { findLeaf } from "./active-leaf.js";
-import { type ContentRow, readContent } from "./content.js";
+import { type ContentRow, dated, readContent } from "./content.js";
 import { damaged } from "./damage.js";
 import { assertWithin } from "./message-position.js";
 import { findSessionHead, type SessionHead } from "./session-head.js";
@@ -20,11 +20,16 @@ export function* readTime(sessionId: string, id: string): Operation<string | nul
 }
 
 /** See `SessionStore.message`. */
-export function* readMessage(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage | null> {
+export function* readMessage(
+  sql: Dialect,
+  sessionId: string,
+  id: string,
+  { createdAt = false }: Pick<PathOptions, "createdAt"> = {},
+): Operation<SessionMessage | null> {
   // A range of one id, in order, takes the index of ids also by a plan from when the table was empty, which some clients keep.
   const query =
-    "SELECT n, content FROM assistant_messages WHERE session_id = ? AND id BETWEEN ? AND ? ORDER BY id LIMIT 1";
-  const row = yield* first<ContentRow>(query, sessionId, id, id);
+    "SELECT n, content, created_at FROM assistant_messages WHERE session_id = ? AND id BETWEEN ? AND ? ORDER BY id LIMIT 1";
+  const row = yield* first<ContentRow & { created_at: string }>(query, sessionId, id, id);
   if (row === undefined) return null;
   const head = yield* findSessionHead(sql, sessionId);
   assertWithin(head, { rowId: row.n, id });
@@ -33,7 +38,7 @@ export function* readMessage(sql: Dialect, sessionId: string, id: string): Opera
   if (message !== null && message.id !== id && !id.startsWith(MADE_UP_ID)) {
     throw damaged({ messageId: id }, `The row of message "${id}" holds the message "${message.id}".`);
   }
-  return message;
+  return message !== null && createdAt ? dated(message, row.created_at) : message;
 }
 
 /** See `SessionStore.leaf`. */
@@ -66,7 +71,7 @@ export function* readRecent(sql: Dialect, sessionId: string, options: RecentOpti
     let limit = Math.min(Math.max(8, options.minMessages + 1), 256);
     for (let more = true; more; limit = Math.min(limit * 2, 256)) {
       const wanted = { newestFirst: true, limit, later: false };
-      const page = yield* readViewPage(view as View, { ...span.range, hi }, wanted, options.onCorrupt);
+      const page = yield* readViewPage(view as View, { ...span.range, hi }, wanted, options);
       for (const [index, message] of page.messages.entries()) {
         if (!take(message, page.bytes[index] as number)) return done(true);
       }

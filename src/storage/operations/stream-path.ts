@@ -72,7 +72,7 @@ function* readSpans(
   limit: number,
   options: StreamPathOptions,
 ): Operation<MessagePage<SessionMessage>> {
-  const { newestFirst = false, onCorrupt } = options;
+  const { newestFirst = false } = options;
   const rest = spans.slice();
   const messages: SessionMessage[] = [];
   let bytes = 0;
@@ -85,7 +85,7 @@ function* readSpans(
     }
     const { range } = span;
     const wanted = { newestFirst, limit: limit - messages.length, later: true };
-    const page = yield* readViewPage(view, range, wanted, onCorrupt);
+    const page = yield* readViewPage(view, range, wanted, options);
     for (const message of page.messages) messages.push(message);
     for (const size of page.bytes) bytes += size;
     if (!page.full) continue;

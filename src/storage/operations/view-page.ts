@@ -3,9 +3,9 @@ import type { SessionMessage } from "../../model/message.js";
 import { jsonBytes } from "../../model/recent-messages.js";
 import { hideUnloaded } from "../../model/skill-view.js";
 import { utf8Length } from "../../model/text.js";
-import type { CorruptHandler } from "../engine/dialect.js";
+import type { PathOptions } from "../engine/dialect.js";
 import { type Operation, tuples } from "../engine/operation.js";
-import { type ContentTuple, readRows } from "./content.js";
+import { type DatedTuple, dated, readRows } from "./content.js";
 import { assertOrder } from "./damage.js";
 import type { View } from "./view.js";
 
@@ -20,25 +20,29 @@ export function* readViewPage(
   view: View,
   range: { branch: number; lo: number; hi: number },
   page: { newestFirst: boolean; limit: number; later: boolean },
-  onCorrupt: CorruptHandler,
+  { onCorrupt, createdAt = false }: Pick<PathOptions, "onCorrupt" | "createdAt">,
 ): Operation<{ messages: SessionMessage[]; bytes: number[]; last: number | null; full: boolean }> {
   const [stillThere, session] = page.later
     ? [STILL_THERE, [view.rows.id, view.rows.sessionNumber, view.registered ?? 0]]
     : ["", []];
-  const query = `SELECT n, content FROM assistant_messages WHERE ${view.rows.own}n BETWEEN ? AND ? AND branch = ? ${stillThere}
+  const query = `SELECT n, content, created_at FROM assistant_messages WHERE ${view.rows.own}n BETWEEN ? AND ? AND branch = ? ${stillThere}
      ORDER BY n ${page.newestFirst ? "DESC" : "ASC"} LIMIT ?`;
   const { branch, lo, hi } = range;
-  const rows = yield* tuples<ContentTuple>(query, ...view.rows.ids, lo, hi, branch, ...session, page.limit);
+  const rows = yield* tuples<DatedTuple>(query, ...view.rows.ids, lo, hi, branch, ...session, page.limit);
   const last = rows.at(-1)?.[0] ?? null;
   assertOrder(last === null || (last >= lo && last <= hi));
   const messages: SessionMessage[] = [];
   const bytes: number[] = [];
-  const read = yield* readRows(view.rows, rows, onCorrupt);
-  for (const [index, [rowId, content]] of rows.entries()) {
+  const read = yield* readRows(
+    view.rows,
+    rows.map(([n, content]) => [n, content]),
+    onCorrupt,
+  );
+  for (const [index, [rowId, content, storedAt]] of rows.entries()) {
     const stored = read[index] ?? null;
     if (stored === null) continue;
     const message = hideUnloaded(stored, rowId, view.skills);
-    messages.push(message);
+    messages.push(createdAt ? dated(message, storedAt) : message);
     bytes.push(message === stored ? storedBytes(stored, content) : jsonBytes(message));
   }
   return { messages, bytes, last, full: rows.length === page.limit };

@@ -6,7 +6,7 @@ import type { Dialect, PathOptions } from "../engine/dialect.js";
 import { column, type Operation, tuples } from "../engine/operation.js";
 import type { SessionRows } from "../engine/session-rows.js";
 import { findLeaf } from "./active-leaf.js";
-import { type ContentTuple, readContents, readRows } from "./content.js";
+import { type DatedTuple, dated, readContents, readRows } from "./content.js";
 import type { MessagePosition } from "./message-position.js";
 import { findSegments, type Segment, selectRanges } from "./path.js";
 import { type PathSpan, portionsOf, visibleSpans } from "./path-spans.js";
@@ -44,7 +44,8 @@ const ROWS_AT_ONCE = 1024;
 /** The messages that a view shows, oldest first. */
 export function* readView(sql: Dialect, view: View, options: PathOptions): Operation<SessionMessage[]> {
   const messages: SessionMessage[] = [];
-  const read = view.skills.unloaded.length === 0 ? readAsStored : readWithSkills;
+  const isPlain = view.skills.unloaded.length === 0 && options.createdAt !== true;
+  const read = isPlain ? readAsStored : readRowsAsShown;
   for (const portion of portionsOf(view.spans, ROWS_AT_ONCE)) {
     if (!Array.isArray(portion)) messages.push(summaryMessage(portion));
     else for (const message of yield* read(sql, view, portion, options)) if (message !== null) messages.push(message);
@@ -59,17 +60,24 @@ function* readAsStored(sql: Dialect, { rows }: View, ranges: Segment[], { onCorr
   return yield* readContents(rows, contents, (index) => idInRanges(sql, rows, ranges, index), onCorrupt);
 }
 
-function* readWithSkills(
+// With what only the row tells: its number, which says whether a skill was unloaded, and its time.
+function* readRowsAsShown(
   sql: Dialect,
   { rows, skills }: View,
   ranges: Segment[],
-  { onCorrupt }: PathOptions,
+  { onCorrupt, createdAt = false }: PathOptions,
 ): MaybeMessages {
-  const contents = yield* tuples<ContentTuple>(...selectRanges(sql, rows, "m.n, m.content", ranges));
-  const messages = yield* readRows(rows, contents, onCorrupt);
-  return messages.map(
-    (message, index) => message && hideUnloaded(message, (contents[index] as ContentTuple)[0], skills),
+  const found = yield* tuples<DatedTuple>(...selectRanges(sql, rows, "m.n, m.content, m.created_at", ranges));
+  const messages = yield* readRows(
+    rows,
+    found.map(([n, content]) => [n, content]),
+    onCorrupt,
   );
+  return messages.map((message, index) => {
+    const [n, , storedAt] = found[index] as DatedTuple;
+    const shown = message && hideUnloaded(message, n, skills);
+    return shown !== null && createdAt ? dated(shown, storedAt) : shown;
+  });
 }
 
 function* idInRanges(sql: Dialect, rows: SessionRows, ranges: Segment[], index: number): Operation<string> {

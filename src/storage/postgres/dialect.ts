@@ -25,6 +25,7 @@ export function postgresDialect(
     search: postgresSearch(placement),
     // From text: some clients would write a string to JSON once more.
     segmentTable: `(SELECT (value->>0)::int AS branch, (value->>1)::bigint AS lo, (value->>2)::bigint AS hi, value->>3 AS owner FROM json_array_elements(?::text::json) AS value)`,
+    textTable: "(SELECT value AS text FROM json_array_elements_text(?::text::json) AS value)",
     segmentOrder: " ORDER BY m.n",
     byteLength: (text) => `octet_length(${text})`,
     dayOf: (time) => `to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD')`,

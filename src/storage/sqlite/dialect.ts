@@ -25,6 +25,7 @@ export function sqliteDialect(options: SqliteDialectOptions): Dialect {
     search: options.search ? sqliteSearch(options.maxTextBytes, options.indexesLater ?? false) : null,
     // The LIMIT keeps SQLite from taking the JSON apart for every row that is compared with it.
     segmentTable: `(SELECT json_extract(value, '$[0]') AS branch, json_extract(value, '$[1]') AS lo, json_extract(value, '$[2]') AS hi FROM json_each(?) LIMIT -1)`,
+    textTable: "(SELECT value AS text FROM json_each(?) LIMIT -1)",
     // A CROSS JOIN is made from the left; to sort would carry every content along.
     segmentOrder: "",
     // octet_length is younger than the oldest SQLite that there is.

@@ -26,8 +26,9 @@ async function messages(call: StudioCall): Promise<MessagePage> {
   for (const [index, view] of views.entries()) {
     try {
       const page = await takePage(session, view, { from, direction, limit });
+      const siblings = await session.siblingIds(page.messages.map(({ id }) => id));
       return {
-        messages: await Promise.all(page.messages.map((message) => rowOf(session, message))),
+        messages: page.messages.map((message) => rowOf(message, siblings[message.id])),
         hasOlder: page.hasOlder,
         hasNewer: page.hasNewer,
         leafId: view.leafId ?? (await session.leaf())?.id ?? null,
@@ -57,13 +58,13 @@ function viewsThrough(asked: PathView, messageId: string): PathView[] {
   return views.filter(({ summaries }) => asked.summaries || !summaries);
 }
 
-async function rowOf(session: SessionStore, message: SessionMessage): Promise<MessageRow> {
+// A summary has no siblings.
+function rowOf(message: SessionMessage, siblings: readonly string[] = [message.id]): MessageRow {
   const isSummary = isSummaryMessage(message);
-  const siblings = isSummary ? [message] : await session.siblings(message.id);
   return {
     message: withStubs(message),
     tokens: estimateMessageTokens(message),
-    siblings: siblings.map(({ id }) => id),
+    siblings,
     compactionId: isSummary ? message.id.slice(SUMMARY_ID_PREFIX.length) : null,
   };
 }

@@ -44,7 +44,19 @@ export function heldSession(held: HeldSessions, session: SessionStore): SessionS
         held.removed(id, null);
         return wasFrozen;
       }),
-    ...methodsOf(read, "message", "leaf", "branches", "parent", "siblings", "path", "recent", "search"),
+    ...methodsOf(
+      read,
+      "message",
+      "leaf",
+      "branches",
+      "branchIds",
+      "parent",
+      "siblings",
+      "siblingIds",
+      "path",
+      "recent",
+      "search",
+    ),
     ...methodsOf(read, "rowStats", "length", "count", "tokens", "tree", "treePage"),
     ...methodsOf(read, "compactions", "originals", "skills", "change", "writes"),
     stream: (options) => streamed(() => session.stream(options)),
