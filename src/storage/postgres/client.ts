@@ -4,6 +4,7 @@ import { type BareConnection, bareDriver } from "./drivers/bare-connection.js";
 import { clientDriver, type PgClientShape, type PgPoolShape, poolDriver } from "./drivers/pg.js";
 import { type PGliteShape, pgliteDriver } from "./drivers/pglite.js";
 import { type PostgresJsShape, postgresJsDriver } from "./drivers/postgres-js.js";
+import { apart } from "./unsupported.js";
 
 /** A `Client` or `PoolClient` of pg, or an object whose `query(text, values)` runs a statement on one connection. */
 export interface PgClientLike {
@@ -39,11 +40,23 @@ export interface PGliteDatabase extends PgClientLike {
   exec(...args: never[]): unknown;
 }
 
+/** An object that holds a client, as a database of Drizzle does. */
+export interface PostgresHandle {
+  readonly $client: PostgresClient | PostgresPool | PostgresJs | PGliteDatabase;
+}
+
 /** What can stand behind a Postgres store. Which one it is shows in its methods. */
-export type PostgresSource = PostgresClient | PostgresPool | PostgresJs | PGliteDatabase;
+export type PostgresSource = PostgresClient | PostgresPool | PostgresJs | PGliteDatabase | PostgresHandle;
+
+/** The client that an object holds: a database of Drizzle as `$client`, a transaction of it in its session. Any other is itself. */
+export function clientOf(source: PostgresSource): PostgresSource {
+  const { $client, session } = source as Partial<PostgresHandle> & { session?: { client?: PostgresSource } };
+  return $client ?? (has(source, "execute") ? session?.client : undefined) ?? source;
+}
 
 /** The driver for a client, told by its shape. `prepare` as in `PostgresOptions`. Errors: `STORE_UNSUPPORTED`. */
 export function postgresDriver(source: PostgresSource, prepare?: boolean): PostgresDriver {
+  if (isOverHttp(source)) throw apart();
   if (has(source, "unsafe") && has(source, "begin"))
     return postgresJsDriver(source as unknown as PostgresJsShape, prepare);
   if (has(source, "query")) {
@@ -58,8 +71,13 @@ export function postgresDriver(source: PostgresSource, prepare?: boolean): Postg
     return bareDriver(source, (text, values) => execute.call(source, text, values));
   }
   const message =
-    "postgres() takes a URL, a client or pool of pg, a sql function of postgres.js, a PGlite database, or a connection with execute(text, values) or query(text, values).";
+    "postgres() takes a URL, a client or pool of pg, a sql function of postgres.js, a PGlite database, a database of Drizzle, or a connection with execute(text, values) or query(text, values).";
   throw new StemmaError("STORE_UNSUPPORTED", {}, message);
+}
+
+// The function that `neon()` gives: it sends each statement by itself, and only a list of them as a transaction.
+function isOverHttp(source: unknown): boolean {
+  return typeof source === "function" && has(source, "transaction") && !has(source, "begin");
 }
 
 // Only pg's own clients take a statement with its parsers; others are called with a text and its values.

@@ -1,3 +1,4 @@
+import { StemmaError } from "../../errors.js";
 import type { Row } from "../engine/operation.js";
 import type { PostgresRows } from "./driver.js";
 
@@ -14,7 +15,7 @@ const READS: Readonly<Record<number, Read>> = {
   700: number,
   701: number,
   1700: number,
-  1184: isoText, // timestamptz
+  1184: timeOf, // timestamptz
 };
 
 /** Rows whose numbers, booleans and times are as every store gives them. */
@@ -29,8 +30,21 @@ export function readRows({ rows, columns }: PostgresRows): Row[] {
   return rows;
 }
 
-function isoText(value: unknown): unknown {
-  if (value === null) return null;
+function timeOf(value: unknown): unknown {
+  // A store sees to it when it opens. To guess here would be to take a day for a month.
+  if (value !== null && !(value instanceof Date) && !IS_ISO.test(String(value))) {
+    const message = `The connection writes times as "${value}": something changed its setting "datestyle" after the store was opened. Leave it as it was.`;
+    throw new StemmaError("STORE_FAILED", {}, message);
+  }
+  return isoText(value);
+}
+
+// Or what is no date of JavaScript's.
+const IS_ISO = /^(?:-?infinity$|\d{4,}-\d\d-\d\d )/;
+
+/** A time as every store gives it; whatever else stands there as it is. */
+export function isoText(value: unknown): unknown {
+  if (value === null || typeof value === "number") return value;
   const date = value instanceof Date ? value : new Date(parseable(String(value)));
   return Number.isNaN(date.getTime()) ? value : date.toISOString();
 }

@@ -10,19 +10,31 @@ import { isStorable } from "./storable.js";
 
 const CHARACTERISTICS: Record<TransactionMode, string> = {
   read: "ISOLATION LEVEL REPEATABLE READ READ ONLY",
-  // Each statement sees what was committed before it, and so everything that a lock waited for.
-  write: "ISOLATION LEVEL READ COMMITTED READ WRITE",
-  idempotent: "ISOLATION LEVEL READ COMMITTED READ WRITE",
+  // Each statement sees what was committed before it, and so everything that a lock waited for. Not READ WRITE: a database
+  // that is read-only by default, say because its disk is full, refuses these as it refuses a statement alone.
+  write: "ISOLATION LEVEL READ COMMITTED",
+  idempotent: "ISOLATION LEVEL READ COMMITTED",
 };
 
+/** For the rest of the transaction. */
+const ISO_TIMES = "SELECT set_config('datestyle', 'ISO', true)";
+
 const MAX_ATTEMPTS = 6;
+
+/** What a store learns about its database when it looks at its tables. */
+export interface Circumstances {
+  /** Calls of several sessions may share a statement. */
+  readonly mayGather: () => boolean;
+  /** The database writes times as the standard does. */
+  readonly isIso: () => boolean;
+}
 
 /** A connection on a client of Postgres. Conflicts, and connections that are lost, are tried again where that is safe. */
 export function connectPostgres(
   driver: PostgresDriver,
   schema: string | null,
   close: () => Promise<void>,
-  mayGather: () => boolean,
+  { mayGather, isIso }: Circumstances,
 ): AsyncConnection {
   const texts = new Map<string, string>();
   const textOf = (sql: string): string => {
@@ -44,6 +56,7 @@ export function connectPostgres(
     try {
       return await driver.transaction(CHARACTERISTICS[mode], async (query) => {
         try {
+          if (!isIso()) await query(ISO_TIMES, []);
           return await work((statement) => run(query, statement));
         } catch (error) {
           failed.add(error);
@@ -58,10 +71,10 @@ export function connectPostgres(
 
   const gathered = gathering((statement) => run(driver.query, statement));
   const single = (statement: Statement): Promise<Row[]> => {
-    let isShared = driver.isPool && mayGather() && statement.together !== undefined;
+    let isShared = driver.isPool && mayGather() && isIso() && statement.together !== undefined;
     // A statement alone is isolated as the host's connections are by default; where that lets it meet others in a
     // conflict, it is tried again with an isolation that makes it wait for them.
-    let isAlone = true;
+    let isAlone = isIso();
     const attempt = async () => {
       if (isShared) {
         isShared = false;

@@ -107,13 +107,21 @@ export function postgresError(error: unknown): unknown {
       : "Grant the role USAGE on the schema, and SELECT, INSERT, UPDATE and DELETE on the tables.";
     return fail("STORE_FAILED", `The database refused: ${message}. ${advice}`);
   }
+  if (code === READ_ONLY) {
+    return fail("STORE_FAILED", `The database refused: ${message}. ${READ_ONLY_ADVICE}`);
+  }
   if (code === "54000" || code === "53200" || /invalid (?:memory alloc request size|string length)/i.test(message)) {
     return fail("MESSAGE_TOO_LARGE", "The text is too large for one row of the database: shorten or split it.");
   }
   return fail("STORE_FAILED", `The database refused: ${message}`);
 }
 
+/** What to do about a database that takes no writes. */
+export const READ_ONLY_ADVICE =
+  "It is a replica, or default_transaction_read_only is on for it or for this role. Connect to the primary, or switch that off.";
+
 const INSUFFICIENT_PRIVILEGE = "42501";
+const READ_ONLY = "25006";
 
 /** SQLSTATEs that our own functions raise. */
 export const PARENT_NOT_FOUND = "ST001";
@@ -122,7 +130,9 @@ export const SESSION_OWNED = "ST003";
 
 function partsOf(error: unknown): { code: string; message: string; detail: string } {
   if (typeof error !== "object" || error === null) return { code: "", message: String(error), detail: "" };
-  const { code, message, detail } = error as { code?: unknown; message?: unknown; detail?: unknown };
+  const { code, errno, message, detail } = error as Record<"code" | "errno" | "message" | "detail", unknown>;
   const text = (value: unknown) => (typeof value === "string" ? value : "");
-  return { code: text(code), message: text(message), detail: text(detail) };
+  // Bun.SQL has a code of its own, and the server's as a number.
+  const sqlstate = code === "ERR_POSTGRES_SERVER_ERROR" ? String(errno) : text(code);
+  return { code: sqlstate, message: text(message), detail: text(detail) };
 }

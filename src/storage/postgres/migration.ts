@@ -1,6 +1,7 @@
 import { StemmaError } from "../../errors.js";
 import type { Dialect } from "../engine/dialect.js";
 import { first, type Operation, oneNumber, run } from "../engine/operation.js";
+import { READ_ONLY_ADVICE } from "./error.js";
 import { qualify, quoteIdentifier, TABLES } from "./names.js";
 
 /** One version of the tables. See `Migration`. */
@@ -81,10 +82,9 @@ function* definedVersion(schema: string | null): Operation<number> {
 
 /** Told before anything is tried: in a transaction that failed nothing more can be asked. Errors: `MIGRATION_REQUIRED`. */
 export function* assertMayMigrate(schema: string | null): Operation<void> {
-  const row = yield* first<{ may: boolean; role: string }>(
-    `SELECT current_user AS role,
-       current_setting('transaction_read_only') = 'off'
-       AND coalesce(has_schema_privilege(space.oid, 'CREATE'), has_database_privilege(current_database(), 'CREATE'))
+  const row = yield* first<{ may: boolean; isReadOnly: boolean; role: string }>(
+    `SELECT current_user AS role, current_setting('transaction_read_only') = 'on' AS "isReadOnly",
+       coalesce(has_schema_privilege(space.oid, 'CREATE'), has_database_privilege(current_database(), 'CREATE'))
        AND NOT EXISTS (
          SELECT FROM pg_class c WHERE c.relnamespace = space.oid AND c.relname = ANY(?::text::text[])
          AND NOT pg_has_role(c.relowner, 'USAGE')) AS may
@@ -92,6 +92,10 @@ export function* assertMayMigrate(schema: string | null): Operation<void> {
     `{${TABLES.join(",")}}`,
     schema === null ? null : quoteIdentifier(schema),
   );
+  if (row?.isReadOnly) {
+    const message = `The tables must be created or upgraded, and the database takes no writes. ${READ_ONLY_ADVICE}`;
+    throw new StemmaError("MIGRATION_REQUIRED", { role: row.role, schema }, message);
+  }
   if (row?.may) return;
   const command = `npx stemma migrate --db <url of a role that may>${schema === null ? "" : ` --schema ${shellWord(schema)}`}`;
   const message = `The tables must be created or upgraded, and role "${row?.role}" may not. Run \`${command}\`, or the SQL of schemaSql() from "stemma/postgres", and grant this role USAGE on the schema and SELECT, INSERT, UPDATE and DELETE on the tables.`;

@@ -18,10 +18,22 @@ export const READ_APART = `SELECT count(o.colocationid) < count(*) AS apart FROM
   WHERE p.pronamespace = (SELECT c.relnamespace FROM pg_class c WHERE c.oid = to_regclass('assistant_schema'))
     AND p.proname ~ '^assistant_(path|recent|matches|hits)'`;
 
-/** Asks for the version and for what is left to index; fails where there are no tables, or those of an earlier version. */
-export const READ_STATE = `SELECT max(version) AS version, ${READ_MARKS}, ${IS_SPREAD} FROM assistant_schema`;
+const SETTINGS = "current_setting('server_encoding') AS encoding, current_setting('DateStyle') LIKE 'ISO%' AS iso";
 
-export interface State extends Marks {
+/** Asks for what whoever set the database up decided. */
+export const READ_SETTINGS = `SELECT ${SETTINGS}`;
+
+export interface Settings {
+  /** The name of the encoding in which the database keeps texts. */
+  readonly encoding: string;
+  /** Times are written as the standard does. */
+  readonly iso: boolean;
+}
+
+/** Asks for the version and for what is left to index; fails where there are no tables, or those of an earlier version. */
+export const READ_STATE = `SELECT max(version) AS version, ${READ_MARKS}, ${IS_SPREAD}, ${SETTINGS} FROM assistant_schema`;
+
+export interface State extends Marks, Settings {
   readonly version: number | null;
   readonly spread: boolean;
   readonly citus: boolean;

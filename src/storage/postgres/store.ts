@@ -4,14 +4,15 @@ import { Queue } from "../../queue.js";
 import type { Store } from "../contract.js";
 import { type OpenStore, openSqlStore } from "../sql-store.js";
 import { isStore } from "../store-of.js";
-import { type PostgresSource, postgresDriver } from "./client.js";
+import { clientOf, type PostgresSource, postgresDriver } from "./client.js";
 import { connectPostgres } from "./connection.js";
 import { postgresDialect } from "./dialect.js";
 import type { PostgresDriver } from "./driver.js";
 import { isMissing } from "./error.js";
 import { POSTGRES_MIGRATIONS } from "./migrations/index.js";
 import { loadSpreadCode, type Placement } from "./placement.js";
-import { type Apart, READ_APART, READ_STATE, type State } from "./schema.js";
+import { type Apart, READ_APART, READ_SETTINGS, READ_STATE, type Settings, type State } from "./schema.js";
+import { unfitEncoding } from "./unsupported.js";
 
 export interface PostgresOptions {
   /** The schema that holds the tables. Default: the first one of the connection's search path. */
@@ -38,8 +39,12 @@ export function openPostgres(
 ): OpenStore {
   const schema = schemaOf(options);
   const placement: Placement = { isSpread: false, isApart: false, code: null };
-  // Sessions of one statement would be on several servers.
-  const connection = connectPostgres(driver, schema, close, () => !placement.isSpread);
+  let isIso = true;
+  const connection = connectPostgres(driver, schema, close, {
+    // Sessions of one statement would be on several servers.
+    mayGather: () => !placement.isSpread,
+    isIso: () => isIso,
+  });
   const readState = async (): Promise<State | undefined> => {
     try {
       return ((await connection.query({ sql: READ_STATE, values: [] })) as unknown as State[])[0];
@@ -54,6 +59,10 @@ export function openPostgres(
   };
   const isPrepared = async (): Promise<boolean> => {
     const state = await readState();
+    const [settings = state] = state === undefined ? await connection.query({ sql: READ_SETTINGS, values: [] }) : [];
+    const { encoding, iso } = settings as unknown as Settings;
+    if (encoding !== "UTF8") throw unfitEncoding(encoding);
+    isIso = iso;
     const isReady = state?.version === migrations.length && state.messages === null && state.entries === null;
     placement.isSpread = state?.spread === true;
     placement.isApart = state?.citus === true && !placement.isSpread && (await readApart());
@@ -71,8 +80,9 @@ export function openPostgres(
 
 /** A store on a client that a user opened: its calls are in one order with those of every store on that client. */
 export function openClient(source: PostgresSource, options: PostgresOptions = {}): OpenStore {
-  const driver = postgresDriver(source, options.prepare);
-  return openPostgres(driver, options, undefined, undefined, orderOf(source, schemaOf(options)));
+  const client = clientOf(source);
+  const driver = postgresDriver(client, options.prepare);
+  return openPostgres(driver, options, undefined, undefined, orderOf(client, schemaOf(options)));
 }
 
 const ordersOf = perObject((_source: PostgresSource) => new Map<string | null, Queue>());

@@ -34,12 +34,20 @@ const NAMES: OptionNames<SqliteOptions> = { synchronous: true, busyTimeout: true
 /** Bytes that SQLite takes in one column, less room for the rest of the row. */
 const MAX_TEXT_BYTES = 900_000_000;
 
+/** What can stand behind a SQLite store: a path, an open database, or an object that holds one, as a database of Drizzle does. */
+export type SqliteSource = string | SqliteClient | { readonly $client: SqliteClient };
+
+const opened = (source: Exclude<SqliteSource, string>) => ({
+  client: (source as Partial<{ $client: SqliteClient }> | null)?.$client ?? (source as SqliteClient),
+  patience: 0,
+});
+
 /** See `sqlite`. Its errors and traces call the store by this name. */
-export function openSqlite(name: string, source: string | SqliteClient, options: SqliteOptions): EmbeddableStore {
+export function openSqlite(name: string, source: SqliteSource, options: SqliteOptions): EmbeddableStore {
   assertKnownOptions(options, "sqlite()", NAMES);
-  const { client, patience } = typeof source === "string" ? openFile(source, options) : { client: source, patience: 0 };
+  const { client, patience } = typeof source === "string" ? openFile(source, options) : opened(source);
   if (!isSqliteClient(client)) {
-    const message = `sqlite() takes a path, or an open database of better-sqlite3, node:sqlite, bun:sqlite or libsql; got ${kindOf(client)}.`;
+    const message = `sqlite() takes a path, or an open database of better-sqlite3, node:sqlite, bun:sqlite or libsql, or a database of Drizzle on one of them; got ${kindOf(client)}.`;
     throw new StemmaError("STORE_UNSUPPORTED", {}, message);
   }
   const dialect = sqliteDialect({

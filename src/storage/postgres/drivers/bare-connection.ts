@@ -1,14 +1,14 @@
+import { once } from "../../../once.js";
 import type { Row, SqlValue } from "../../engine/operation.js";
+import { isoText } from "../column-types.js";
 import type { PostgresDriver, PostgresQuery, PostgresRows } from "../driver.js";
-import { alone, BEGIN_APART, inTransaction } from "./transaction.js";
+import { apart } from "../unsupported.js";
+import { alone, BEGIN_APART, inTransaction, isInTransaction, SAVEPOINT } from "./transaction.js";
 
 /** A connection of which nothing is known but how a statement is run. */
 export interface BareConnection {
   query(text: string, values: readonly SqlValue[]): PromiseLike<{ rows: Row[] } | Row[]>;
 }
-
-/** Oids of the types that readers of rows look for. */
-const TIMESTAMPTZ = 1184;
 
 /**
  * Runs statements on it. It does not tell the types of columns, and its driver may make anything of the values, so rows
@@ -21,10 +21,10 @@ function bareQuery(run: BareConnection["query"]): PostgresQuery {
     const rows = Array.isArray(result) ? result : (result?.rows ?? []);
     if (asJson === null) return { rows: [], columns: [] };
     const parsed = rows.map((row) => JSON.parse(String(row[ROW])) as Row);
-    const names = Object.keys(parsed[0] ?? {});
-    // Every column that is named so is a time, and no other is.
-    const times = names.filter((name) => /_(at|until)$/.test(name));
-    return { rows: parsed, columns: times.map((name) => ({ name, type: TIMESTAMPTZ })) };
+    // Every text that is named so is a time, or should be one.
+    const times = Object.keys(parsed[0] ?? {}).filter((name) => /_(at|until)$/.test(name));
+    for (const row of parsed) for (const name of times) row[name] = isoText(row[name]);
+    return { rows: parsed, columns: [] };
   };
 }
 
@@ -39,13 +39,26 @@ function rowsAsJson(text: string): string | null {
     : null;
 }
 
+/**
+ * The driver for it. Inside a transaction of the host's, ours is a savepoint of it. Errors: `STORE_UNSUPPORTED` from the first
+ * transaction where each statement is one by itself.
+ */
 export function bareDriver(connection: object, run: BareConnection["query"]): PostgresDriver {
   const query = bareQuery(run);
+  const assertHolds = once(async () => {
+    if (!(await isInTransaction(query))) throw apart();
+  });
   return {
     reconnects: false,
     isPool: false,
     query: (sql, values) => alone(connection, () => query(sql, values)),
     transaction: (characteristics, work) =>
-      alone(connection, () => inTransaction(query, BEGIN_APART(characteristics), work)),
+      alone(connection, async () => {
+        if (await isInTransaction(query)) return inTransaction(query, SAVEPOINT, work);
+        return inTransaction(query, BEGIN_APART(characteristics), async () => {
+          await assertHolds();
+          return work(query);
+        });
+      }),
   };
 }

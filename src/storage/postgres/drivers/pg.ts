@@ -1,7 +1,7 @@
 import type { Row } from "../../engine/operation.js";
 import type { PostgresDriver, PostgresQuery, PostgresRows } from "../driver.js";
 import { statementNames } from "../statement-names.js";
-import { alone, BEGIN, inTransaction, SAVEPOINT } from "./transaction.js";
+import { alone, BEGIN, inTransaction, isInTransaction, SAVEPOINT } from "./transaction.js";
 
 /** What pg and PGlite answer. */
 export interface FieldsResult {
@@ -111,9 +111,10 @@ export function clientDriver(client: PgClientShape, prepare = true): PostgresDri
         return isIdle ? prepared(sql, values, isFrequent) : query(sql, values);
       }),
     transaction: (characteristics, work) =>
-      alone(client, () => {
-        // Inside a transaction of the host's, ours is a savepoint of it.
-        const nested = client.getTransactionStatus?.() === "T";
+      alone(client, async () => {
+        // Inside a transaction of the host's, ours is a savepoint of it. Not every client that is like pg's tells.
+        const status = client.getTransactionStatus?.();
+        const nested = status === undefined ? await isInTransaction(query) : status === "T";
         return inTransaction(query, nested ? SAVEPOINT : BEGIN(characteristics), work);
       }),
   };

@@ -33,6 +33,14 @@ export const SAVEPOINT: Frame = {
   rollback: "ROLLBACK TO SAVEPOINT stemma",
 };
 
+/** Whether a statement and the next one are in one transaction: a value that lasts until its end is there for the next one. */
+export async function isInTransaction(query: PostgresQuery): Promise<boolean> {
+  const mark = crypto.randomUUID();
+  await query(`SELECT set_config('stemma.transaction', '${mark}', true) AS mark`, []);
+  const { rows } = await query("SELECT current_setting('stemma.transaction', true) AS mark", []);
+  return rows[0]?.mark === mark;
+}
+
 /** Runs work between the statements of a frame. `onBroken` hears of a connection that cannot roll back. */
 export async function inTransaction<T>(
   query: PostgresQuery,
