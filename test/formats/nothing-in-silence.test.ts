@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { importSession } from "../../src/formats/import/import-session.js";
 import type { ParsedSession } from "../../src/formats/session-file.js";
 import { memory } from "../../src/memory.js";
-import { jsonl, sessionsOf } from "../cli/read.js";
+import type { Store } from "../../src/storage/contract.js";
+import { collect, jsonl, sessionsOf } from "../cli/read.js";
 import { EXAMPLES, textOf } from "./example-files.js";
 
 /** Types of parts that a model is shown. */
@@ -48,6 +49,21 @@ describe.each(Object.entries(EXAMPLES))("a file of %s", (_, example) => {
     for (const session of await sessionsOf(textOf(example))) await importSession(store, session);
     for (const session of await sessionsOf(textOf(example)))
       expect(await importSession(store, session)).toMatchObject({ inserted: 0, updated: 0 });
+  });
+
+  it("comes to the same where it is imported again each time that it has grown by a line", async () => {
+    const [whole, grown] = [memory(), memory()];
+    // An id that no line gives is derived from the first two messages.
+    for (let length = Math.min(2, example.values.length); length <= example.values.length; length += 1) {
+      for (const session of await sessionsOf(jsonl(example.values.slice(0, length))))
+        await importSession(grown, session);
+    }
+    const [session] = await sessionsOf(textOf(example));
+    if (session === undefined) throw new RangeError("no session");
+    await importSession(whole, session);
+    const stored = async (store: Store) =>
+      (await collect(store.session(session.id).messages())).map(({ message }) => message.parts);
+    expect(await stored(grown)).toEqual(await stored(whole));
   });
 
   it("names what is not understood, wherever it stands", async () => {

@@ -25,7 +25,7 @@ interface ImportOptions {
  * With `--watch`, only of what is new, and when it is stopped `{ watched: { files, inserted, updated } }`.
  */
 export function registerImport(program: Command, io: Io): void {
-  const formats = IMPORT_FORMATS.map(({ name, about }) => `  ${name.padEnd(12)} ${about}`).join("\n");
+  const formats = IMPORT_FORMATS.map(({ name, about }) => `  ${name.padEnd(15)} ${about}`).join("\n");
   program
     .command("import")
     .description(

@@ -69,7 +69,7 @@ class ChatReader {
     const { length } = JSON.stringify(value);
     const { id, model } = value;
     const own = typeof id === "string" && id !== "" && !this.#ids.has(id) ? id : null;
-    const key = own ?? deriveId(this.builder.start.id, `${this.builder.last.id}/${this.#ids.size}`, value);
+    const key = own ?? this.#newId(value);
     this.#ids.add(key);
     this.builder.model = nameOf(model) ?? this.builder.model;
     if (isItem(value)) this.#addItem(value, key, at, length);
@@ -77,6 +77,14 @@ class ChatReader {
     const rest = without(value, ...READ);
     if (isItem(value) || Object.keys(rest).length === 0) return;
     this.builder.keep({ key, source: rest, at, messageId: this.builder.last.id, kind: null });
+  }
+
+  // As for every list of messages: a list whose dialect only its later messages show keeps its ids.
+  #newId(value: JsonObject): string {
+    const { start, last } = this.builder;
+    const id = deriveId(start.id, last.id, value);
+    // Equal items of one answer have the same message above them.
+    return this.#ids.has(id) ? deriveId(start.id, `${id}/${this.#ids.size}`, value) : id;
   }
 
   #addItem(item: JsonObject, key: string, at: Position, length: number): void {
