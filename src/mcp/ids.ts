@@ -38,6 +38,10 @@ export function parseId(text: string): Ref {
   if (first === "session" && fourth !== undefined && third === "message") {
     return { kind: "message", session: second, message: fourth };
   }
+  // Models write it so, after the pattern of an entry's.
+  if (first === "message" && third !== undefined && fourth === undefined) {
+    return { kind: "message", session: second, message: third };
+  }
   if (first === "session" && fourth !== undefined && third === "block") {
     return { kind: "block", label: fourth, session: second };
   }

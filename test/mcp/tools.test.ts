@@ -119,6 +119,7 @@ describe("the tools of the MCP server", () => {
       context: { before: [{ id: "session/a1/message/m3", role: "user", text: "Then buy some for a1." }], after: [] },
       nextCursor: null,
     });
+    expect(await call(client, "fetch", { id: "message/a1/m4", context: 1 })).toEqual(read);
   });
 
   it("fetch reads a conversation to its end, page by page", async () => {
