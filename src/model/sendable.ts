@@ -13,7 +13,7 @@ export function sendableText(text: string): string {
 
 /** The same for every text and every key of a JSON value, however deep; the same value when nothing is to mend. */
 export function sendable<T>(value: T): T {
-  return mended(value) as T;
+  return isWhole(value) ? value : (mended(value) as T);
 }
 
 /** A message as a request can hold it, under its own id; the same object when nothing is to mend. */
@@ -26,24 +26,23 @@ function isSendable(text: string): boolean {
   return text.isWellFormed() && !text.includes("\0");
 }
 
-function mended(value: unknown): unknown {
-  if (typeof value === "string") return sendableText(value);
-  if (Array.isArray(value)) {
-    const items = value.map(mended);
-    return items.every((item, index) => Object.is(item, value[index])) ? value : items;
-  }
-  return isPlain(value) ? mendedObject(value) : value;
+// Nearly always true, so it is found out without a copy.
+function isWhole(value: unknown): boolean {
+  if (typeof value === "string") return isSendable(value);
+  if (Array.isArray(value)) return value.every(isWhole);
+  if (!isPlain(value)) return true;
+  for (const key in value) if (!isSendable(key) || !isWhole(value[key])) return false;
+  return true;
 }
 
-function mendedObject(value: Readonly<Record<string, unknown>>): unknown {
-  const entries = Object.entries(value);
-  const changed = entries.map(([key, child]): [string, unknown] => [key, mended(child)]);
-  const isSame = changed.every(([key, child], index) => isSendable(key) && Object.is(child, entries[index]?.[1]));
-  return isSame ? value : withSendableKeys(changed);
+function mended(value: unknown): unknown {
+  if (typeof value === "string") return sendableText(value);
+  if (Array.isArray(value)) return value.map(mended);
+  return isPlain(value) ? withSendableKeys(Object.entries(value).map(([key, child]) => [key, mended(child)])) : value;
 }
 
 // Two keys may become alike: each later one gets a mark more.
-function withSendableKeys(entries: readonly (readonly [string, unknown])[]): object {
+function withSendableKeys(entries: readonly [string, unknown][]): object {
   const taken = new Set(entries.map(([key]) => key));
   const renamed = entries.map(([key, child]) => {
     if (isSendable(key)) return [key, child] as const;

@@ -2,8 +2,16 @@ import { shrinkJson } from "../../compaction/shrink.js";
 import { isInlineMedia } from "../../model/media.js";
 import { estimateStringTokens } from "../../model/tokens.js";
 import { type ToolCallPart, toolNameOf } from "../../model/tool-calls.js";
-import type { CallContext } from "./calls.js";
-import { isOwnCall } from "./provider-rules.js";
+import type { LintRule } from "./findings.js";
+import { isOwnCall, type ProviderRules } from "./provider-rules.js";
+
+interface OutputContext {
+  readonly rules: ProviderRules;
+  readonly knownTools: ReadonlySet<string>;
+  /** True when the tool of this name says itself how a model is shown its result: media in it need not be text. */
+  readonly showsMedia: (toolName: string) => boolean;
+  readonly report: (rule: LintRule, message: string) => void;
+}
 
 /** What stands for a result without a text. */
 const NO_OUTPUT = "(no output)";
@@ -11,7 +19,7 @@ const NO_OUTPUT = "(no output)";
 const TOKENS_PER_CHARACTER = 1.3;
 
 /** The call with a result that is not empty, and not larger than a window has room for. */
-export function mendOutput(part: ToolCallPart, context: CallContext): ToolCallPart {
+export function mendOutput(part: ToolCallPart, context: OutputContext): ToolCallPart {
   const { rules, knownTools, report } = context;
   const field = part.state === "output-available" ? "output" : part.state === "output-error" ? "errorText" : null;
   if (field === null || isOwnCall(part, rules, knownTools)) return part;
