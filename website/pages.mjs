@@ -21,6 +21,7 @@ export async function collectPages() {
   mkdirSync(PAGES);
   cpSync(join(ROOT, "docs"), PAGES, { recursive: true });
   cpSync(join(HERE, "index.md"), join(PAGES, "index.md"));
+  cpSync(join(HERE, "public"), join(PAGES, "public"), { recursive: true });
   for (const [file, page] of Object.entries(FROM_ROOT)) cpSync(join(ROOT, file), join(PAGES, page));
   for (const page of readdirSync(PAGES, { recursive: true, encoding: "utf8" })) {
     if (!page.endsWith(".md")) continue;

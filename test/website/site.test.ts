@@ -1,39 +1,16 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
+import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { extname, join } from "node:path";
+import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { GUIDE } from "../../website/guide.mjs";
+import { serveSite } from "../../website/serve.mjs";
 import { hasChromium, startChromium } from "../helpers/browser.js";
+import { patience } from "../helpers/patience.js";
 import { ROOT } from "../package/manifest.js";
 
 const SITE = join(ROOT, "website/dist");
-const TYPES: Record<string, string> = {
-  ".html": "text/html",
-  ".js": "text/javascript",
-  ".css": "text/css",
-  ".svg": "image/svg+xml",
-  ".json": "application/json",
-};
-
-// What any static host does: a page has no `.html` in its address.
-function serveSite(): Promise<Server> {
-  const server = createServer((request, response) => {
-    const path = decodeURIComponent(new URL(request.url ?? "/", "http://localhost").pathname);
-    const file = [path, `${path}.html`, join(path, "index.html")]
-      .map((each) => join(SITE, each))
-      .find((each) => extname(each) !== "" && existsSync(each));
-    response.writeHead(file === undefined ? 404 : 200, {
-      "content-type": TYPES[extname(file ?? "")] ?? "font/woff2",
-      "cache-control": "max-age=600",
-    });
-    response.end(file === undefined ? "" : readFileSync(file));
-  });
-  return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(server)));
-}
-
 describe.skipIf(!hasChromium())("the built site in Chromium (needs /usr/bin/chromium, or STEMMA_CHROMIUM)", () => {
   let server: Server;
   let browser: Browser;
@@ -55,7 +32,7 @@ describe.skipIf(!hasChromium())("the built site in Chromium (needs /usr/bin/chro
 
   beforeAll(async () => {
     execFileSync("node", ["website/main.mjs", "--build"], { cwd: ROOT, stdio: "pipe" });
-    server = await serveSite();
+    server = await serveSite(SITE, 0);
     home = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     browser = await startChromium();
     context = await browser.newContext();
@@ -79,6 +56,31 @@ describe.skipIf(!hasChromium())("the built site in Chromium (needs /usr/bin/chro
     await page.close();
     expect(failures).toEqual([]);
   }, 300_000);
+
+  it("says that it searches, and answers soon", async () => {
+    const page = await open("/");
+    let answer = () => {};
+    const asked = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    // The index comes when it is let through.
+    await page.route(/localSearchIndex/, async (route) => {
+      await asked;
+      await route.continue();
+    });
+    await page.locator(".VPNavBarSearch button").click();
+    await page.locator(".VPLocalSearchBox input").fill("lease");
+    const sign = () =>
+      page.locator(".VPLocalSearchBox .results").evaluate((list) => getComputedStyle(list, "::before").content);
+    await expect.poll(sign).toBe('"Searching …"');
+    const start = performance.now();
+    answer();
+    await page.locator(".VPLocalSearchBox .result").first().waitFor();
+    expect(performance.now() - start).toBeLessThan(patience(1000));
+    expect(await sign()).toBe("none");
+    await page.close();
+    expect(failures).toEqual([]);
+  });
 
   it("finds a method by its name, and leads to its page", async () => {
     const page = await open("/");

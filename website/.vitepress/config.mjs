@@ -14,9 +14,10 @@ export default defineConfig({
   outDir: "dist",
   cleanUrls: true,
   lastUpdated: false,
-  // Markdown has no table without a head: `| | |` begins one whose columns need no names.
-  head: [["style", {}, ".vp-doc thead:not(:has(th:not(:empty))) { display: none; }"]],
+  head: [["link", { rel: "icon", type: "image/svg+xml", href: "/logo.svg" }]],
+  vite: { build: { chunkSizeWarningLimit: 2000 } },
   themeConfig: {
+    logo: "/logo.svg",
     nav: [
       { text: "Guide", link: "/getting-started" },
       { text: "Cookbook", link: "/cookbook" },
