@@ -4,7 +4,7 @@ import { summaryMessage } from "../model/compactions.js";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
 import { estimateMessageTokens } from "../model/tokens.js";
 import { findSafeCuts } from "./boundary.js";
-import { type CompactOptions, createCompactFunction } from "./compact.js";
+import { type CompactContext, type CompactOptions, createCompactFunction } from "./compact.js";
 
 const say = (id: string, text = `message ${id}`): SessionMessage => ({
   id,
@@ -111,6 +111,88 @@ describe("createCompactFunction", () => {
   });
 });
 
+describe("the tail under a threshold", () => {
+  // 100 tokens each.
+  const long = chat(400).map(({ id }) => say(id, "x".repeat(4 * 96)));
+  const tailOf = async (options: Partial<CompactOptions>, context: CompactContext, messages = long) => {
+    const { compact } = compactor({ protectHead: 3, tailTokenBudget: undefined, ...options });
+    const last = (await compact(messages, context))?.toMessageId;
+    return last === undefined ? null : messages.length - 1 - messages.findIndex(({ id }) => id === last);
+  };
+
+  it("has 20,000 tokens, or less, so that half of the threshold is free", async () => {
+    expect(await tailOf({}, {})).toBe(200);
+    expect(await tailOf({}, { tokenThreshold: 100_000 })).toBe(200);
+    // 20,000 less 300 of the head and 4,000 for the summary.
+    expect(await tailOf({}, { tokenThreshold: 40_000 })).toBe(157);
+    expect(await tailOf({}, { tokenThreshold: 40_000, promptTokens: 5000 })).toBe(107);
+    expect(await tailOf({ protectHead: 53 }, { tokenThreshold: 40_000, promptTokens: 5000 })).toBe(57);
+    // A summary has a quarter of the threshold at most.
+    expect(await tailOf({}, { tokenThreshold: 8000 })).toBe(17);
+  });
+
+  it("is never below the least number of messages, and as large as an option says", async () => {
+    for (const threshold of [1, 400, 1000]) expect(await tailOf({}, { tokenThreshold: threshold })).toBe(2);
+    expect(await tailOf({}, { tokenThreshold: 40_000, promptTokens: 50_000 })).toBe(2);
+    expect(await tailOf({ minTailMessages: 5 }, { tokenThreshold: 400 })).toBe(5);
+    expect(await tailOf({ tailTokenBudget: 30_000 }, { tokenThreshold: 40_000, promptTokens: 50_000 })).toBe(300);
+  });
+
+  it("is measured like the head: by the counter", async () => {
+    const tokenCounter = () => 1000;
+    // 40,000 less 3,000 of the head and 4,000 for the summary, but not more than 20,000.
+    expect(await tailOf({ tokenCounter }, { tokenThreshold: 80_000 })).toBe(20);
+    expect(await tailOf({ tokenCounter }, { tokenThreshold: 80_000, promptTokens: 20_000 })).toBe(13);
+  });
+
+  it("leaves room for the summary that is asked for", async () => {
+    const { compact, prompts } = compactor({ tailTokenBudget: undefined });
+    await compact(long, { tokenThreshold: 2000 });
+    await compact(long, { tokenThreshold: 40_000 });
+    expect(prompts.map((prompt) => /about (\d+) tokens/.exec(prompt)?.[1])).toEqual(["500", "4000"]);
+  });
+});
+
+describe("summarize", () => {
+  it("may be a model of the AI SDK, whose reasoning is no part of the summary", async () => {
+    for (const specificationVersion of ["v2", "v3", "v4"]) {
+      const asked: unknown[] = [];
+      class Model {
+        readonly specificationVersion = specificationVersion;
+        readonly #content = [
+          { type: "reasoning", text: "Hm." },
+          { type: "text", text: "They talked " },
+          { type: "file", mediaType: "text/plain", data: "" },
+          { type: "text", text: "of pears." },
+        ];
+        async doGenerate(options: unknown) {
+          asked.push(options);
+          return { content: this.#content };
+        }
+      }
+      const { compact } = compactor({ summarize: new Model() });
+      expect((await compact(chat(8)))?.summary).toBe("They talked of pears.");
+      const text = expect.stringContaining("message m2");
+      expect(asked).toEqual([{ prompt: [{ role: "user", content: [{ type: "text", text }] }] }]);
+    }
+  });
+
+  it("says that a model was asked and gave no answer", async () => {
+    let told = 0;
+    const context = {
+      onEmptyAnswer: () => {
+        told += 1;
+      },
+    };
+    expect(
+      await compactor({ summarize: { doGenerate: async () => ({ content: [] }) } }).compact(chat(8), context),
+    ).toBeNull();
+    expect(await compactor({ summarize: () => "" }).compact(chat(8), context)).toBeNull();
+    expect(await compactor().compact(chat(3), context)).toBeNull();
+    expect(told).toBe(2);
+  });
+});
+
 describe("a summary in the history", () => {
   const old = summaryMessage({ id: "one", summary: "OLD SUMMARY" });
 
@@ -173,6 +255,22 @@ describe("the token counter", () => {
   it("leaves the least tail when it counts whole prompts", async () => {
     expect(await counted({}, () => 50_000)).toBe("m8");
   });
+
+  it("of a session is given one message at a time, as a request without prompt and blocks", async () => {
+    const inputs: unknown[] = [];
+    const tokenCounter = (input: unknown) => {
+      inputs.push(input);
+      return 5;
+    };
+    const messages = chat(10);
+    await compactor({ tailTokenBudget: 30 }).compact(messages, { tokenCounter });
+    expect(inputs).toEqual(
+      messages
+        .slice(3)
+        .reverse()
+        .map((message) => ({ messages: [message], systemPrompt: "", contextBlocks: [] })),
+    );
+  });
 });
 
 describe("options", () => {
@@ -181,6 +279,8 @@ describe("options", () => {
     const wrong: unknown[] = [
       {},
       { summarize: "S" },
+      { summarize: null },
+      { summarize: { doStream: summarize } },
       { summarize, protectHead: -1 },
       { summarize, protectHead: 1.5 },
       { summarize, minTailMessages: Number.NaN },

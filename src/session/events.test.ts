@@ -1,4 +1,4 @@
-import { afterEach, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { SessionEvents } from "./events.js";
 
 afterEach(() => vi.unstubAllGlobals());
@@ -38,4 +38,37 @@ it("calls a listener that was subscribed twice twice, until each is taken back",
   second();
   emit();
   expect([calls, events.observed]).toEqual([3, false]);
+});
+
+describe("an error that nobody hears", () => {
+  const failure = new RangeError("the model is away");
+  const warned = () => {
+    const warn = vi.fn();
+    vi.stubGlobal("console", { warn });
+    return warn;
+  };
+
+  it("is one warning for a session object", () => {
+    const warn = warned();
+    const events = new SessionEvents(null, "s");
+    for (let time = 0; time < 3; time += 1) events.emitError(failure);
+    expect(warn.mock.calls).toEqual([[expect.stringContaining('Session "s": the model is away')]]);
+    new SessionEvents(null, "t").emitError(failure);
+    expect(warn).toHaveBeenCalledTimes(2);
+  });
+
+  it("is none where someone is subscribed, or a callback or the agent's clients are told", () => {
+    const warn = warned();
+    const events = new SessionEvents(null, "s");
+    events.emitError(failure, true);
+    const unsubscribe = events.subscribe(() => {});
+    events.emitError(failure);
+    unsubscribe();
+    new SessionEvents({ broadcast: () => {} }, "s").emitError(failure);
+    expect(warn).not.toHaveBeenCalled();
+    // Code of ours that watches is nobody.
+    events.watch(() => {});
+    events.emitError(failure);
+    expect(warn).toHaveBeenCalledTimes(1);
+  });
 });

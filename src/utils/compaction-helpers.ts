@@ -6,6 +6,7 @@ export {
   type TailOptions,
 } from "../compaction/boundary.js";
 export * from "../compaction/compact.js";
+export type { SummarizeFunction, SummaryModel } from "../compaction/summarizer.js";
 export { buildSummaryPrompt, computeSummaryBudget } from "../compaction/summary.js";
 export type {
   CompactTokenCounter,
