@@ -1,4 +1,5 @@
 export { chatHandler } from "./ai-sdk/handler/chat-handler.js";
+export type { ChatBlock, ChatBlockVersion, ChatMemory } from "./ai-sdk/handler/chat-memory.js";
 export type { ChatInfo, ChatList, ChatPage, ChatRun } from "./ai-sdk/handler/chats.js";
 export type { ChatError } from "./ai-sdk/handler/http.js";
 export type {
@@ -10,6 +11,7 @@ export type {
   PerRequest,
   RequestContext,
 } from "./ai-sdk/handler/options.js";
+export type { ChatMatch, ChatMatches } from "./ai-sdk/handler/search-chats.js";
 export type { LintFinding, LintRule } from "./ai-sdk/lint/findings.js";
 export type { ProviderName } from "./ai-sdk/lint/known-providers.js";
 export { lint, type RepairOptions, repair } from "./ai-sdk/lint/lint.js";

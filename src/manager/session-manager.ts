@@ -208,6 +208,11 @@ export class SessionManager {
     return this.#with((session) => session.withTitle(generate));
   }
 
+  /** The same, under the name that a session has for it. */
+  withTitle(generate: TitleFunction): this {
+    return this.withTitles(generate);
+  }
+
   /** See `Session.withExpandableSummaries`, also for its errors. */
   withExpandableSummaries(): this {
     return this.#with((session) => session.withExpandableSummaries());

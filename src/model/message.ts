@@ -1,4 +1,4 @@
-import { kindOf, StemmaError } from "../errors.js";
+import { kindOf, StemmaError, shorten } from "../errors.js";
 import { isJsonObject } from "./json-object.js";
 import { assertStorableText } from "./storable-text.js";
 
@@ -68,6 +68,7 @@ const MAX_DEPTH = 1000;
 /** Throws `INVALID_MESSAGE` unless `value`, made by `givenMessage` from `text`, has an id, a role and parts that can be stored. */
 export function assertMessage(value: object, text: string): asserts value is SessionMessage {
   const { id, role, parts, createdAt } = value as Partial<Record<keyof SessionMessage, unknown>>;
+  if (parts === undefined && "content" in value) throw contentForParts(value);
   if (typeof id !== "string" || id === "") {
     const rule = "JSON writes the fields of an object itself, not those that it inherits or that its class computes.";
     throw invalidMessage(`A message needs an id: a non-empty string. ${rule}`);
@@ -91,6 +92,26 @@ export function assertMessage(value: object, text: string): asserts value is Ses
   if (text.length > 2 * MAX_DEPTH && isDeeper(value, MAX_DEPTH)) {
     throw invalidMessage(`A message may be nested at most ${MAX_DEPTH} levels deep: store deeper data as a text.`, id);
   }
+}
+
+/** The error for a message as the APIs of models have it, `{ role, content }`: it shows how the same is written here. */
+export function contentForParts({
+  id,
+  role,
+  content,
+}: {
+  id?: unknown;
+  role?: unknown;
+  content?: unknown;
+}): StemmaError {
+  const shown = {
+    id: typeof id === "string" && id !== "" ? shorten(id) : "m1",
+    role: typeof role === "string" && role !== "" ? shorten(role) : "user",
+    text: typeof content === "string" ? shorten(content) : "Hello",
+  };
+  const [shownId, shownRole, text] = [shown.id, shown.role, shown.text].map((each) => JSON.stringify(each));
+  const line = `{ id: ${shownId}, role: ${shownRole}, parts: [{ type: "text", text: ${text} }] }`;
+  return invalidMessage(`A message has parts, not content. Write ${line}.`, typeof id === "string" ? id : undefined);
 }
 
 /** True for a value that is nested deeper than a message may be. */

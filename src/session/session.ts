@@ -234,6 +234,11 @@ export class Session {
     return this.#configure({ title: generate });
   }
 
+  /** The same, under the name that a manager has for it. */
+  withTitles(generate: TitleFunction): this {
+    return this.withTitle(generate);
+  }
+
   /** Adds the tool `expand_summary`, with which the model can read the messages under a summary. Errors: `SESSION_STARTED`. */
   withExpandableSummaries(): this & HasTools<"expand_summary"> {
     return this.#configure({ expandableSummaries: true });

@@ -1,6 +1,13 @@
 import { DefaultChatTransport, tool, type UIMessage } from "ai";
 import { z } from "zod";
-import { type ChatHandler, type ChatPage, chatHandler, type RunData } from "../../src/ai-sdk.js";
+import {
+  type ChatHandler,
+  type ChatMatches,
+  type ChatMemory,
+  type ChatPage,
+  chatHandler,
+  type RunData,
+} from "../../src/ai-sdk.js";
 import { SessionManager } from "../../src/session.js";
 import { Chat, textOf } from "./chat.js";
 import { lastUserText, type Say, scriptedModel } from "./scripted-model.js";
@@ -85,6 +92,89 @@ export function describeHandler(name: string, open: () => object, { describe, it
       expect((await ask(`/${talk.id}/stream`)).status).toBe(204);
     });
 
+    it("changes the name and the metadata of a chat", async () => {
+      const { chat, ask, manager } = start(open(), () => "Hi.");
+      const talk = chat();
+      await talk.sendMessage({ text: "Hello" });
+      const change = async (body: unknown, user?: string) => {
+        const response = await ask(`/${talk.id}`, body, user, "PATCH");
+        return [response.status, await response.json()];
+      };
+      const [status, info] = await change({ name: "Greetings", metadata: { pinned: true, tag: "a" } });
+      expect([status, info.name, info.metadata]).toEqual([200, "Greetings", { pinned: true, tag: "a" }]);
+      const [, next] = await change({ metadata: { pinned: null } });
+      expect([next.id, next.name, next.metadata]).toEqual([talk.id, "Greetings", { tag: "a" }]);
+      expect((await change({ name: "" }))[1].name).toBe("");
+      const wrong = [{}, { name: 1 }, { name: null }, { metadata: [] }, { title: "x" }];
+      for (const body of wrong) expect((await change(body))[1].error.code).toBe("INVALID_ARGUMENT");
+      expect((await change({ name: "mine" }, "bob"))[0]).toBe(404);
+      const unknown = crypto.randomUUID();
+      expect((await ask(`/${unknown}`, { name: "new" }, "anna", "PATCH")).status).toBe(404);
+      expect(await manager.get(unknown)).toBe(null);
+      expect((await manager.get(talk.id))?.name).toBe("");
+    });
+
+    it("finds messages in the chats of the user, and of nobody else", async () => {
+      const { chat, ask, manager } = start(open(), (text) => `You said: ${text}`);
+      const word = `w${crypto.randomUUID().replaceAll("-", "")}`;
+      const talk = chat();
+      await talk.sendMessage({ text: `The ${word} is here` });
+      await manager.rename(talk.id, "About a word");
+      const bobs = manager.forUser("bob").getSession(crypto.randomUUID());
+      await bobs.appendMessage({ id: "b", role: "user", parts: [{ type: "text", text: word }] });
+      const find = async (query: string, user?: string) =>
+        (await ask(`?q=${encodeURIComponent(word)}${query}`, undefined, user)).json() as Promise<ChatMatches>;
+      const { matches, nextCursor } = await find("");
+      const [question] = talk.messages;
+      expect(matches.map(({ messageId }) => messageId).sort()).toEqual(talk.messages.map(({ id }) => id).sort());
+      expect(nextCursor).toBe(null);
+      const { createdAt, ...match } = matches.find(({ role }) => role === "user") as ChatMatches["matches"][number];
+      const about = { chatId: talk.id, chatName: "About a word", messageId: question?.id, role: "user" };
+      expect(match).toEqual({ ...about, snippet: `The «${word}» is here` });
+      expect(Date.parse(createdAt)).toBeGreaterThan(Date.now() - 600_000);
+      const first = await find("&limit=1");
+      const second = await find(`&limit=1&cursor=${encodeURIComponent(first.nextCursor ?? "")}`);
+      expect([...first.matches, ...second.matches]).toEqual(matches);
+      expect((await find("", "bob")).matches.map(({ messageId }) => messageId)).toEqual(["b"]);
+      expect((await (await ask("?q=")).json()).matches).toEqual([]);
+      for (const wrong of ["&limit=0", "&cursor=x"]) {
+        expect((await ask(`?q=a${wrong}`)).status).toBe(400);
+      }
+    });
+
+    it("tells what is remembered, and by which message, and nothing of instructions", async () => {
+      const { chat, ask } = start(open(), (_text, calls) => {
+        const input = (content: string) => ({ label: "memory", content });
+        return [
+          { call: "set_context", input: input("Lives in Oslo.") },
+          "Noted.",
+          { call: "set_context", input: input("Lives in Bergen.") },
+          "Noted.",
+        ][calls] as Say;
+      });
+      const remembered = async (id: string, user?: string) => {
+        const response = await ask(`/${id}/memory`, undefined, user);
+        return (response.status === 200 ? await response.json() : response.status) as ChatMemory;
+      };
+      const talk = chat();
+      const empty = { label: "memory", description: "Facts", content: "", versions: [] };
+      expect(await remembered(talk.id)).toEqual({ blocks: [empty] });
+      expect((await ask(`/${talk.id}`)).status).toBe(404);
+      await talk.sendMessage({ text: "I live in Oslo" });
+      await talk.sendMessage({ text: "I moved to Bergen" });
+      const [block] = (await remembered(talk.id)).blocks;
+      expect(block).toMatchObject({ label: "memory", description: "Facts", content: "Lives in Bergen." });
+      expect(block?.versions.map(({ version, content, author }) => [version, content, author])).toEqual([
+        [2, "Lives in Bergen.", "model"],
+        [1, "Lives in Oslo.", "model"],
+      ]);
+      expect(block?.versions.map(({ message }) => message)).toEqual([
+        { chatId: talk.id, chatName: "", messageId: talk.messages[2]?.id, text: "I moved to Bergen" },
+        { chatId: talk.id, chatName: "", messageId: talk.messages[0]?.id, text: "I live in Oslo" },
+      ]);
+      expect(await remembered(talk.id, "bob")).toBe(404);
+    });
+
     it("does not show a chat to another user", async () => {
       const { chat, page, ask } = start(open(), (text) => `You said ${text}.`);
       const talk = chat();
@@ -107,7 +197,10 @@ export function describeHandler(name: string, open: () => object, { describe, it
 function start(store: object, script: (text: string, calls: number) => Say) {
   let calls = 0;
   const { model } = scriptedModel((prompt) => script(lastUserText(prompt), calls++));
-  const manager = SessionManager.create(store).withContext("memory").withCachedPrompt();
+  const manager = SessionManager.create(store)
+    .withContext("instructions", { provider: { get: () => "Be brief." } })
+    .withContext("memory", { description: "Facts" })
+    .withCachedPrompt();
   const weather = tool({
     inputSchema: z.object({ city: z.string() }),
     execute: async ({ city }) => `Sunny in ${city}`,
@@ -119,11 +212,11 @@ function start(store: object, script: (text: string, calls: number) => Say) {
     authenticate: (request) => ({ userId: request.headers.get("authorization") ?? "" }),
   });
   const id = crypto.randomUUID();
-  const ask = (path: string, body?: unknown, user = "anna") =>
+  const ask = (path: string, body?: unknown, user = "anna", method = "POST") =>
     handler(
       new Request(`${API}${path}`, {
         headers: { authorization: user },
-        ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
+        ...(body === undefined ? {} : { method, body: JSON.stringify(body) }),
       }),
     );
   const transport = new DefaultChatTransport({

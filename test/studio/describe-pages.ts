@@ -21,7 +21,7 @@ const PAGES: readonly (readonly [path: string, texts: readonly string[]])[] = [
   ["/", ["A trip", "ada", "bob"]],
   ["/?user=ada", ["A trip"]],
   ["/search?q=zebra", ["zebra", "A trip"]],
-  ["/session?id=trip", ["A trip was booked.", "You are welcome, zebra", "5 stored"]],
+  ["/session?id=trip", ["A trip was booked.", "You are welcome, zebra", "stopped", "5 stored"]],
   ["/session?id=trip&originals=1", ["Plan a trip to the zebra crossing", "Booked.", "1.2 s"]],
   ["/session?id=trip&leaf=side", ["Cancel it"]],
   ["/context?id=trip", ["Tokens by source"]],
@@ -88,6 +88,14 @@ export function describePages(name: string, open: () => Promise<ServedStudio>): 
       await served.rename("Another trip");
       await page.getByText("Another trip", { exact: true }).first().waitFor({ timeout: 20_000 });
       await served.rename("A trip");
+      await page.close();
+    });
+
+    it("shows when each message was stored", async () => {
+      const page = await visit("/session?id=trip&originals=1");
+      await page.locator("article.message time").nth(3).waitFor();
+      const times = await page.locator("article.message time").evaluateAll((all) => all.map((time) => time.outerHTML));
+      expect(times.map((time) => /datetime="\d{4}-/.test(time))).toEqual([true, true, true, true]);
       await page.close();
     });
 

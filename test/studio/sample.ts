@@ -56,7 +56,12 @@ export async function fillSample(store: Store): Promise<void> {
   ]);
   await ada.getSession("trip").freezeSystemPrompt();
   await ada.getSession("trip").prepareTurn();
-  await ada.append("trip", { id: "m4", role: "assistant", parts: text("You are welcome, zebra") });
+  await ada.append("trip", {
+    id: "m4",
+    role: "assistant",
+    parts: text("You are welcome, zebra"),
+    metadata: { interrupted: "aborted" },
+  });
   await ada.append("trip", { id: "side", role: "user", parts: text("Cancel it") }, "m2");
   await ada.selectBranch("trip", "m4");
   await ada.addCompaction("trip", "A trip was booked.", "m1", "m2");

@@ -1,12 +1,15 @@
+import type { SessionUpdate } from "../../manager/options.js";
 import type { SessionManager } from "../../manager/session-manager.js";
 import { assertText } from "../../session/arguments.js";
 import { DEFAULT_MAX_BODY_BYTES, responseOf } from "../receive/receive.js";
 import { readFields, readSubmission } from "../receive/submission.js";
 import { SessionRuns } from "../run/runs.js";
 import { assertChatHandlerOptions } from "./assert-options.js";
-import { listChats, readChat } from "./chats.js";
+import { readMemory } from "./chat-memory.js";
+import { infoOf, listChats, readChat } from "./chats.js";
 import { isForeign, json, notFound, refusal, refusalOf } from "./http.js";
 import type { ChatHandler, ChatHandlerOptions, RequestContext } from "./options.js";
+import { searchChats } from "./search-chats.js";
 import { submit } from "./submit.js";
 
 /** How long a chat that is deleted may take to end its answer, in milliseconds. */
@@ -54,9 +57,13 @@ async function serve(route: readonly string[], call: Call, options: ChatHandlerO
     case "POST /":
       return post(call, options);
     case "GET /":
-      return json(await listChats(call.manager, call.url));
+      return list(call);
     case "GET /:id":
       return json(await readChat(call.manager, chatId as string, call.url));
+    case "PATCH /:id":
+      return change(call, chatId as string, options);
+    case "GET /:id/memory":
+      return json(await readMemory(call.manager, chatId as string));
     case "DELETE /:id":
       return remove(call, chatId as string);
     case "GET /:id/stream":
@@ -74,6 +81,19 @@ async function post(call: Call, options: ChatHandlerOptions): Promise<Response> 
   const submission = await readSubmission(call.request, options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
   if (submission.chatId === undefined) return refusal(400, "INVALID_ARGUMENT", "The body names its chat: { id, … }.");
   return submit(submission, submission.chatId, call, options);
+}
+
+async function list({ manager, url }: Call): Promise<Response> {
+  const query = url.searchParams.get("q");
+  return json(await (query === null ? listChats(manager, url) : searchChats(manager, query, url)));
+}
+
+async function change({ manager, request }: Call, chatId: string, options: ChatHandlerOptions): Promise<Response> {
+  const { name, metadata } = await readFields(request, options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
+  if (name === undefined && metadata === undefined) {
+    return refusal(400, "INVALID_ARGUMENT", "The body says what to change: { name, metadata }.");
+  }
+  return json(infoOf(await manager.update(chatId, { name, metadata } as SessionUpdate)));
 }
 
 async function resume({ manager }: Call, chatId: string): Promise<Response> {

@@ -103,7 +103,7 @@ function runOf(state: RunState | null): ChatRun | null {
   return { runId, status, messageId: answerId };
 }
 
-function infoOf(info: SessionInfo): ChatInfo {
+export function infoOf(info: SessionInfo): ChatInfo {
   return {
     id: info.id,
     name: info.name,
@@ -114,7 +114,13 @@ function infoOf(info: SessionInfo): ChatInfo {
   };
 }
 
-function limitOf(query: URLSearchParams): number {
+/** The names of those of these chats that are the user's, by their ids. */
+export async function namesOf(manager: SessionManager, ids: readonly string[]): Promise<Map<string, string>> {
+  const infos = await Promise.all([...new Set(ids)].map((id) => manager.get(id)));
+  return new Map(infos.flatMap((info) => (info === null ? [] : [[info.id, info.name]])));
+}
+
+export function limitOf(query: URLSearchParams): number {
   const given = query.get("limit");
   const limit = given === null ? 50 : Number(given);
   if (Number.isInteger(limit) && limit > 0) return Math.min(limit, MAX_PAGE);

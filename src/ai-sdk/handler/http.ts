@@ -15,6 +15,7 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
   INVALID_ARGUMENT: 400,
   INVALID_MESSAGE: 400,
   INVALID_TEXT: 400,
+  SEARCH_UNAVAILABLE: 501,
 };
 
 export function json(value: unknown, status = 200): Response {

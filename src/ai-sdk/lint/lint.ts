@@ -1,4 +1,4 @@
-import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
+import { contentForParts, type SessionMessage, type SessionMessagePart } from "../../model/message.js";
 import { draftOf, messageOf, type Slot } from "./draft.js";
 import { mendFiles } from "./files.js";
 import type { LintFinding, Report } from "./findings.js";
@@ -20,7 +20,8 @@ export interface RepairOptions {
 /**
  * What the provider would refuse of these UI messages, in the order of the messages; empty when it takes them as they are.
  * `provider` is a model of the AI SDK, or a name: "anthropic", "openai", "openai.chat", "google"; any other has the rules of
- * OpenAI-compatible servers. `repair` mends all that is found. Errors: what `convertDataPart` throws.
+ * OpenAI-compatible servers. `repair` mends all that is found. Errors: `INVALID_MESSAGE` for a message without parts; what
+ * `convertDataPart` throws.
  */
 export function lint(
   messages: readonly SessionMessage[],
@@ -33,7 +34,7 @@ export function lint(
 /**
  * The messages as the provider takes them. Nothing given is changed: what needs no repair is returned as the same object, all
  * of them as the same array. What can be told in another way is kept; what cannot, is left out. The same messages are always
- * repaired alike, so a provider's cache of the prefix holds. Keep storing the originals. Errors: what `convertDataPart` throws.
+ * repaired alike, so a provider's cache of the prefix holds. Keep storing the originals. Errors as for `lint`.
  */
 export function repair<M extends SessionMessage>(
   messages: M[],
@@ -49,6 +50,8 @@ interface Mended {
 }
 
 function mend(messages: readonly SessionMessage[], provider: ProviderName, options: RepairOptions): Mended {
+  const strange = messages.find(({ parts }) => !Array.isArray(parts));
+  if (strange !== undefined) throw contentForParts(strange);
   const findings: LintFinding[] = [];
   const report: Report = (rule, { messageId, index }, message) => {
     findings.push({ rule, messageId, ...(index === null ? {} : { partIndex: index }), message });

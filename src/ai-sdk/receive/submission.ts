@@ -1,5 +1,6 @@
 import { invalid } from "../../errors.js";
-import type { SessionMessage } from "../../model/message.js";
+import { isJsonObject } from "../../model/json-object.js";
+import { contentForParts, type SessionMessage } from "../../model/message.js";
 import { readJsonObject } from "../../request-body.js";
 
 /** What `useChat` posts: the last message or the whole list, and what for. */
@@ -29,6 +30,8 @@ export async function readSubmission(request: Request, maxBytes: number): Promis
   const messages = body.messages ?? (body.message === undefined ? [] : [body.message]);
   if (!Array.isArray(messages)) throw invalid("messages is an array.");
   if (messages.length === 0 && trigger === "submit-message") throw invalid("message or messages holds what to submit.");
+  const last = messages.at(-1);
+  if (isJsonObject(last) && last.parts === undefined && "content" in last) throw contentForParts(last);
   return { chatId: id as string | undefined, trigger, messageId, messages: messages.filter(isMessage), body };
 }
 

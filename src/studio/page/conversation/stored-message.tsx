@@ -32,6 +32,7 @@ export function StoredMessage({ row, view, isShown = false, reload }: MessagePro
       <header class="message-head">
         <bdi class="role">{senderOf(message) ?? role}</bdi>
         {message.createdAt !== undefined && <Time at={message.createdAt} />}
+        <Ending metadata={message.metadata} />
         <span class="tokens" title="Estimated tokens">
           {count(tokens)} tok
         </span>
@@ -44,6 +45,28 @@ export function StoredMessage({ row, view, isShown = false, reload }: MessagePro
 }
 
 const ROLES: ReadonlySet<string> = new Set(["user", "assistant", "system", "tool"]);
+
+interface End {
+  readonly name: string;
+  readonly class: string;
+  readonly why: string;
+}
+
+/** How an answer ended before its time, by `metadata.interrupted`. */
+const ENDS: ReadonlyMap<unknown, End> = new Map([
+  ["aborted", { name: "stopped", class: "badge warn", why: "The user stopped this answer" }],
+  ["error", { name: "failed", class: "badge bad", why: "This answer failed before its end" }],
+  ["killed", { name: "cut off", class: "badge bad", why: "The process that wrote this answer ended" }],
+]);
+
+function Ending({ metadata }: Pick<MessageRow["message"], "metadata">) {
+  const end = ENDS.get((metadata as { interrupted?: unknown } | null | undefined)?.interrupted);
+  return end === undefined ? null : (
+    <span class={end.class} title={end.why}>
+      {end.name}
+    </span>
+  );
+}
 
 function senderOf({ metadata }: MessageRow["message"]): string | null {
   const name = (metadata as { name?: unknown } | null | undefined)?.name;
