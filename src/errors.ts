@@ -67,6 +67,8 @@ export const ERROR_CODES = {
   DRIVER_MISSING: "A package is missing, such as a SQLite engine; the message says what to install.",
   // chat over HTTP
   REQUEST_TOO_LARGE: "The body of a request is larger than the handler takes.",
+  RUN_LOST:
+    "Another process took a chat's answer over from one that stood still longer than its lease; nothing more was stored.",
   REQUEST_REFUSED: "The server of a chat refused a request of useChatTree, or did not answer with JSON.",
   // session runner and its storages
   SESSION_BUSY: "The session is answering: a second turn was started, or a message was sent, before the turn ended.",
