@@ -6,6 +6,7 @@ export const ERROR_CODES = {
   INVALID_TEXT: "A text holds NUL or half a surrogate pair, which a database cannot keep.",
   MESSAGE_NOT_FOUND: "No message with this id is in the session.",
   MESSAGE_EXISTS: "A message that must be new is stored already.",
+  MESSAGE_CHANGED: "A stored message is not the one that a write expected; nothing was changed.",
   MESSAGE_TOO_LARGE: "A message is larger than the store can hold.",
   PARENT_NOT_FOUND: "The parent named for a message is not in the session.",
   LEAF_MOVED: "The active leaf is not the one that an append expected; nothing was stored.",

@@ -1,9 +1,10 @@
-import { invalid } from "../errors.js";
+import { invalid, StemmaError } from "../errors.js";
+import { givenMessage } from "../model/given-message.js";
 import type { SessionMessage } from "../model/message.js";
 import { sameJson } from "../model/same-json.js";
 import { isSettled, isToolPart, type SettledFields, settleToolCalls } from "../model/tool-calls.js";
 import { answeredNow } from "../model/tool-times.js";
-import type { Session } from "../session/session.js";
+import { coreOf, type Session } from "../session/session.js";
 
 /** The stored messages of a session's active branch, in step with the store. */
 export class ActiveBranch {
@@ -58,13 +59,20 @@ export class ActiveBranch {
     });
   }
 
-  /** Stores a message in place of the last one's earlier form, else at the end. */
+  /**
+   * Stores a message in place of the last one's earlier form, else at the end. Errors: `SESSION_CONFLICT` where that form is no
+   * longer what is stored.
+   */
   async put(message: SessionMessage): Promise<void> {
-    if (this.last?.id !== message.id) return this.append(message);
-    if (sameJson(this.last, message)) return;
+    const { last } = this;
+    if (last?.id !== message.id) return this.append(message);
+    if (sameJson(last, message)) return;
     await this.#write(message, async () => {
-      await this.session.updateMessage(message);
+      const { settled } = await coreOf(this.session).together([
+        { session: this.session.id, update: givenMessage(message), expected: last },
+      ]);
       this.#messages[this.#messages.length - 1] = message;
+      await settled;
     });
   }
 
@@ -99,6 +107,13 @@ export class ActiveBranch {
     this.#writing = message.id;
     try {
       await work();
+    } catch (error) {
+      if (!StemmaError.isInstance(error, "MESSAGE_CHANGED")) throw error;
+      this.#stale = true;
+      const text = `Another program wrote to message "${message.id}" of this session meanwhile; nothing was overwritten.`;
+      throw new StemmaError("SESSION_CONFLICT", { sessionId: this.session.id, messageId: message.id }, text, {
+        cause: error,
+      });
     } finally {
       this.#writing = null;
     }

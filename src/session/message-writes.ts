@@ -75,7 +75,9 @@ export class MessageWrites {
       wrote(messagesOf(write));
       this.#tell(change, changed);
     }
-    return { ids, settled: changes.length > 0 ? compactor.afterWrite(null) : Promise.resolve() };
+    if (changes.length === 0) return { ids, settled: Promise.resolve() };
+    const grows = changes.some(({ write }) => "append" in write || "appendSibling" in write || "upsert" in write);
+    return { ids, settled: grows ? compactor.afterWrite(null) : compactor.afterChange() };
   }
 
   async update(message: SessionMessage): Promise<void> {

@@ -29,8 +29,10 @@ async function writeOne(messages: MessageWrites, records: TurnRecords, write: Ke
 
 async function writeMessages(messages: MessageWrites, write: MessageWrite): Promise<readonly string[]> {
   if ("clear" in write) await messages.clear();
-  else if ("update" in write) await messages.update(write.update);
-  else if ("append" in write) return messages.appendAll(write.append, write.parent, write);
+  else if ("update" in write) {
+    if (write.expected !== undefined) throw storeNeeded("This");
+    await messages.update(write.update);
+  } else if ("append" in write) return messages.appendAll(write.append, write.parent, write);
   else if ("appendSibling" in write) {
     return (await messages.edit(write.of, write.appendSibling)).inserted ? [write.appendSibling.id] : [];
   } else if ("upsert" in write) return (await messages.upsert(write.upsert, write.parent)) ? [write.upsert.id] : [];

@@ -4,7 +4,7 @@ import * as blocks from "./operations/blocks.js";
 import * as entries from "./operations/entries.js";
 import * as records from "./operations/records.js";
 import { updateSession } from "./operations/sessions.js";
-import { addUsage } from "./operations/usage.js";
+import { addUsage, importUsage } from "./operations/usage.js";
 import { noteOf } from "./operations/versions.js";
 import type { WriteOfKept } from "./sql-calls.js";
 import { messageWrite } from "./sql-message-write.js";
@@ -79,7 +79,9 @@ function operationOf(sql: Dialect, write: KeptWrite, userId: string | undefined)
     const operation = () =>
       "change" in write
         ? updateSession(sql, id, write.change, userId)
-        : addUsage(sql, id, write.usage, { model: write.model, userId });
+        : "imported" in write
+          ? importUsage(sql, id, write.imported, { rows: write.rows, userId })
+          : addUsage(sql, id, write.usage, { model: write.model, userId });
     return { kind: "registry", key: { sessionId: id, label: "" }, operation };
   }
   return { kind: "messages", key: { sessionId: write.session, label: "" }, ...messageWrite(sql, write) };

@@ -1,11 +1,14 @@
 import { type EncodedMessage, encodeMessage } from "../model/codec.js";
+import { givenMessage } from "../model/given-message.js";
 import { isSummary, type SessionMessage } from "../model/message.js";
-import { messageExists } from "../model/tree-errors.js";
+import { sameJson } from "../model/same-json.js";
+import { messageChanged, messageExists } from "../model/tree-errors.js";
 import type { MessageWrite, ParentRef, UpsertResult } from "./contract.js";
 import type { Appended, Dialect } from "./engine/dialect.js";
 import type { Operation } from "./engine/operation.js";
 import { append, moveLeaf } from "./operations/append.js";
 import { appendSibling, selectBranch } from "./operations/branches.js";
+import { readMessage } from "./operations/history.js";
 import * as messages from "./operations/messages.js";
 import { assertSessionId } from "./session-id.js";
 
@@ -31,7 +34,7 @@ export function messageWrite(sql: Dialect, write: MessageWrite): MessageWriteOpe
   if ("selectBranch" in write) {
     return { operation: () => told(selectBranch(sql, id, write.selectBranch), (leaf) => [leaf.id]) };
   }
-  if ("update" in write) return updating(sql, id, write.update);
+  if ("update" in write) return updating(sql, id, write.update, write.expected);
   if ("upsert" in write) return upserting(sql, id, write.upsert, write.parent);
   if ("appendSibling" in write) {
     const message = encodeMessage(write.appendSibling);
@@ -61,9 +64,23 @@ function appending(sql: Dialect, write: Extract<MessageWrite, { readonly append:
   };
 }
 
-function updating(sql: Dialect, id: string, given: SessionMessage): MessageWriteOperation {
+function updating(
+  sql: Dialect,
+  id: string,
+  given: SessionMessage,
+  expected: SessionMessage | undefined,
+): MessageWriteOperation {
   const message = encodeMessage(given);
-  return { operation: () => told(messages.updateMessage(sql, id, message), () => []) };
+  const before = expected === undefined ? null : givenMessage(expected);
+  return {
+    *operation() {
+      if (before !== null && !sameJson(yield* readMessage(sql, id, message.id), before)) {
+        throw messageChanged(id, message.id);
+      }
+      yield* messages.updateMessage(sql, id, message);
+      return [];
+    },
+  };
 }
 
 function upserting(sql: Dialect, id: string, given: SessionMessage, parent: ParentRef): MessageWriteOperation {

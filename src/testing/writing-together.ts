@@ -145,6 +145,22 @@ export const writingTogether = defineTopic("writing together", (it) => {
     expect(await session.message("e")).toEqual(message("e", "changed"));
   });
 
+  it("updates a message that is as it was read, and no other one", async ({ store }) => {
+    const session = store.session("main");
+    await session.append([{ ...message("a"), createdAt: new Date(0) }]);
+    const first = await session.message("a");
+    const updating = (text: string): KeptWrite => ({
+      session: "main",
+      update: message("a", text),
+      expected: first ?? message("a"),
+    });
+    await store.writeTogether([updating("second")]);
+    await expectError(store.writeTogether([noted("one"), updating("third")]), "MESSAGE_CHANGED");
+    expect(await session.message("a")).toEqual(message("a", "second"));
+    const unknown: KeptWrite = { session: "main", update: message("b"), expected: message("b") };
+    await expectError(store.writeTogether([unknown]), "MESSAGE_CHANGED");
+  });
+
   it("changes a registry entry and counts usage together with other writes", async ({ store }) => {
     const ada = store.forUser("ada");
     await ada.writeTogether([

@@ -48,7 +48,7 @@ export async function importSession(
   const again = new Set(session.messages.flatMap((parsed) => (parsed.again === true ? [parsed.message.id] : [])));
   let updated = 0;
   for (const message of messages) {
-    const isCompleted = known.has(message.id) && (await completeMessage(stored, message));
+    const isCompleted = known.has(message.id) && (await completeMessage(store, sessionId, message));
     if (isCompleted && !again.has(message.id)) updated += 1;
   }
   for (const compaction of doubtful) {

@@ -1,5 +1,6 @@
+import { StemmaError } from "../../errors.js";
 import { decodeJson, encodeJson } from "../../model/json-bytes.js";
-import type { Store } from "../../storage/contract.js";
+import type { Store, UsageRow } from "../../storage/contract.js";
 import type { ParsedSession, Usage } from "../session-file.js";
 
 /** The label of the record that says how much of a file's usage is counted. */
@@ -13,13 +14,19 @@ export async function firstUsage(
 ): Promise<Usage | undefined> {
   if (usage === undefined || (usage.inputTokens === 0 && usage.outputTokens === 0 && usage.cost === 0))
     return undefined;
-  return (await readCounted(store, sessionId)) === null ? usage : undefined;
+  return (await readRecord(store, sessionId)) === null ? usage : undefined;
 }
 
 /** Counts what a file tells by day and model: its rows, and of the total what was not counted by an import before. */
 export async function addUsage(store: Store, sessionId: string, { usage, usageRows }: ParsedSession): Promise<void> {
   if (usage === undefined || usageRows === undefined) return;
-  const counted = await readCounted(store, sessionId);
+  while (!(await countMore(store, sessionId, usage, usageRows)));
+}
+
+// False where another import was faster.
+async function countMore(store: Store, sessionId: string, usage: Usage, rows: readonly UsageRow[]): Promise<boolean> {
+  const known = await readRecord(store, sessionId);
+  const counted = known?.usage ?? null;
   // A first import counted the total with the messages.
   const before = counted ?? usage;
   const more = {
@@ -27,13 +34,22 @@ export async function addUsage(store: Store, sessionId: string, { usage, usageRo
     outputTokens: usage.outputTokens - before.outputTokens,
     cost: usage.cost - before.cost,
   };
-  if (counted !== null && more.inputTokens <= 0 && more.outputTokens <= 0) return;
-  const value = encodeJson(usage);
-  await store.records.set({ sessionId, label: COUNTED.label }, COUNTED.key, value);
-  await store.sessions.importUsage(sessionId, more, usageRows);
+  if (counted !== null && more.inputTokens <= 0 && more.outputTokens <= 0) return true;
+  const records = { sessionId, label: COUNTED.label };
+  const options = { expectedVersion: known?.version ?? 0 };
+  try {
+    await store.writeTogether([
+      { records, key: COUNTED.key, value: encodeJson(usage), options },
+      { registered: sessionId, imported: more, rows },
+    ]);
+    return true;
+  } catch (error) {
+    if (!StemmaError.isInstance(error, "RECORD_CONFLICT")) throw error;
+    return false;
+  }
 }
 
-async function readCounted(store: Store, sessionId: string): Promise<Usage | null> {
+async function readRecord(store: Store, sessionId: string): Promise<{ usage: Usage; version: number } | null> {
   const record = await store.records.get({ sessionId, label: COUNTED.label }, COUNTED.key);
-  return record === null ? null : (decodeJson(record.value) as Usage);
+  return record === null ? null : { usage: decodeJson(record.value) as Usage, version: record.version };
 }

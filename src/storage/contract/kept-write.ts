@@ -3,7 +3,7 @@ import type { BlockKey, ReplaceBlockOptions } from "./blocks.js";
 import type { EntryScope, WriteEntryOptions } from "./entries.js";
 import type { RecordScope, WriteRecordOptions } from "./records.js";
 import type { SessionChange } from "./sessions.js";
-import type { Usage } from "./usage.js";
+import type { Usage, UsageRow } from "./usage.js";
 import type { AppendMessageOptions, ParentRef } from "./writing.js";
 
 /** One of several writes that are made together. */
@@ -60,13 +60,15 @@ export type MessageWrite =
     })
   | { readonly session: string; readonly appendSibling: SessionMessage; readonly of: string }
   | { readonly session: string; readonly upsert: SessionMessage; readonly parent?: ParentRef }
-  | { readonly session: string; readonly update: SessionMessage }
+  /** With `expected`, `MESSAGE_CHANGED` where another message than this one is stored under the id. */
+  | { readonly session: string; readonly update: SessionMessage; readonly expected?: SessionMessage | undefined }
   | { readonly session: string; readonly selectBranch: string }
   /** Null for no active leaf: what is appended next is a new root. With `expectedLeaf`, `LEAF_MOVED` where that does not hold. */
   | (AppendMessageOptions & { readonly session: string; readonly activeLeaf: string | null })
   | { readonly session: string; readonly clear: true };
 
-/** As `update` or `addUsage` of the `SessionRegistry` makes it for the session with this id. */
+/** As `update`, `addUsage` or `importUsage` of the `SessionRegistry` makes it for the session with this id. */
 export type RegistryWrite =
   | { readonly registered: string; readonly change: SessionChange }
+  | { readonly registered: string; readonly imported: Usage; readonly rows: readonly UsageRow[] }
   | { readonly registered: string; readonly usage: Usage; readonly model?: string | undefined };
