@@ -6,6 +6,7 @@ export const ERROR_CODES = {
   INVALID_TEXT: "A text holds NUL or half a surrogate pair, which a database cannot keep.",
   MESSAGE_NOT_FOUND: "No message with this id is in the session.",
   MESSAGE_EXISTS: "A message that must be new is stored already.",
+  MESSAGE_CHANGED: "A stored message is not the one that a write expected; nothing was changed.",
   MESSAGE_TOO_LARGE: "A message is larger than the store can hold.",
   PARENT_NOT_FOUND: "The parent named for a message is not in the session.",
   LEAF_MOVED: "The active leaf is not the one that an append expected; nothing was stored.",
@@ -68,6 +69,8 @@ export const ERROR_CODES = {
   DRIVER_MISSING: "A package is missing, such as a SQLite engine; the message says what to install.",
   // chat over HTTP
   REQUEST_TOO_LARGE: "The body of a request is larger than the handler takes.",
+  RUN_LOST:
+    "Another process took a chat's answer over from one that stood still longer than its lease; nothing more was stored.",
   REQUEST_REFUSED: "The server of a chat refused a request of useChatTree, or did not answer with JSON.",
   // session runner and its storages
   SESSION_BUSY: "The session is answering: a second turn was started, or a message was sent, before the turn ended.",

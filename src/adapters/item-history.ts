@@ -67,18 +67,18 @@ export class ItemHistory {
       const session = this.session.id;
       const messages = toMessages(this.codec, items);
       const write = messages.length === 0 ? { activeLeaf: null } : { append: messages, parent: null };
-      await this.core.together([{ session, ...write }]);
+      await this.#together([{ session, ...write }]);
     });
   }
 
   /** Removes all messages, and the adapter's records. */
   clear(): Promise<void> {
     return this.inOrder(async () => {
-      const { records, together } = this.core;
+      const { records } = this.core;
       const writes: KeptWrite[] = [{ session: this.session.id, clear: true }];
       for await (const { key } of allPages(records, this.scope, {}))
         writes.push({ records: this.scope, key, value: null });
-      await together(writes);
+      await this.#together(writes);
     });
   }
 
@@ -106,19 +106,24 @@ export class ItemHistory {
   }
 
   async #change(plan: () => Promise<KeptWrite[]>): Promise<void> {
-    const { records, together } = this.core;
+    const { records } = this.core;
     for (let tries = 1; ; tries += 1) {
       const changed = await records.get(this.scope, CHANGED);
       const writes = await plan();
       if (writes.length === 0) return;
       const options = { expectedVersion: changed?.version ?? 0 };
       try {
-        await together([{ records: this.scope, key: CHANGED, value: new Uint8Array(), options }, ...writes]);
+        await this.#together([{ records: this.scope, key: CHANGED, value: new Uint8Array(), options }, ...writes]);
         return;
       } catch (error) {
         if (!isOvertaken(error) || tries === MAX_TRIES) throw error;
       }
     }
+  }
+
+  async #together(writes: readonly KeptWrite[]): Promise<void> {
+    const { settled } = await this.core.together(writes);
+    await settled;
   }
 
   /** The newest messages that hold `limit` items, oldest first. */

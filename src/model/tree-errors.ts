@@ -20,6 +20,11 @@ export function messageExists(sessionId: string, messageId: string): StemmaError
   return new StemmaError("MESSAGE_EXISTS", { sessionId, messageId }, `Message "${messageId}" is in this session.`);
 }
 
+export function messageChanged(sessionId: string, messageId: string): StemmaError {
+  const message = `Another writer changed message "${messageId}" meanwhile: read it again, then write.`;
+  return new StemmaError("MESSAGE_CHANGED", { sessionId, messageId }, message);
+}
+
 /** The error for a parent that the session does not have. */
 export function noParent(
   details: { readonly sessionId?: string; readonly parentId: string },

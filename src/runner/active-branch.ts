@@ -1,4 +1,5 @@
-import { invalid } from "../errors.js";
+import { invalid, StemmaError } from "../errors.js";
+import { givenMessage } from "../model/given-message.js";
 import type { SessionMessage } from "../model/message.js";
 import { sameJson } from "../model/same-json.js";
 import { isSettled, isToolPart, type SettledFields, settleToolCalls } from "../model/tool-calls.js";
@@ -58,19 +59,32 @@ export class ActiveBranch {
     });
   }
 
-  /** Stores a message in place of the last one's earlier form, else at the end. */
+  /**
+   * Stores a message in place of the last one's earlier form, else at the end. Errors: `SESSION_CONFLICT` where that form is no
+   * longer what is stored.
+   */
   async put(message: SessionMessage): Promise<void> {
-    if (this.last?.id !== message.id) return this.append(message);
-    if (sameJson(this.last, message)) return;
-    await this.#write(message, async () => {
-      await this.session.updateMessage(message);
-      this.#messages[this.#messages.length - 1] = message;
-    });
+    try {
+      await this.#replaceLast(message);
+    } catch (error) {
+      if (!StemmaError.isInstance(error, "MESSAGE_CHANGED")) throw error;
+      const text = `Another program wrote to message "${message.id}" of this session meanwhile; nothing was overwritten.`;
+      const details = { sessionId: this.session.id, messageId: message.id };
+      throw new StemmaError("SESSION_CONFLICT", details, text, { cause: error });
+    }
   }
 
   /** Gives their results to calls of the last message, all in one write. Errors: `INVALID_ARGUMENT`; then none is stored. */
   async answer(results: ReadonlyMap<string, SettledFields>): Promise<void> {
-    if (results.size === 0) return;
+    if (results.size > 0) await this.#untilWritten(() => this.#answer(results));
+  }
+
+  /** Marks calls that were cut off, by a crash or because the host sent something else than their results. */
+  async settle(): Promise<void> {
+    await this.#untilWritten(() => this.#settle());
+  }
+
+  async #answer(results: ReadonlyMap<string, SettledFields>): Promise<void> {
     const { last } = this;
     const waiting = new Set<string>();
     for (const part of last?.parts ?? []) if (isToolPart(part) && !isSettled(part)) waiting.add(part.toolCallId);
@@ -82,23 +96,50 @@ export class ActiveBranch {
     const parts = (last?.parts ?? []).map((part) =>
       isToolPart(part) && !isSettled(part) ? { ...part, ...results.get(part.toolCallId) } : part,
     );
-    await this.put(answeredNow(last as SessionMessage, { ...(last as SessionMessage), parts }));
+    await this.#replaceLast(answeredNow(last as SessionMessage, { ...(last as SessionMessage), parts }));
   }
 
-  /** Marks calls that were cut off, by a crash or because the host sent something else than their results. */
-  async settle(): Promise<void> {
+  async #settle(): Promise<void> {
     const { last } = this;
     if (last === undefined) return;
     const settled = settleToolCalls(last);
     if (settled === last) return;
     const metadata = { ...(typeof last.metadata === "object" ? last.metadata : {}), interrupted: "killed" };
-    await this.put({ ...settled, metadata });
+    await this.#replaceLast({ ...settled, metadata });
+  }
+
+  // What others wrote to the last message meanwhile is read first.
+  async #untilWritten(work: () => Promise<void>): Promise<void> {
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!StemmaError.isInstance(error, "MESSAGE_CHANGED")) throw error;
+        await this.refresh();
+      }
+    }
+  }
+
+  // Errors: `MESSAGE_CHANGED`.
+  async #replaceLast(message: SessionMessage): Promise<void> {
+    const { last } = this;
+    if (last?.id !== message.id) return this.append(message);
+    if (sameJson(last, message)) return;
+    await this.#write(message, async () => {
+      const update = givenMessage(message);
+      const { settled } = await coreOf(this.session).together([{ session: this.session.id, update, expected: last }]);
+      this.#messages[this.#messages.length - 1] = message;
+      await settled;
+    });
   }
 
   async #write(message: SessionMessage, work: () => Promise<void>): Promise<void> {
     this.#writing = message.id;
     try {
       await work();
+    } catch (error) {
+      this.#stale = true;
+      throw error;
     } finally {
       this.#writing = null;
     }

@@ -11,7 +11,8 @@ import { SessionEvents } from "./events.js";
 import { storeNeeded } from "./host.js";
 import { lateProvider } from "./late-provider.js";
 import { Learner } from "./learning/learner.js";
-import { MessageWrites } from "./message-writes.js";
+import { MessageWrites, type TogetherResult } from "./message-writes.js";
+import { writeOneByOne } from "./one-by-one.js";
 import type { SessionConfig } from "./options.js";
 import { promptStoreFor } from "./prompt-store.js";
 import type { SessionBackend, SessionProvider } from "./provider.js";
@@ -38,8 +39,11 @@ export interface SessionCore {
   readonly records: TurnRecords;
   /** The store that it is on; null on a provider that a user wrote. */
   readonly store: Store | null;
-  /** `store.writeTogether`, and what follows a write to the session's messages. Errors: `STORE_UNSUPPORTED` without a store. */
-  together(writes: readonly KeptWrite[]): Promise<void>;
+  /**
+   * `store.writeTogether`, and what follows a write to the session's messages. Without a store the writes are made one after the
+   * other, and those that a session cannot make fail with `STORE_UNSUPPORTED`.
+   */
+  together(writes: readonly KeptWrite[]): Promise<TogetherResult>;
   /** See `revertFrom` of `undo/`. Errors: `STORE_UNSUPPORTED` without a store. */
   revertFrom(messageId: string, dryRun: boolean): Promise<Reverted>;
   /** See `SessionStore.rewindTo`. Errors: `STORE_UNSUPPORTED` without a store. */
@@ -116,7 +120,7 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     turns,
     records,
     store,
-    together: async (written) => writes.together(inStore("This").store, written),
+    together: (written) => (store === null ? writeOneByOne(writes, records, written) : writes.together(store, written)),
     async revertFrom(messageId, dryRun) {
       const { store } = inStore("revertFrom()");
       const { revertFrom } = await import("./undo/revert-from.js");

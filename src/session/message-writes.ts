@@ -9,6 +9,7 @@ import type {
   ParentRef,
   Store,
   StoredCompaction,
+  WrittenIds,
 } from "../storage/contract.js";
 import type { Compactor } from "./compactor.js";
 import type { MessageChange, SessionEvents } from "./events.js";
@@ -22,6 +23,13 @@ export interface WriteParts {
   readonly wrote: (messages: readonly SessionMessage[]) => void;
   /** Removes all messages, and renders anew what prompt was frozen. */
   readonly clear: () => Promise<void>;
+}
+
+/** Writes that were stored together. */
+export interface TogetherResult {
+  readonly ids: WrittenIds;
+  /** The compaction that may follow. */
+  readonly settled: Promise<void>;
 }
 
 /**
@@ -56,16 +64,20 @@ export class MessageWrites {
   }
 
   /** Writes of the session's messages with others of its store, all of it or nothing. */
-  async together(store: Store, writes: readonly KeptWrite[]): Promise<void> {
+  async together(store: Store, writes: readonly KeptWrite[]): Promise<TogetherResult> {
     const { compactor, wrote } = this.parts;
-    await store.writeTogether(writes);
-    const changes = writes.filter((write) => "session" in write);
-    for (const change of changes) {
-      if ("append" in change) wrote(change.append);
-      if ("update" in change) wrote([change.update]);
-      this.#tell(...changeOf(change));
+    const ids = await store.writeTogether(writes);
+    const changes = writes.flatMap((write, index) => ("session" in write ? [{ write, ids: ids[index] ?? [] }] : []));
+    for (const { write, ids } of changes) {
+      const [change, changed] = changeOf(write, ids);
+      // What was known stays as it is.
+      if (change === "append" && changed.length === 0) continue;
+      wrote(messagesOf(write));
+      this.#tell(change, changed);
     }
-    if (changes.length > 0) await compactor.afterWrite(null);
+    if (changes.length === 0) return { ids, settled: Promise.resolve() };
+    const grows = changes.some(({ write }) => "append" in write || "appendSibling" in write || "upsert" in write);
+    return { ids, settled: grows ? compactor.afterWrite(null) : compactor.afterChange() };
   }
 
   async update(message: SessionMessage): Promise<void> {
@@ -155,11 +167,19 @@ export class MessageWrites {
   }
 }
 
-function changeOf(write: MessageWrite): [MessageChange, ids: string[]] {
+function messagesOf(write: MessageWrite): readonly SessionMessage[] {
+  if ("append" in write) return write.append;
+  if ("appendSibling" in write) return [write.appendSibling];
+  if ("upsert" in write) return [write.upsert];
+  return "update" in write ? [write.update] : [];
+}
+
+// `ids` are those that the store told of the write.
+function changeOf(write: MessageWrite, ids: readonly string[]): [MessageChange, ids: readonly string[]] {
   if ("clear" in write) return ["clear", []];
-  if ("append" in write) return ["append", write.append.map(({ id }) => id)];
   if ("update" in write) return ["update", [write.update.id]];
-  return ["leaf", write.activeLeaf === null ? [] : [write.activeLeaf]];
+  if ("upsert" in write) return ids.length > 0 ? ["append", ids] : ["update", [write.upsert.id]];
+  return "append" in write || "appendSibling" in write ? ["append", ids] : ["leaf", ids];
 }
 
 function appended<M extends SessionMessage>(

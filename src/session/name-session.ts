@@ -1,3 +1,4 @@
+import { StemmaError } from "../errors.js";
 import { buildTitlePrompt, type TitleFunction, titleIn } from "../learning/title.js";
 import type { SessionMessage } from "../model/message.js";
 import { searchableText } from "../model/text.js";
@@ -49,10 +50,9 @@ async function generateName(parts: TitleParts, messages: readonly SessionMessage
   const { isNamed, name: present } = await presentName(parts);
   if (isNamed) return true;
   if (present === null) return false;
-  const { backend, events, generate, waiters } = parts;
-  const { records, sessions } = parts.store;
+  const { store, backend, events, generate, waiters } = parts;
   const scope = { sessionId: backend.id, label: LABEL };
-  const failures = (await records.get(scope, FAILURES))?.value[0] ?? 0;
+  const failures = (await store.records.get(scope, FAILURES))?.value[0] ?? 0;
   if (failures >= MAX_FAILURES) return true;
   try {
     const late = `The title function gave no answer within ${DEFAULT_COMPACTION_TIMEOUT} ms.`;
@@ -60,13 +60,16 @@ async function generateName(parts: TitleParts, messages: readonly SessionMessage
     const answer = await answerWithin(given, DEFAULT_COMPACTION_TIMEOUT, late, waiters);
     const name = titleIn(String(answer ?? ""));
     if (name === "") return false;
-    const { name: stored } = await sessions.update(backend.id, { name, expectedName: present });
-    if (stored === name) events.emit({ type: "title", name });
+    const change = { name, expectedName: present };
+    await store.writeTogether([held, { registered: backend.id, change }]);
+    if ((await store.sessions.get(backend.id))?.name === name) events.emit({ type: "title", name });
     return true;
   } catch (error) {
+    // Whoever has the right now names it.
+    if (StemmaError.isInstance(error, "RECORD_CONFLICT")) return false;
     // Where the session was deleted meanwhile, nothing is kept of it. Whatever becomes of the note, the failure is told.
     const failed = { records: scope, key: FAILURES, value: new Uint8Array([failures + 1]) };
-    await parts.store.writeTogether([held, failed]).catch(() => {});
+    await store.writeTogether([held, failed]).catch(() => {});
     throw error;
   }
 }

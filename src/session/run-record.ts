@@ -1,7 +1,7 @@
 import { sleep } from "../deferred.js";
 import { StemmaError } from "../errors.js";
 import { decodeJson, encodeJson } from "../model/json-bytes.js";
-import type { RecordScope } from "../storage/contract.js";
+import type { RecordCheck, RecordScope } from "../storage/contract.js";
 import type { TurnRecords } from "./turn/log.js";
 
 /** Of `running` and `stopping` a process says that it is at work; the others are the ends of a run. */
@@ -72,8 +72,8 @@ export class RunRecord {
     }
   }
 
-  /** Of writes that are made together with it, that the run is still as it was when the record had this version. */
-  protected asOf(atVersion: number) {
+  /** Makes writes that are made together with it fail with `RECORD_CONFLICT` where the record no longer has this version. */
+  asOf(atVersion: number): RecordCheck {
     return { records: this.scope, key: RUN, atVersion };
   }
 }

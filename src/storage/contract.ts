@@ -4,7 +4,7 @@ import type { BlockStore, MemoryScope } from "./contract/blocks.js";
 import type { CheckOptions, CheckReport } from "./contract/check.js";
 import type { EntryStore } from "./contract/entries.js";
 import type { Erased, Pruned, PruneVersionsRequest, Residue, ScrubOptions } from "./contract/erasing.js";
-import type { KeptWrite } from "./contract/kept-write.js";
+import type { KeptWrite, WrittenIds } from "./contract/kept-write.js";
 import type { Observer } from "./contract/observer.js";
 import type { RecordStore } from "./contract/records.js";
 import type { SearchHit, SearchRequest } from "./contract/search.js";
@@ -55,10 +55,10 @@ export interface Store {
   /** The vectors of its messages, for a copy. Missing where the store keeps none. */
   readonly vectors?: VectorStore | undefined;
   /**
-   * Writes to several blocks, entries, records and sessions' messages, all of it or nothing, in this order. Errors: those
-   * of the single writes.
+   * Writes to several blocks, entries, records, registry entries and sessions' messages, all of it or nothing, in this order.
+   * Errors: those of the single writes.
    */
-  writeTogether(writes: readonly KeptWrite[]): Promise<void>;
+  writeTogether(writes: readonly KeptWrite[]): Promise<WrittenIds>;
   /**
    * Removes every block and entry that is kept for a user, for a key or for a session, with their versions and index rows.
    * Errors: `USER_REQUIRED` for a user's blocks where there is no user.

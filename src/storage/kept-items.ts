@@ -1,3 +1,4 @@
+import { StemmaError } from "../errors.js";
 import {
   type BlockKey,
   type EntryScope,
@@ -57,12 +58,24 @@ export async function* readKept(store: Store, scope: MemoryScope): AsyncGenerato
 
 /** Writes what was read elsewhere, unless it is there. Resolves to whether it was written. Errors: those of the writes. */
 export async function writeKept(store: Store, scope: MemoryScope, item: KeptItem): Promise<boolean> {
+  try {
+    return await writeNew(store, scope, item);
+  } catch (error) {
+    // Another writer was faster.
+    if (StemmaError.isInstance(error) && CONFLICTS.has(error.code)) return false;
+    throw error;
+  }
+}
+
+const CONFLICTS: ReadonlySet<string> = new Set(["RECORD_CONFLICT", "BLOCK_CONFLICT", "ENTRY_CONFLICT"]);
+
+async function writeNew(store: Store, scope: MemoryScope, item: KeptItem): Promise<boolean> {
   const { blocks, entries, records } = store;
   if (item.kind === "record") {
     const { key, value, version, expiresAt } = item.record;
     const recordScope = { sessionId: scope.sessionId, label: item.label };
     if ((await records.get(recordScope, key)) !== null) return false;
-    await records.set(recordScope, key, value, { version, expiresAt: expiresAt ?? undefined });
+    await records.set(recordScope, key, value, { version, expiresAt: expiresAt ?? undefined, expectedVersion: 0 });
     return true;
   }
   if (item.kind === "entry") return writeEntry(store, { ...scope, label: item.label }, item.entry, item.versions);
@@ -76,7 +89,7 @@ export async function writeKept(store: Store, scope: MemoryScope, item: KeptItem
   if ((await blocks.get(key)) !== null) return false;
   const { content, version } = item.block;
   const updatedAt = item.kind === "block" ? item.block.updatedAt : undefined;
-  await blocks.set(key, content, { version, updatedAt, keepVersions: 0 });
+  await blocks.set(key, content, { version, updatedAt, keepVersions: 0, expectedVersion: 0 });
   if (item.kind === "block") await blocks.importVersions(key, item.versions);
   return true;
 }
@@ -110,7 +123,7 @@ async function writeEntry(
   versions: readonly StoredVersion[],
 ): Promise<boolean> {
   if ((await entries.get(scope, entry.key)) !== null) return false;
-  await entries.set(scope, entry, { createdAt, updatedAt, keepVersions: 0 });
+  await entries.set(scope, entry, { createdAt, updatedAt, keepVersions: 0, expectedContent: null });
   await entries.importVersions(scope, entry.key, versions);
   return true;
 }

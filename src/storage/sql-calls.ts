@@ -1,4 +1,4 @@
-import type { BlockScope, MemoryScope, SearchHit, SearchRequest } from "./contract.js";
+import type { BlockScope, MemoryScope, SearchHit, SearchRequest, WrittenIds } from "./contract.js";
 import type { Dialect } from "./engine/dialect.js";
 import type { Operation } from "./engine/operation.js";
 import type { Runner } from "./engine/runner.js";
@@ -30,10 +30,10 @@ export interface SqlCalls {
   /** The same for an operation of single statements, each of which is atomic and may be repeated. */
   writeRecord<K extends Kept, T>(key: K, operation: (key: K) => Operation<T>): Promise<T>;
   /** Several of them in one transaction. */
-  writeAllKept(writes: readonly WriteOfKept[]): Promise<void>;
+  writeAllKept(writes: readonly WriteOfKept[]): Promise<WrittenIds>;
 }
 
-/** One write of what is kept under a key. */
+/** One write of what is kept under a key; one of `messages` gives the ids that are told of it. */
 export interface WriteOfKept {
   readonly kind: string;
   readonly key: Kept;
@@ -41,7 +41,12 @@ export interface WriteOfKept {
   operation(key: Kept): Operation<unknown>;
   /** It makes other writers of its session wait by itself. */
   readonly locks?: boolean | undefined;
+  /** As how many writes it was given. Default: one. */
+  readonly writes?: number | undefined;
 }
+
+/** Kinds of writes before which other writers of the session are made to wait. */
+const LOCKING: ReadonlySet<string> = new Set(["messages", "registry", "check"]);
 
 export function sqlCalls(
   { runner, turns, sql }: { readonly runner: Runner; readonly turns: Turns; readonly sql: Dialect },
@@ -123,12 +128,19 @@ export function sqlCalls(
     writeAllKept: (writes) => {
       const ids = (some: readonly WriteOfKept[]) => [...new Set(some.map(({ key }) => key.sessionId))];
       // In one order, so that two writers of the same sessions do not wait for each other.
-      const changed = ids(writes.filter(({ kind }) => kind === "messages" || kind === "check")).sort();
+      const changed = ids(writes.filter(({ kind }) => LOCKING.has(kind))).sort();
       const isLocking = changed.length === 1 && writes[0]?.locks === true;
       return turns.hold({ write: ids(writes) }, () =>
         runner.write(function* () {
           if (lockSession !== null && !isLocking) for (const id of changed) yield* lockSession(id);
-          for (const { kind, key, operation } of writes) yield* writingKept(kind, key, operation)();
+          const written: (readonly string[])[] = [];
+          for (const { kind, key, operation, writes: given = 1 } of writes) {
+            // A registry entry must be there, and its operation makes sure whose it is.
+            const result = yield* kind === "registry" ? operation(key) : writingKept(kind, key, operation)();
+            const told = kind === "messages" ? (result as readonly string[]) : [];
+            for (let each = 0; each < given; each += 1) written.push(told);
+          }
+          return written;
         }),
       );
     },

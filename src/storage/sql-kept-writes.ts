@@ -3,6 +3,8 @@ import type { Dialect } from "./engine/dialect.js";
 import * as blocks from "./operations/blocks.js";
 import * as entries from "./operations/entries.js";
 import * as records from "./operations/records.js";
+import { updateSession } from "./operations/sessions.js";
+import { addUsage, importUsage } from "./operations/usage.js";
 import { noteOf } from "./operations/versions.js";
 import type { WriteOfKept } from "./sql-calls.js";
 import { messageWrite } from "./sql-message-write.js";
@@ -10,16 +12,21 @@ import { messageWrite } from "./sql-message-write.js";
 /** Records that are written by one statement, each with six values. */
 const RECORDS_AT_ONCE = 100;
 
-/** Records that are new, nearly all of them, are written together with those that follow. */
-export function operationsOf(sql: Dialect, writes: readonly KeptWrite[]): WriteOfKept[] {
+/** The writes for a user where there is one. Records that are new, nearly all of them, are written together with those that follow. */
+export function operationsOf(sql: Dialect, writes: readonly KeptWrite[], userId: string | undefined): WriteOfKept[] {
   const operations: WriteOfKept[] = [];
   for (let start = 0; start < writes.length; ) {
     const plain = plainRecords(writes.slice(start, start + RECORDS_AT_ONCE));
     const [first] = plain;
     operations.push(
       first === undefined
-        ? operationOf(sql, writes[start] as KeptWrite)
-        : { kind: "records", key: first.scope, operation: () => records.writeRecords(sql, plain) },
+        ? operationOf(sql, writes[start] as KeptWrite, userId)
+        : {
+            kind: "records",
+            key: first.scope,
+            operation: () => records.writeRecords(sql, plain),
+            writes: plain.length,
+          },
     );
     start += plain.length || 1;
   }
@@ -39,7 +46,7 @@ function plainRecords(writes: readonly KeptWrite[]): records.PlainRecord[] {
 }
 
 // A write of several that are made together: as `set` and `delete` of the store make it.
-function operationOf(sql: Dialect, write: KeptWrite): WriteOfKept {
+function operationOf(sql: Dialect, write: KeptWrite, userId: string | undefined): WriteOfKept {
   if ("block" in write) {
     const { block, content, options = {} } = write;
     const note = noteOf(block, options);
@@ -66,6 +73,16 @@ function operationOf(sql: Dialect, write: KeptWrite): WriteOfKept {
         ? records.deleteRecord(scope, key, options.expectedVersion)
         : records.writeRecord(sql, scope, key, value, options);
     return { kind: "records", key: scope, operation };
+  }
+  if ("registered" in write) {
+    const { registered: id } = write;
+    const operation = () =>
+      "change" in write
+        ? updateSession(sql, id, write.change, userId)
+        : "imported" in write
+          ? importUsage(sql, id, write.imported, { rows: write.rows, userId })
+          : addUsage(sql, id, write.usage, { model: write.model, userId });
+    return { kind: "registry", key: { sessionId: id, label: "" }, operation };
   }
   return { kind: "messages", key: { sessionId: write.session, label: "" }, ...messageWrite(sql, write) };
 }

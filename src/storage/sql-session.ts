@@ -20,7 +20,7 @@ import { streamPath } from "./operations/stream-path.js";
 import { streamMessages } from "./operations/stream-stored.js";
 import { readTree, readTreePage } from "./operations/tree.js";
 import { assertSessionId } from "./session-id.js";
-import { encodeAll } from "./sql-message-write.js";
+import { encodeAll, insertedOf } from "./sql-message-write.js";
 
 /** How the operations of one session run: each of them is one call, in its turn, and for the user where there is one. */
 export interface SessionCalls {
@@ -162,12 +162,9 @@ function* measured<T extends { readonly visibleTokens: number | null }>(
 
 const isSome = ({ inserted }: Appended) => inserted.includes(true);
 
-function appendResult(
-  encoded: readonly EncodedMessage[],
-  { inserted, lastId, visibleTokens, stored }: Appended,
-): AppendResult {
-  const insertedIds = encoded.filter((_, index) => inserted[index]).map(({ id }) => id);
-  return { insertedIds, lastId, visibleTokens, stored };
+function appendResult(encoded: readonly EncodedMessage[], result: Appended): AppendResult {
+  const { lastId, visibleTokens, stored } = result;
+  return { insertedIds: insertedOf(encoded, result), lastId, visibleTokens, stored };
 }
 
 function pathOptions({ leafId, onCorrupt, summaries, createdAt }: ReadOptions): {

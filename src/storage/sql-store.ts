@@ -166,7 +166,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
               return scrub(runner, sql, scrubOptions);
             },
           }),
-      writeTogether: async (writes) => writeAllKept(operationsOf(sql, writes)),
+      writeTogether: async (writes) => writeAllKept(operationsOf(sql, writes, userId)),
       search: searchText,
       backup: async (path, backupOptions = {}) => {
         assertKnownOptions(backupOptions, "backup()", { check: true });

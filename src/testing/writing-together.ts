@@ -41,6 +41,11 @@ export const writingTogether = defineTopic("writing together", (it) => {
       [{ session: "main", activeLeaf: "b", expectedLeaf: "b" }, "LEAF_MOVED"],
       [{ session: "main", activeLeaf: null, expectedLeaf: null }, "LEAF_MOVED"],
       [{ session: "main", update: message("none") }, "MESSAGE_NOT_FOUND"],
+      [{ session: "main", upsert: message("d"), parent: "none" }, "PARENT_NOT_FOUND"],
+      [{ session: "main", appendSibling: message("d"), of: "none" }, "MESSAGE_NOT_FOUND"],
+      [{ session: "main", selectBranch: "none" }, "MESSAGE_NOT_FOUND"],
+      [{ registered: "none", change: { name: "Tea" } }, "SESSION_NOT_FOUND"],
+      [{ registered: "none", usage: { inputTokens: 1, outputTokens: 1, cost: 1 } }, "SESSION_NOT_FOUND"],
       [
         {
           entries: { sessionId: "main", label: "files" },
@@ -78,6 +83,108 @@ export const writingTogether = defineTopic("writing together", (it) => {
     expect((await store.records.list(RECORDS, { prefix: "at once" })).length).toBe(made);
     await expectError(store.writeTogether(child("late")), "RECORD_CONFLICT");
     await expectError(store.forUser("ada").writeTogether(child("late")), "RECORD_CONFLICT");
+  });
+
+  it("writes nothing of any kind behind a record that another writer changed", ["transactions"], async ({ store }) => {
+    const session = store.session("main");
+    await session.append([message("a"), message("b")]);
+    await session.append([message("c")], "a");
+    const old = await store.records.set(RECORDS, "owner", value);
+    const { version } = await store.records.set(RECORDS, "owner", Uint8Array.of(4));
+    const usage = { inputTokens: 1, outputTokens: 2, cost: 3 };
+    const writes: KeptWrite[] = [
+      { session: "main", append: [message("d")] },
+      { session: "main", appendSibling: message("d"), of: "b" },
+      { session: "main", upsert: message("d"), parent: "b" },
+      { session: "main", upsert: message("c", "changed") },
+      { session: "main", update: message("c", "changed") },
+      { session: "main", activeLeaf: "b" },
+      { session: "main", selectBranch: "b" },
+      { session: "main", clear: true },
+      { registered: "main", change: { name: "Tea" } },
+      { registered: "main", usage },
+      { block: { sessionId: "main", kind: "block", label: "facts" }, content: "new" },
+      { entries: { sessionId: "main", label: "files" }, key: "k", content: "new" },
+      { records: RECORDS, key: "other", value },
+    ];
+    for (const each of [store, store.forUser("ada")]) {
+      for (const write of writes) {
+        const check: KeptWrite = { records: RECORDS, key: "owner", atVersion: old.version };
+        await expectError(each.writeTogether([check, write]), "RECORD_CONFLICT");
+      }
+    }
+    expect((await session.tree()).map(({ id }) => id)).toEqual(["a", "b", "c"]);
+    expect((await store.sessions.get("main"))?.name).toBe("main");
+    expect(await store.sessions.usageRows("main")).toEqual([]);
+    expect(await store.blocks.list({ sessionId: "main" })).toEqual([]);
+    expect((await session.path()).messages).toEqual([message("a"), message("c")]);
+    expect((await store.sessions.get("main"))?.user_id).toBe(null);
+    const check: KeptWrite = { records: RECORDS, key: "owner", atVersion: version };
+    await store.forUser("ada").writeTogether([check, { session: "main", update: message("c", "changed") }]);
+    expect(await session.message("c")).toEqual(message("c", "changed"));
+  });
+
+  it("tells the ids of what it inserted and of the leaf that it chose", async ({ store }) => {
+    const session = store.session("main");
+    const ids = await store.writeTogether([
+      noted("one"),
+      { records: RECORDS, key: "two", value },
+      { records: RECORDS, key: "three", value },
+      { session: "main", append: [message("a"), message("b")] },
+      { session: "main", append: [message("b"), message("c")] },
+      { session: "main", upsert: message("c", "changed") },
+      { session: "main", upsert: message("d"), parent: "a" },
+      { session: "main", appendSibling: message("e"), of: "b" },
+      { session: "main", update: message("e", "changed") },
+      { session: "main", selectBranch: "b" },
+    ]);
+    expect(ids).toEqual([[], [], [], ["a", "b"], ["c"], [], ["d"], ["e"], [], ["c"]]);
+    expect((await session.path()).messages).toEqual([message("a"), message("b"), message("c", "changed")]);
+    expect((await session.siblings("e")).map(({ id }) => id)).toEqual(["b", "d", "e"]);
+    expect(await store.writeTogether([{ session: "main", activeLeaf: "e" }])).toEqual([["e"]]);
+    expect(await session.message("e")).toEqual(message("e", "changed"));
+  });
+
+  it("updates a message that is as it was read, and no other one", async ({ store }) => {
+    const session = store.session("main");
+    await session.append([{ ...message("a"), createdAt: new Date(0) }]);
+    const first = await session.message("a");
+    const updating = (text: string): KeptWrite => ({
+      session: "main",
+      update: message("a", text),
+      expected: first ?? message("a"),
+    });
+    await store.writeTogether([updating("second")]);
+    await expectError(store.writeTogether([noted("one"), updating("third")]), "MESSAGE_CHANGED");
+    expect(await session.message("a")).toEqual(message("a", "second"));
+    const unknown: KeptWrite = { session: "main", update: message("b"), expected: message("b") };
+    await expectError(store.writeTogether([unknown]), "MESSAGE_CHANGED");
+  });
+
+  it("changes a registry entry and counts usage together with other writes", async ({ store }) => {
+    const ada = store.forUser("ada");
+    await ada.writeTogether([
+      { session: "main", append: [message("a")] },
+      { registered: "main", change: { name: "Tea", expectedName: "main", metadata: { tag: "x" } } },
+      { registered: "main", change: { name: "Coffee", expectedName: "main" } },
+      { registered: "main", usage: { inputTokens: 1, outputTokens: 2, cost: 0.5 }, model: "one" },
+      { registered: "main", usage: { inputTokens: 1, outputTokens: 2, cost: 0.5 }, model: "one" },
+    ]);
+    const info = await ada.sessions.get("main");
+    expect([info?.name, info?.metadata, info?.input_tokens, info?.output_tokens, info?.estimated_cost]).toEqual([
+      "Tea",
+      { tag: "x" },
+      2,
+      4,
+      1,
+    ]);
+    expect((await ada.sessions.usageRows("main")).map(({ model, requests }) => [model, requests])).toEqual([
+      ["one", 2],
+    ]);
+    const renaming: KeptWrite = { registered: "main", change: { name: "Mine" } };
+    await expectError(store.forUser("bob").writeTogether([renaming]), "SESSION_NOT_FOUND");
+    await store.writeTogether([renaming]);
+    expect((await ada.sessions.get("main"))?.name).toBe("Mine");
   });
 
   it("does what a repeated operation did once", async ({ store }) => {

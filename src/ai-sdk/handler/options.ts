@@ -61,7 +61,7 @@ export interface ChatHandlerOptions {
   cost?: ((usage: LanguageModelUsage) => number) | undefined;
   /** Fields for the metadata of the answers, as for `toUIMessageStream`. */
   messageMetadata?: ((options: { part: TextStreamPart<ToolSet> }) => unknown) | undefined;
-  /** Gets every error of the server and of the model. What it gives is told to the client. Default: that an error occurred. */
+  /** Gets every error of the server and of the model. What it gives is told to the client. Default: that an error occurred; of `RUN_LOST` its message. */
   // biome-ignore lint/suspicious/noConfusingVoidType: a function that only logs gives nothing.
   onError?: ((error: unknown) => string | void) | undefined;
 }

@@ -51,7 +51,7 @@ export async function submit(
         cost: options.cost,
         messageMetadata: options.messageMetadata,
         waitUntil: (work) => context.waitUntil?.(work),
-        onError: (error) => options.onError?.(error) || "An error occurred.",
+        onError: options.onError,
       });
     });
   } catch (error) {

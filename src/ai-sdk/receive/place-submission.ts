@@ -2,9 +2,9 @@ import type { ToolSet, UIMessage } from "ai";
 import { StemmaError } from "../../errors.js";
 import { isInterrupted } from "../../model/tool-calls.js";
 import { answeredNow } from "../../model/tool-times.js";
-import type { Session } from "../../session/session.js";
 import { mergeResults } from "../message/merge.js";
 import { fieldsOf, finishedSteps, isWaiting, unmarked } from "../message/parts.js";
+import type { RunSession } from "../run/run-session.js";
 import { newestAnswer, type PlacedQuestion, placeQuestion, questionOf } from "./question.js";
 import type { GivenMessage, Submission } from "./submission.js";
 
@@ -31,9 +31,9 @@ export interface PlacedAnswer {
 
 /**
  * Puts into the tree what a client submits, and makes what is to be answered the active leaf.
- * Errors: `INVALID_MESSAGE`, `MESSAGE_NOT_FOUND`, and those of an append.
+ * Errors: `INVALID_MESSAGE`, `MESSAGE_NOT_FOUND`, `RUN_LOST`, and those of an append.
  */
-export async function placeSubmission(session: Session, submission: Submission, tools: ToolSet): Promise<Placed> {
+export async function placeSubmission(session: RunSession, submission: Submission, tools: ToolSet): Promise<Placed> {
   if (submission.trigger === "regenerate-message") return placeAgain(session, submission);
   const { messages, messageId } = submission;
   const named = messages.find(({ id, role }) => id === messageId && role === "assistant");
@@ -44,7 +44,7 @@ export async function placeSubmission(session: Session, submission: Submission, 
 }
 
 /** A question that was stored now, or is repeated. */
-async function placed(session: Session, { question, isNew, edited }: PlacedQuestion): Promise<Placed> {
+async function placed(session: RunSession, { question, isNew, edited }: PlacedQuestion): Promise<Placed> {
   if (isNew) return begin(question.id, { edited });
   const answer = await newestAnswer(session, question.id);
   if (answer === null) {
@@ -57,7 +57,7 @@ async function placed(session: Session, { question, isNew, edited }: PlacedQuest
 }
 
 async function placeResults(
-  session: Session,
+  session: RunSession,
   given: GivenMessage,
   submission: Submission,
   tools: ToolSet,
@@ -78,7 +78,7 @@ async function placeResults(
 }
 
 // Of an answer that broke off before it said anything nothing is stored. Its question is repeated, not answered twice.
-async function placeUnanswered(session: Session, submission: Submission): Promise<Placed> {
+async function placeUnanswered(session: RunSession, submission: Submission): Promise<Placed> {
   const { messages } = submission;
   const at = messages.findLastIndex(({ role }) => role === "user");
   const asked = messages[at];
@@ -90,7 +90,7 @@ async function placeUnanswered(session: Session, submission: Submission): Promis
 }
 
 /** Asks a question again. An answer that was interrupted goes on; beside any other one comes a sibling. */
-async function placeAgain(session: Session, submission: Submission): Promise<Placed> {
+async function placeAgain(session: RunSession, submission: Submission): Promise<Placed> {
   const { question, answer } = await questionOf(session, submission);
   if (answer !== null && isBroken(answer)) return goOn(session, question?.id ?? null, answer);
   if (question === null) throw nothingToAnswer();
@@ -99,7 +99,7 @@ async function placeAgain(session: Session, submission: Submission): Promise<Pla
   return begin(question.id, { leafBefore: leaf?.id === question.id ? null : (leaf?.id ?? null) });
 }
 
-async function goOn(session: Session, questionId: string | null, answer: UIMessage): Promise<PlacedAnswer> {
+async function goOn(session: RunSession, questionId: string | null, answer: UIMessage): Promise<PlacedAnswer> {
   const base = finishedSteps(answer);
   const isBegun = base.parts.some(({ type }) => type !== "step-start");
   if (isBegun) await session.updateMessage(base);
@@ -113,7 +113,7 @@ function begin(questionId: string | null, given: Partial<Omit<PlacedAnswer, "kin
   return { kind: "answer", questionId, ...fresh, ...given };
 }
 
-async function activate(session: Session, messageId: string): Promise<void> {
+async function activate(session: RunSession, messageId: string): Promise<void> {
   if ((await session.getLatestLeaf())?.id !== messageId) await session.setActiveLeaf(messageId);
 }
 

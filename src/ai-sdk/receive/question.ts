@@ -2,8 +2,8 @@ import type { UIMessage } from "ai";
 import { StemmaError } from "../../errors.js";
 import { sameJson } from "../../model/same-json.js";
 import { sha256 } from "../../model/sha256.js";
-import type { Session } from "../../session/session.js";
 import { validMessage } from "../message/validate.js";
+import type { ReadableSession, RunSession } from "../run/run-session.js";
 import type { GivenMessage, Submission } from "./submission.js";
 
 export interface PlacedQuestion {
@@ -19,7 +19,7 @@ const LOOKED_AT = 20;
 
 /** Stores a user's message unless it is stored. Errors: `INVALID_MESSAGE`, and those of an append. */
 export async function placeQuestion(
-  session: Session,
+  session: RunSession,
   given: GivenMessage,
   messages: readonly GivenMessage[],
 ): Promise<PlacedQuestion> {
@@ -32,7 +32,7 @@ export async function placeQuestion(
 }
 
 /** The question that a submission repeats; null for a new one. Errors: `INVALID_MESSAGE`. */
-export async function repeatedQuestion(session: Session, submission: Submission): Promise<string | null> {
+export async function repeatedQuestion(session: ReadableSession, submission: Submission): Promise<string | null> {
   if (submission.trigger === "regenerate-message") return (await questionOf(session, submission)).question?.id ?? null;
   const given = submission.messages.at(-1);
   if (given?.role !== "user") return null;
@@ -42,7 +42,7 @@ export async function repeatedQuestion(session: Session, submission: Submission)
 
 /** The question, and the answer to it, that a client wants again. */
 export async function questionOf(
-  session: Session,
+  session: ReadableSession,
   { messageId, messages }: Submission,
 ): Promise<{ question: UIMessage | null; answer: UIMessage | null }> {
   const named = messageId === undefined ? null : await session.getMessage<UIMessage>(messageId);
@@ -55,7 +55,7 @@ export async function questionOf(
 }
 
 /** The newest answer to a question; null where there is none. */
-export async function newestAnswer(session: Session, questionId: string): Promise<UIMessage | null> {
+export async function newestAnswer(session: ReadableSession, questionId: string): Promise<UIMessage | null> {
   for (const id of (await session.getBranchIds(questionId)).reverse()) {
     const message = await session.getMessage<UIMessage>(id);
     if (message?.role === "assistant") return message;
@@ -65,7 +65,7 @@ export async function newestAnswer(session: Session, questionId: string): Promis
 
 // An edit has an id that its content gives it, so that one that comes twice is stored once.
 async function recognise(
-  session: Session,
+  session: ReadableSession,
   given: GivenMessage,
 ): Promise<{ question: UIMessage; replaced: string | null; isStored: boolean }> {
   const valid = validMessage(given);
@@ -85,16 +85,16 @@ async function recognise(
  * What a new message is attached to. The client's own history says on which branch it is; where that branch goes on in the
  * tree, the message comes behind it. Undefined is the active leaf.
  */
-async function parentFor(session: Session, messages: readonly GivenMessage[]): Promise<string | undefined> {
+async function parentFor(session: RunSession, messages: readonly GivenMessage[]): Promise<string | undefined> {
   const [known, leaf] = await Promise.all([newestKnown(session, messages.slice(0, -1)), session.getLatestLeaf()]);
   if (known === null || known.id === leaf?.id) return undefined;
   for await (const { id } of session.history({ newestFirst: true, summaries: false, onCorrupt: "skip" })) {
     if (id === known.id) return undefined;
   }
-  return (await session.selectBranch(known.id)).id;
+  return session.selectBranch(known.id);
 }
 
-async function newestKnown(session: Session, messages: readonly GivenMessage[]): Promise<UIMessage | null> {
+async function newestKnown(session: ReadableSession, messages: readonly GivenMessage[]): Promise<UIMessage | null> {
   for (const { id } of messages.slice(-LOOKED_AT).reverse()) {
     const known = await session.getMessage<UIMessage>(id);
     if (known !== null) return known;

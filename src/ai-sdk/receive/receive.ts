@@ -2,6 +2,7 @@ import { createUIMessageStreamResponse, type ToolSet, type UIMessageChunk } from
 import { assertSession } from "../../session/assert-session.js";
 import type { Session } from "../../session/session.js";
 import { replayed, streamOf } from "../message/replay.js";
+import { runSession } from "../run/run-session.js";
 import { SessionRuns } from "../run/runs.js";
 import { openTurn } from "../turn.js";
 import { type ModelRequest, modelRequest } from "./model-request.js";
@@ -21,7 +22,7 @@ const DEFAULT_LEASE = 10_000;
 /**
  * Stores what `useChat` posts to a route of yours, and gives what to ask a model with; `respond(session, result)` sends the
  * answer and stores it. Errors: `REQUEST_TOO_LARGE`, `INVALID_ARGUMENT`, `INVALID_MESSAGE`, `MESSAGE_NOT_FOUND`,
- * `SESSION_BUSY`, and those of `session.appendMessage` and `session.prepareTurn`.
+ * `SESSION_BUSY`, `RUN_LOST`, and those of `session.appendMessage` and `session.prepareTurn`.
  */
 export async function receive(session: Session, request: Request, options: ReceiveOptions = {}): Promise<Received> {
   assertSession(session, "receive()");
@@ -46,7 +47,8 @@ export async function receiveSubmission(
   const held = await runs.claim(state, { lease, whenBusy, signal });
   try {
     const sessionTools = (await session.tools()) as ToolSet;
-    const placed = await placeSubmission(session, submission, { ...sessionTools, ...tools });
+    const own = runSession(session, held.keeper.write);
+    const placed = await placeSubmission(own, submission, { ...sessionTools, ...tools });
     if (placed.kind !== "answer") {
       await runs.release(held, "completed");
       const stream = placed.kind === "replay" ? replayed(placed.message) : nothing(placed.answerId);

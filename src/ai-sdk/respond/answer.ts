@@ -1,13 +1,13 @@
 import { createUIMessageStream, type TextStreamPart, type ToolSet, type UIMessage, type UIMessageChunk } from "ai";
 import { StemmaError } from "../../errors.js";
 import { ToolClock } from "../../model/tool-times.js";
-import { coreOf, type Session } from "../../session/session.js";
+import type { Session } from "../../session/session.js";
 import { hasContent, type Interruption, marked, settled, tidied } from "../message/parts.js";
 import { replay } from "../message/replay.js";
 import { withStoredIds } from "../receive/renamed.js";
 import { leaveAtAnswer } from "../run/recover.js";
+import { type RunSession, runSession } from "../run/run-session.js";
 import type { Turn } from "../turn.js";
-import { StepWriter } from "./keep-steps.js";
 import type { Ended, RespondOptions, RunData, StreamResult } from "./options.js";
 import { timed } from "./timed.js";
 import { AnswerUsage } from "./usage.js";
@@ -17,10 +17,12 @@ const GRACE = 2000;
 
 /** One answer of a model: read, sent to the client, and stored. */
 export class Answer {
-  readonly #steps: StepWriter;
+  /** The session, as the run writes to it. */
+  readonly #own: RunSession;
   readonly #usage: AnswerUsage;
   readonly #clock = new ToolClock();
   #latest: UIMessage | null = null;
+  #finish: UIMessageChunk | null = null;
   #failure: Error | null = null;
   #aborted = false;
   /** What the client is told at the end of an answer that did not go well, in order. */
@@ -33,7 +35,7 @@ export class Answer {
     private readonly turn: Turn,
     private readonly options: RespondOptions,
   ) {
-    this.#steps = new StepWriter(session, turn.placed.questionId);
+    this.#own = runSession(session, turn.keeper.write);
     this.#usage = new AnswerUsage(options.cost);
   }
 
@@ -48,14 +50,15 @@ export class Answer {
       await this.#read(this.#chunks(result));
       await this.#end();
     } catch (error) {
-      this.#fail(this.#textOf(error));
+      if (!run.isLost) this.#fail(this.#textOf(error));
     }
+    // What a run that was lost, or a session that was deleted, used is not kept.
+    if (!run.isLost) await this.#usage.add(this.session, keeper.write);
     // Whoever hears of it finds the chat as it is then.
-    for (const ending of this.#endings) this.#mark(...ending);
-    // What a session that was deleted used is not kept.
-    if (!run.isLost) await this.#usage.add(coreOf(this.session).store, this.session.id);
+    if (run.brokenOff === "lost") this.#tellOfLoss();
+    else this.#tellOfEnd();
     await runs.release(this.turn, this.#status()).catch(() => {});
-    await this.#steps.settled;
+    await keeper.settled;
     return { usage: this.#usage.total, failure: this.#failure };
   }
 
@@ -76,8 +79,7 @@ export class Answer {
       },
       onError: (error) => this.#textOf(error),
       onStepFinish: async ({ responseMessage }) => {
-        if (!hasContent(responseMessage) || this.turn.run.isLost) return;
-        await this.#steps.write(this.#clock.on(responseMessage));
+        if (hasContent(responseMessage)) await this.#keep(responseMessage);
       },
       onFinish: ({ responseMessage }) => {
         this.#latest = responseMessage;
@@ -95,6 +97,7 @@ export class Answer {
       const chunk = read.value;
       if (chunk.type === "error") this.#fail(chunk.errorText);
       else if (chunk.type === "abort") this.#aborted = true;
+      else if (chunk.type === "finish") this.#finishes(chunk);
       else this.#push(chunk);
       if (chunk.type === "start" && placed.base !== null)
         for (const part of replay(placed.base)) this.#push(part, true);
@@ -105,14 +108,27 @@ export class Answer {
     if (this.#aborted) this.#endings.push(["aborted", { type: "abort" }]);
   }
 
+  // Other processes know that the answer is whole; the client hears of it once it is stored.
+  #finishes(chunk: UIMessageChunk): void {
+    this.#finish = chunk;
+    this.turn.keeper.push(chunk);
+  }
+
   /** Stores the answer as it ended. */
   async #end(): Promise<void> {
-    const { keeper, placed } = this.turn;
-    if (!(await keeper.holds())) return;
     const answer = this.#latest;
-    if (answer !== null && hasContent(answer)) await this.#steps.write(this.#clock.on(this.#final(answer)));
+    if (answer !== null && hasContent(answer)) await this.#keep(this.#final(answer));
     else if (this.#failure === null && !this.#aborted) this.#fail("The model gave no answer.");
-    await leaveAtAnswer(this.session, placed);
+    await leaveAtAnswer(this.#own, this.turn.placed);
+  }
+
+  // A run that is lost keeps nothing; that is told at its end.
+  async #keep(answer: UIMessage): Promise<void> {
+    try {
+      await this.#own.upsertMessage(this.#clock.on(answer), this.turn.placed.questionId);
+    } catch (error) {
+      if (!this.turn.run.isLost) throw error;
+    }
   }
 
   #final(answer: UIMessage): UIMessage {
@@ -130,6 +146,18 @@ export class Answer {
     this.#endings.push(["error", { type: "error", errorText }]);
   }
 
+  // The answer is another process's now, so nothing is said of how it ended.
+  #tellOfLoss(): void {
+    const lost = this.turn.keeper.lost();
+    this.#failure = lost;
+    this.#push({ type: "error", errorText: this.#textOf(lost) });
+  }
+
+  #tellOfEnd(): void {
+    if (this.#finish !== null) this.turn.run.push(this.#finish);
+    for (const ending of this.#endings) this.#mark(...ending);
+  }
+
   // The client's copy of the message is marked as the stored one is.
   #mark(interrupted: Interruption, chunk: UIMessageChunk): void {
     this.#push({ type: "message-metadata", messageMetadata: { interrupted } });
@@ -144,8 +172,13 @@ export class Answer {
   #textOf(error: unknown): string {
     // The AI SDK reports once more, as an error of its own, what it was given the text of.
     if (error instanceof Error && this.#told.has(error.message)) return error.message;
-    const text = this.options.onError?.(error) ?? "An error occurred.";
+    const text = this.options.onError?.(error) || publicText(error);
     this.#told.set(text, error instanceof Error ? error : null);
     return text;
   }
+}
+
+// Of what failed nothing is told, except that the answer is to be had elsewhere.
+function publicText(error: unknown): string {
+  return StemmaError.isInstance(error, "RUN_LOST") ? error.message : "An error occurred.";
 }

@@ -4,8 +4,9 @@ import type { AgentUsage } from "../../storage/contract.js";
 export interface RespondOptions {
   /** What the platform gives to keep a request's work alive after its response, as a Worker's `ctx`. */
   waitUntil?: ((work: Promise<unknown>) => void) | undefined;
-  /** What the client is told of an error. Default: that one occurred, and nothing of it. */
-  onError?: ((error: unknown) => string) | undefined;
+  /** What the client is told of an error. Default: that one occurred, and nothing of it; of `RUN_LOST` its message. */
+  // biome-ignore lint/suspicious/noConfusingVoidType: a function that only logs gives nothing.
+  onError?: ((error: unknown) => string | void) | undefined;
   /** What a step cost, in your currency: it is added to the session's `estimated_cost`. Default: nothing. */
   cost?: ((usage: LanguageModelUsage) => number) | undefined;
   /** Fields for the metadata of the answer, as for `toUIMessageStream`. */

@@ -1,5 +1,7 @@
 import type { LanguageModelUsage, TextStreamPart, ToolSet } from "ai";
-import type { AgentUsage, Store, Usage } from "../../storage/contract.js";
+import { coreOf, type Session } from "../../session/session.js";
+import type { AgentUsage, Usage } from "../../storage/contract.js";
+import type { WriteRun } from "../run/run-session.js";
 
 /** What the steps of an answer used: each is one request to the model. */
 export class AnswerUsage {
@@ -21,13 +23,11 @@ export class AnswerUsage {
     return { inputTokens: sumOf((step) => step.inputTokens), outputTokens: sumOf((step) => step.outputTokens) };
   }
 
-  /** Counts it for a session, unless that is gone. */
-  async add(store: Store | null, sessionId: string): Promise<void> {
-    if (store === null) return;
+  /** Counts it for a session of a store, unless that is gone or the run is lost. */
+  async add(session: Session, write: WriteRun): Promise<void> {
+    if (coreOf(session).store === null || this.#steps.length === 0) return;
     try {
-      for (const { inputTokens, outputTokens, cost, model } of this.#steps) {
-        await store.sessions.addUsage(sessionId, inputTokens, outputTokens, cost, model);
-      }
+      await write(this.#steps.map(({ model, ...usage }) => ({ registered: session.id, usage, model })));
     } catch {
       // The answer is stored all the same.
     }

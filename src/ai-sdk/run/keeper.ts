@@ -1,8 +1,11 @@
 import type { UIMessageChunk } from "ai";
-import { isUnderWay, type KnownRun, type RunState, type RunStatus } from "../../session/run-record.js";
+import { StemmaError } from "../../errors.js";
+import type { RunState, RunStatus } from "../../session/run-record.js";
 import { addToBatch } from "./coalesce.js";
+import type { RunHold } from "./hold.js";
 import type { LiveRun } from "./live-run.js";
 import type { RunLog } from "./log.js";
+import type { WriteRun } from "./run-session.js";
 
 /** How often a run writes what it has and looks whether it was stopped, in milliseconds. */
 const TICK = 200;
@@ -13,6 +16,8 @@ const UNANSWERED = 60_000;
 /** Keeps other processes informed of a run: writes its chunks, renews its lease, and breaks it off when they say so. */
 export class RunKeeper {
   #batch: UIMessageChunk[] = [];
+  /** A batch that is not known to be written. */
+  #sent: UIMessageChunk[] = [];
   #batches = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #ticking: Promise<void> = Promise.resolve();
@@ -23,7 +28,7 @@ export class RunKeeper {
   constructor(
     private readonly log: RunLog,
     private readonly run: LiveRun,
-    private version: number,
+    private readonly hold: RunHold,
   ) {
     this.#schedule();
   }
@@ -37,69 +42,70 @@ export class RunKeeper {
     addToBatch(this.#batch, chunk);
   }
 
-  /** Says what is answered, once that is known, unless another process took the run over. */
-  async update(change: Pick<RunState, "questionId" | "answerId" | "leafBefore">): Promise<void> {
-    await this.#tick();
-    if (!this.run.isLost) await this.#write({ ...this.run.state, ...change });
+  /** Makes writes of the run. Errors: `RUN_LOST`, and those of the writes. */
+  readonly write: WriteRun = (writes) => this.#own(() => this.hold.write(writes));
+
+  /** Says what is answered, once that is known. Errors: `RUN_LOST`. */
+  async update({ questionId, answerId, leafBefore }: Answered): Promise<void> {
+    await this.#own(() => this.hold.change({ questionId, answerId, leafBefore }));
+    this.run.state = this.hold.state;
   }
 
-  /** False when another process took the run over: then nothing more may be written for it. */
-  async holds(): Promise<boolean> {
-    if (this.run.isLost) return false;
-    const known = await this.log.read();
-    if (known === null || !this.#isOurs(known)) this.run.breakOff("lost");
-    return !this.run.isLost;
-  }
-
-  /** Writes the last chunks and how the run ended. */
+  /** Writes the last chunks and how the run ended, unless it is lost. */
   async end(status: RunStatus): Promise<void> {
     this.#isOver = true;
     clearTimeout(this.#timer);
     await this.#ticking;
-    if (this.run.isLost) return;
-    await this.#flush();
-    for (let known = await this.log.read(); known !== null && this.#isOurs(known); known = await this.log.read()) {
-      if ((await this.log.write({ ...known.state, status }, known.version)) !== null) return;
+    try {
+      while (this.#sent.length + this.#batch.length > 0) await this.#flush();
+      await this.#own(() => this.hold.change({ status }));
+    } catch (error) {
+      if (!this.run.isLost) throw error;
     }
+  }
+
+  /** The error of a run that is lost. */
+  lost(): StemmaError {
+    return this.hold.lost();
+  }
+
+  /** Waits for what the writes have started. */
+  get settled(): Promise<unknown> {
+    return this.hold.settled;
   }
 
   #schedule(): void {
     if (this.#isOver) return;
     this.#timer = setTimeout(() => {
-      this.#tick().then(() => this.#schedule());
+      this.#ticking = this.#tick().then(() => this.#schedule());
     }, TICK);
   }
 
-  #tick(): Promise<void> {
-    this.#ticking = this.#ticking.then(async () => {
-      try {
-        await this.#flush();
-        await this.#look();
-      } catch {
-        // The store may answer the next time. Until the lease ends the run is ours.
-        if (this.run.state.leaseUntil < Date.now()) this.run.breakOff("lost");
-      }
-    });
-    return this.#ticking;
+  async #tick(): Promise<void> {
+    try {
+      await this.#flush();
+      await this.#look();
+    } catch {
+      // The store may answer the next time. Until the lease ends the run is ours.
+      if (this.run.state.leaseUntil < Date.now()) this.run.breakOff("lost");
+    }
   }
 
+  // What could not be written is written again as it was: it may be there.
   async #flush(): Promise<void> {
-    if (this.#batch.length === 0) return;
-    const batch = this.#batch;
-    this.#batch = [];
-    const number = this.#batches++;
-    while (!this.run.isLost && !(await this.log.addChunks(this.run.id, number, batch, this.version)))
-      await this.#look();
+    if (this.#sent.length === 0) [this.#sent, this.#batch] = [this.#batch, []];
+    if (this.#sent.length === 0) return;
+    await this.write([this.log.chunkWrite(this.run.id, this.#batches, this.#sent)]);
+    this.#batches += 1;
+    this.#sent = [];
   }
 
   async #look(): Promise<void> {
     if (!this.#isBegun && Date.now() - this.#claimedAt > UNANSWERED) return this.#abandon();
-    const known = await this.log.read();
-    if (known === null || !this.#isOurs(known)) return this.run.breakOff("lost");
-    this.version = known.version;
-    if (known.state.status === "stopping") this.run.breakOff("stopped");
-    const { leaseUntil, lease } = known.state;
-    if (leaseUntil - Date.now() < lease / 2) await this.#write(known.state);
+    const { status, leaseUntil, lease } = await this.#own(() => this.hold.look());
+    if (status === "stopping") this.run.breakOff("stopped");
+    if (leaseUntil - Date.now() < lease / 2) await this.#own(() => this.hold.change({}));
+    this.run.state = this.hold.state;
   }
 
   // Its lease ends, and with it the run.
@@ -109,15 +115,15 @@ export class RunKeeper {
     this.run.end();
   }
 
-  #isOurs({ state }: KnownRun): boolean {
-    return state.owner === this.run.state.owner && isUnderWay(state);
-  }
-
-  // A conflict is looked at in the next tick.
-  async #write(state: RunState): Promise<void> {
-    const written = await this.log.write({ ...state, leaseUntil: Date.now() + state.lease }, this.version);
-    if (written === null) return;
-    this.version = written.version;
-    this.run.state = written.state;
+  async #own<T>(work: () => Promise<T>): Promise<T> {
+    if (this.run.isLost) throw this.lost();
+    try {
+      return await work();
+    } catch (error) {
+      if (StemmaError.isInstance(error, "RUN_LOST")) this.run.breakOff(this.hold.isDeleted ? "deleted" : "lost");
+      throw error;
+    }
   }
 }
+
+type Answered = Pick<RunState, "questionId" | "answerId" | "leafBefore">;

@@ -2,8 +2,11 @@ import type { UIMessageChunk } from "ai";
 import { type Deferred, defer } from "../../deferred.js";
 import type { RunState } from "../../session/run-record.js";
 
-/** Why a run was broken off: the user stopped it, or another process took it over and nothing more may be written. */
-export type BrokenOff = "stopped" | "lost";
+/**
+ * Why a run was broken off: the user stopped it, another process took it over, or the chat was deleted. Nothing more may be
+ * written for one that is lost or deleted.
+ */
+export type BrokenOff = "stopped" | "lost" | "deleted";
 
 interface SentChunk {
   readonly chunk: UIMessageChunk;
@@ -32,7 +35,7 @@ export class LiveRun {
 
   /** Nothing more may be written for it. */
   get isLost(): boolean {
-    return this.brokenOff === "lost";
+    return this.brokenOff === "lost" || this.brokenOff === "deleted";
   }
 
   get signal(): AbortSignal {

@@ -1,9 +1,7 @@
 import type { UIMessageChunk } from "ai";
-import { StemmaError } from "../../errors.js";
 import { decodeJson, encodeJson } from "../../model/json-bytes.js";
 import { RunRecord } from "../../session/run-record.js";
-import type { TurnRecords } from "../../session/turn/log.js";
-import type { Store } from "../../storage/contract.js";
+import type { RecordWrite } from "../../storage/contract.js";
 
 /** Chunks that came one after the other. */
 export interface ChunkBatch {
@@ -17,33 +15,11 @@ const PAGE = 100;
 
 /** What a session's runs leave for other processes, in the session's records: the latest run, and the chunks of its answer. */
 export class RunLog extends RunRecord {
-  /** `store` is null where records cannot be written together. */
-  constructor(
-    records: TurnRecords,
-    sessionId: string,
-    private readonly store: Pick<Store, "writeTogether"> | null,
-  ) {
-    super(records, sessionId);
-  }
-
-  /** False where the run is not as it was in this version of its record: it may have been deleted, with its session. */
-  async addChunks(
-    runId: string,
-    number: number,
-    chunks: readonly UIMessageChunk[],
-    atVersion: number,
-  ): Promise<boolean> {
+  /** The write of a batch of chunks. */
+  chunkWrite(runId: string, number: number, chunks: readonly UIMessageChunk[]): RecordWrite {
     const key = `${prefixOf(runId)}${String(number).padStart(8, "0")}`;
-    const value = encodeJson(chunks);
     const options = { expiresAt: Date.now() + CHUNKS_KEPT };
-    try {
-      if (this.store === null) await this.records.set(this.scope, key, value, options);
-      else await this.store.writeTogether([this.asOf(atVersion), { records: this.scope, key, value, options }]);
-      return true;
-    } catch (error) {
-      if (StemmaError.isInstance(error, "RECORD_CONFLICT")) return false;
-      throw error;
-    }
+    return { records: this.scope, key, value: encodeJson(chunks), options };
   }
 
   /** The batches of a run behind the one with the key `after`: a page of them. */

@@ -1,11 +1,13 @@
 import { readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
 import { StemmaError } from "../../errors.js";
 import { isInterrupted, isSettled, isToolPart, type ToolCallPart } from "../../model/tool-calls.js";
-import type { KnownRun, RunState } from "../../session/run-record.js";
+import type { KnownRun, RunState, RunStatus } from "../../session/run-record.js";
 import type { Session } from "../../session/session.js";
 import { hasContent, isWaiting, marked, tidied } from "../message/parts.js";
 import { streamOf } from "../message/replay.js";
+import { RunHold } from "./hold.js";
 import type { RunLog } from "./log.js";
+import { type RunSession, runSession } from "./run-session.js";
 
 type Part = UIMessage["parts"][number];
 
@@ -16,22 +18,35 @@ const STEP = "step-start";
  * several processes that find it one does so, and the others wait.
  */
 export async function recover(session: Session, log: RunLog, dead: KnownRun): Promise<void> {
-  const { lease, runId, answerId } = dead.state;
+  const { lease } = dead.state;
   const taken = { ...dead.state, owner: crypto.randomUUID(), leaseUntil: Date.now() + lease };
-  const held = await log.write(taken, dead.version);
-  if (held === null) return;
-  const chunks = await log.allChunks(runId);
-  const stored = await session.getMessage<UIMessage>(answerId);
-  const found = furthest(stored, await fold(answerId, chunks));
+  const known = await log.write(taken, dead.version);
+  if (known === null) return;
+  const hold = new RunHold(session, log, known);
+  try {
+    const status = await keepWhatIsThere(session, log, hold);
+    await hold.change({ status });
+  } catch (error) {
+    // It took too long, and another process does it now.
+    if (!StemmaError.isInstance(error, "RUN_LOST")) throw error;
+  }
+}
+
+async function keepWhatIsThere(session: Session, log: RunLog, hold: RunHold): Promise<RunStatus> {
+  const { state } = hold;
+  const own = runSession(session, (writes) => hold.write(writes));
+  const chunks = await log.allChunks(state.runId);
+  const stored = await session.getMessage<UIMessage>(state.answerId);
+  const found = furthest(stored, await fold(state.answerId, chunks));
   const isWhole = chunks.some(({ type }) => type === "finish") || (found === stored && isAnswered(stored));
   const answer = isWhole ? found : marked(tidied(found), "killed");
-  if (hasContent(answer)) await keepAnswer(session, answer, taken);
-  await leaveAtAnswer(session, taken);
-  await log.write({ ...taken, status: isWhole ? "completed" : "interrupted" }, held.version);
+  if (hasContent(answer)) await keepAnswer(own, answer, state);
+  await leaveAtAnswer(own, state);
+  return isWhole ? "completed" : "interrupted";
 }
 
 // A question that was deleted meanwhile needs no answer.
-async function keepAnswer(session: Session, answer: UIMessage, { questionId }: RunState): Promise<void> {
+async function keepAnswer(session: RunSession, answer: UIMessage, { questionId }: RunState): Promise<void> {
   try {
     await session.upsertMessage(answer, questionId);
   } catch (error) {
@@ -40,11 +55,14 @@ async function keepAnswer(session: Session, answer: UIMessage, { questionId }: R
 }
 
 /** Makes the newest leaf below an answer the active one; where there is no answer, the leaf that was so before. */
-export async function leaveAtAnswer(session: Session, run: Pick<RunState, "answerId" | "questionId" | "leafBefore">) {
+export async function leaveAtAnswer(
+  session: RunSession,
+  run: Pick<RunState, "answerId" | "questionId" | "leafBefore">,
+) {
   const [leaf, answer] = await Promise.all([session.getLatestLeaf(), session.getMessage(run.answerId)]);
   if (leaf === null || (leaf.id !== run.questionId && leaf.id !== run.answerId)) return;
   if (answer !== null) {
-    const isLeaf = leaf.id === answer.id && (await session.getBranches(answer.id)).length === 0;
+    const isLeaf = leaf.id === answer.id && (await session.getBranchIds(answer.id)).length === 0;
     if (!isLeaf) await session.selectBranch(answer.id);
   } else if (run.leafBefore !== null && (await session.getMessage(run.leafBefore)) !== null) {
     await session.setActiveLeaf(run.leafBefore);

@@ -4,6 +4,7 @@ import { StemmaError } from "../../errors.js";
 import { Queue } from "../../queue.js";
 import { isDead, isUnderWay, type KnownRun, type RunState } from "../../session/run-record.js";
 import { coreOf, type Session } from "../../session/session.js";
+import { RunHold } from "./hold.js";
 import { RunKeeper } from "./keeper.js";
 import { LiveRun } from "./live-run.js";
 import { RunLog } from "./log.js";
@@ -44,14 +45,14 @@ export class SessionRuns {
     const known = processes.get(key) ?? { live: new Map(), queue: new Queue() };
     processes.set(key, known);
     this.#process = known;
-    this.#log = new RunLog(records, session.id, store);
+    this.#log = new RunLog(records, session.id);
   }
 
   /** The latest run, after one whose process died was ended. Null when there was none. */
   async latest(): Promise<RunState | null> {
     for (;;) {
       const known = await this.#log.read();
-      if (known === null || !isDead(known.state)) return known?.state ?? null;
+      if (known === null || !this.#isDead(known.state)) return known?.state ?? null;
       await recover(this.session, this.#log, known);
     }
   }
@@ -110,7 +111,7 @@ export class SessionRuns {
     for (;;) {
       const known = await this.#log.read();
       if (known !== null && isUnderWay(known.state)) {
-        if (isDead(known.state)) await recover(this.session, this.#log, known);
+        if (this.#isDead(known.state)) await recover(this.session, this.#log, known);
         else if (whenBusy === "reject") throw this.#busy(known);
         else await (this.live?.ended ?? sleep(POLL));
         // Whoever has gone while it waited was told nothing yet.
@@ -124,8 +125,14 @@ export class SessionRuns {
       const run = new LiveRun(written.state);
       this.#process.live.set(this.session.id, run);
       if (known !== null) await this.#log.forgetChunks(known.state.runId);
-      return { run, keeper: new RunKeeper(this.#log, run, written.version) };
+      return { run, keeper: new RunKeeper(this.#log, run, new RunHold(this.session, this.#log, written)) };
     }
+  }
+
+  // One of this process lives, however late it says so.
+  #isDead(state: RunState): boolean {
+    const { live } = this;
+    return isDead(state) && (live === null || live.isLost || live.state.owner !== state.owner);
   }
 
   #busy({ state }: KnownRun): StemmaError {

@@ -7,14 +7,14 @@ import { completeCopy, importMemory } from "./copy.js";
 import { countKept, findPlaces, keepPieces } from "./kept-pieces.js";
 import { prepareSession } from "./prepare.js";
 import type { ImportReport } from "./report.js";
-import { addUsage, firstUsage } from "./usage.js";
+import { addUsage, totalAlone } from "./usage.js";
 
 /** To tell what is stored already, a tree is read that is at most so many times the piece; else each message is asked for. */
 const MUCH_LARGER = 4;
 
 /**
- * Writes a session's messages, summaries, active leaf, registry entry and first usage in one transaction, and then what is
- * kept beside them. What is stored already stays as it is, so that a second import adds nothing, and one that was cut off
+ * Writes a session's messages, summaries, active leaf and registry entry in one transaction, and then what is kept beside
+ * them and its usage. What is stored already stays as it is, so that a second import adds nothing, and one that was cut off
  * is completed by the next. Null when the file's session has nothing that can be stored, or nothing of it was understood.
  * Errors: those of the store; `STORE_UNSUPPORTED` for what is no store; `INVALID_ARGUMENT` and `INVALID_TEXT` for an id that no session can have.
  */
@@ -36,20 +36,20 @@ export async function importSession(
   const messages = tree.messages.map(({ message }) => message);
   const pieces = session.kept ?? [];
   if (messages.length === 0 && skipped.length > 0 && pieces.length === 0) return null;
-  const { name, model, source, parentSessionId, userId, metadata, usage } = session;
+  const { name, model, source, parentSessionId, userId, metadata } = session;
   const isNews = messages.some(({ id }) => !known.has(id));
   const { inserted } = await stored.importTree({
     ...tree,
     // Whoever went on with the session since the last import stays where they are.
     activeLeafId: isNews ? tree.activeLeafId : undefined,
     session: { name, model, source, parentSessionId, userId, metadata },
-    usage: await firstUsage(store, sessionId, usage),
+    usage: totalAlone(session),
     skills: isNew ? copy?.skills : undefined,
   });
   const again = new Set(session.messages.flatMap((parsed) => (parsed.again === true ? [parsed.message.id] : [])));
   let updated = 0;
   for (const message of messages) {
-    const isCompleted = known.has(message.id) && (await completeMessage(stored, message));
+    const isCompleted = known.has(message.id) && (await completeMessage(store, sessionId, message));
     if (isCompleted && !again.has(message.id)) updated += 1;
   }
   for (const compaction of doubtful) {

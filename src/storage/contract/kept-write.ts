@@ -2,10 +2,18 @@ import type { SessionMessage } from "../../model/message.js";
 import type { BlockKey, ReplaceBlockOptions } from "./blocks.js";
 import type { EntryScope, WriteEntryOptions } from "./entries.js";
 import type { RecordScope, WriteRecordOptions } from "./records.js";
+import type { SessionChange } from "./sessions.js";
+import type { Usage, UsageRow } from "./usage.js";
 import type { AppendMessageOptions, ParentRef } from "./writing.js";
 
 /** One of several writes that are made together. */
-export type KeptWrite = BlockWrite | EntryWrite | RecordWrite | RecordCheck | MessageWrite;
+export type KeptWrite = BlockWrite | EntryWrite | RecordWrite | RecordCheck | MessageWrite | RegistryWrite;
+
+/**
+ * What became of writes that were made together: for each the ids of the messages that it inserted, or of the leaf that it made
+ * active; none for any other write.
+ */
+export type WrittenIds = readonly (readonly string[])[];
 
 /** As `BlockStore.set` makes it. */
 export interface BlockWrite {
@@ -41,7 +49,7 @@ export interface RecordCheck {
   readonly atVersion: number;
 }
 
-/** As `append`, `update`, `setActiveLeaf` and `clear` of the `SessionStore` with this id make it. */
+/** As `append`, `appendSibling`, `upsert`, `update`, `setActiveLeaf`, `selectBranch` and `clear` of the `SessionStore` with this id make it. */
 export type MessageWrite =
   | (AppendMessageOptions & {
       readonly session: string;
@@ -50,7 +58,17 @@ export type MessageWrite =
       /** With true, `MESSAGE_EXISTS` where the session has one of the ids. Default: such a message stays as it is. */
       readonly onlyNew?: boolean | undefined;
     })
-  | { readonly session: string; readonly update: SessionMessage }
+  | { readonly session: string; readonly appendSibling: SessionMessage; readonly of: string }
+  | { readonly session: string; readonly upsert: SessionMessage; readonly parent?: ParentRef }
+  /** With `expected`, `MESSAGE_CHANGED` where another message than this one is stored under the id. */
+  | { readonly session: string; readonly update: SessionMessage; readonly expected?: SessionMessage | undefined }
+  | { readonly session: string; readonly selectBranch: string }
   /** Null for no active leaf: what is appended next is a new root. With `expectedLeaf`, `LEAF_MOVED` where that does not hold. */
   | (AppendMessageOptions & { readonly session: string; readonly activeLeaf: string | null })
   | { readonly session: string; readonly clear: true };
+
+/** As `update`, `addUsage` or `importUsage` of the `SessionRegistry` makes it for the session with this id. */
+export type RegistryWrite =
+  | { readonly registered: string; readonly change: SessionChange }
+  | { readonly registered: string; readonly imported: Usage; readonly rows: readonly UsageRow[] }
+  | { readonly registered: string; readonly usage: Usage; readonly model?: string | undefined };

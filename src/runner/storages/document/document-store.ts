@@ -1,5 +1,5 @@
 import { confining } from "../../../storage/confine.js";
-import type { BlockScope, KeptWrite, Store } from "../../../storage/contract.js";
+import type { BlockScope, KeptWrite, MessageWrite, Store } from "../../../storage/contract.js";
 import { refuseBackup } from "../../../storage/refuse-backup.js";
 import type { SessionStorage } from "../../types.js";
 import { MemorySessionStorage } from "../memory-storage.js";
@@ -62,8 +62,9 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
       pruneVersions: (scope, request) => states.write(scope, () => own.pruneVersions(scope, request)),
       writeTogether: (writes) =>
         states.writeAll(writes.map(keyOf), async () => {
-          await own.writeTogether(writes);
-          for (const write of writes) if ("clear" in write) held.removed(write.session, null);
+          const written = await own.writeTogether(writes);
+          for (const write of writes) if ("session" in write) noteChange(held, write);
+          return written;
         }),
       backup: refuseBackup("storage"),
       order: held.order,
@@ -117,7 +118,14 @@ function recordsOf(held: HeldSessions, { records }: Store): Store["records"] {
   };
 }
 
+function noteChange(held: HeldSessions, write: MessageWrite): void {
+  if ("clear" in write) held.removed(write.session, null);
+  if ("update" in write) held.rewritten(write.session, write.update.id);
+  if ("upsert" in write) held.rewritten(write.session, write.upsert.id);
+}
+
 function keyOf(write: KeptWrite): { sessionId: string; scope?: BlockScope | undefined } {
   if ("session" in write) return { sessionId: write.session };
+  if ("registered" in write) return { sessionId: write.registered };
   return "block" in write ? write.block : "entries" in write ? write.entries : write.records;
 }

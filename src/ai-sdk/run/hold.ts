@@ -1,0 +1,94 @@
+import { StemmaError } from "../../errors.js";
+import { isUnderWay, type KnownRun, type RunState } from "../../session/run-record.js";
+import { coreOf, type Session } from "../../session/session.js";
+import type { KeptWrite } from "../../storage/contract.js";
+import type { RunLog } from "./log.js";
+
+/**
+ * What a process has of a run that it took. The run's record says whose the run is: every write looks at it in its own
+ * transaction, so whoever stood still while another process took the run over writes nothing more. Writes are made one after
+ * the other, in the order of the calls. Each method fails with `RUN_LOST` once the run is another one's.
+ */
+export class RunHold {
+  /** True once the record was found to be gone, with its session. */
+  isDeleted = false;
+  /** Never rejects. */
+  #before: Promise<unknown> = Promise.resolve();
+  /** What the writes have started, which nobody waits for. */
+  #settled: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly session: Session,
+    private readonly log: RunLog,
+    private known: KnownRun,
+  ) {}
+
+  /** The run as it was when this process last looked. */
+  get state(): RunState {
+    return this.known.state;
+  }
+
+  /** Waits for compactions that writes have started. */
+  get settled(): Promise<unknown> {
+    return this.#settled;
+  }
+
+  /** Makes writes, all of them or none; resolves to the ids that `writeTogether` tells, once they are stored. Errors: also those of the writes. */
+  write(writes: readonly KeptWrite[]): Promise<readonly (readonly string[])[]> {
+    return this.#inOrder(async () => {
+      for (;;) {
+        try {
+          const written = await coreOf(this.session).together([this.log.asOf(this.known.version), ...writes]);
+          this.#settled = Promise.all([this.#settled, written.settled]);
+          return written.ids.slice(1);
+        } catch (error) {
+          if (!StemmaError.isInstance(error, "RECORD_CONFLICT")) throw error;
+          await this.#look();
+        }
+      }
+    });
+  }
+
+  /** Looks how the run is now. */
+  look(): Promise<RunState> {
+    return this.#inOrder(() => this.#look());
+  }
+
+  /** Changes the record, and says that the process lives. */
+  change(change: Partial<RunState>): Promise<void> {
+    return this.#inOrder(async () => {
+      for (;;) {
+        const { state, version } = this.known;
+        const written = await this.log.write({ ...state, ...change, leaseUntil: Date.now() + state.lease }, version);
+        if (written !== null) {
+          this.known = written;
+          return;
+        }
+        await this.#look();
+      }
+    });
+  }
+
+  /** The error of a process whose run was taken over, or deleted. */
+  lost(): StemmaError {
+    const message =
+      "Another process took this answer over, because this one had not responded for too long. Load the chat again to see the answer, or resume its stream.";
+    return new StemmaError("RUN_LOST", { sessionId: this.session.id, runId: this.state.runId }, message);
+  }
+
+  async #look(): Promise<RunState> {
+    const known = await this.log.read();
+    this.isDeleted = known === null;
+    if (known === null || known.state.owner !== this.state.owner || !isUnderWay(known.state)) {
+      throw this.lost();
+    }
+    this.known = known;
+    return known.state;
+  }
+
+  #inOrder<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#before.then(work);
+    this.#before = done.catch(() => {});
+    return done;
+  }
+}
