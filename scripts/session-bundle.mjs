@@ -2,24 +2,21 @@
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
-/** How much it may load to begin with: the bytes of it, minified and compressed. */
-export const LIMIT = 30_000;
+/** How much a program on an agent or a store may reach, in bytes, minified and compressed. */
+export const SESSION_LIMIT = 112_000;
 
-/** How much the smallest program on a Durable Object may reach, at once or later: the bytes of it, minified and compressed. */
-export const REACHED_LIMIT = 132_000;
-
-/** What an agent's first call loads, beside what is loaded to begin with. */
-export const ENGINE = /\bagent-sql\b/;
+/** The same of the smallest program on a Durable Object, libraries among it. */
+export const PROGRAM_LIMIT = 132_000;
 
 /**
- * What a program on an agent or a store uses of `stemma/session`, which is at `path` from a folder. Modules that `import()`
- * loads are left out, but for those that `with` names. Providers for an external database are not named, so they are left out too.
+ * What a program on an agent or a store uses of `stemma/session`, which is at `path` from a folder. Providers for an external
+ * database are not named, so they are left out.
  *
- * @param {{ resolveDir: string, path: string, with?: RegExp }} from
+ * @param {{ resolveDir: string, path: string }} from
  */
-export function bundleSession({ resolveDir, path, with: later = /^$/ }) {
+export function bundleSession({ resolveDir, path }) {
   const contents = `export { Session, SessionManager, AgentContextProvider, AgentSearchProvider, R2SkillProvider } from "${path}"`;
-  return bundle({ contents, resolveDir }, later);
+  return bundle({ contents, resolveDir });
 }
 
 /** The smallest program on a Durable Object, with all that it reaches, of the package in this folder. */
@@ -31,14 +28,11 @@ export function bundleDurableObject() {
     export class Chat extends DurableObject {
       session = Session.create(durableObject(this.ctx));
     }`;
-  return bundle({ contents, resolveDir: "." }, /./);
+  return bundle({ contents, resolveDir: "." });
 }
 
-/**
- * @param {{ contents: string, resolveDir: string }} stdin
- * @param {RegExp} later
- */
-async function bundle(stdin, later) {
+/** @param {{ contents: string, resolveDir: string }} stdin */
+async function bundle(stdin) {
   const { outputFiles, metafile } = await build({
     stdin,
     bundle: true,
@@ -48,20 +42,9 @@ async function bundle(stdin, later) {
     format: "esm",
     platform: "neutral",
     external: ["cloudflare:workers"],
-    plugins: [{ name: "loaded-later", setup: (plugin) => leaveOut(plugin, later) }],
   });
   const [{ contents: bytes, text }] = outputFiles;
   const found = Object.values(metafile.outputs).flatMap(({ imports }) => imports);
   const imports = [...new Set(found.filter(({ kind }) => kind === "import-statement").map((each) => each.path))];
   return { text, bytes: bytes.length, gzip: gzipSync(bytes, { level: 9 }).length, imports };
-}
-
-/**
- * @param {import("esbuild").PluginBuild} plugin
- * @param {RegExp} later
- */
-function leaveOut({ onResolve }, later) {
-  onResolve({ filter: /./ }, ({ kind, path }) =>
-    kind === "dynamic-import" && !later.test(path) ? { path, external: true } : undefined,
-  );
 }

@@ -12,6 +12,7 @@ import { sqliteCheck } from "./storage/sqlite/check.js";
 import { sqliteDialect } from "./storage/sqlite/dialect.js";
 import { tellingErrors } from "./storage/sqlite/error.js";
 import { isPrepared } from "./storage/sqlite/schema.js";
+import { scrubObject } from "./storage/sqlite/scrub.js";
 import { sqliteVectors } from "./storage/sqlite/vectors.js";
 
 /** What is used of a Durable Object's `ctx`. A `DurableObjectState` is one. */
@@ -57,8 +58,7 @@ export function durableObject(ctx: DurableObjectContext, options: DurableObjectO
     durable: true,
     isPrepared: () => isPrepared(dialect, connection),
     order: queueOf(ctx),
-    scrub: async (runner, sql, options) =>
-      (await import("./storage/sqlite/scrub.js")).scrubObject(runner, sql, options),
+    scrub: scrubObject,
   });
   return embeddable(
     checkable(open, sqliteCheck({ schema: "main", integrity: false })),

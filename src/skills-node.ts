@@ -26,6 +26,7 @@ export interface SkillProblem {
   readonly path: string;
 }
 
+const NAMES: OptionNames<FileSkillOptions> = { keys: true, writable: true, roots: true, onProblem: true };
 const SKILL_FILE = "SKILL.md";
 /** Files of a skill that are named at the end of it. */
 const MAX_LISTED_FILES = 100;
@@ -49,8 +50,7 @@ export class FileSkillProvider implements SkillProvider {
 
   /** Reads nothing yet. Errors: `INVALID_ARGUMENT` for an option that there is not. */
   constructor(folder: string, options: FileSkillOptions = {}) {
-    const known: OptionNames<FileSkillOptions> = { keys: true, writable: true, roots: true, onProblem: true };
-    assertKnownOptions(options, "FileSkillProvider", known);
+    assertKnownOptions(options, "FileSkillProvider", NAMES);
     this.#folder = folder;
     this.#keys = options.keys ? new Set(options.keys) : null;
     this.#roots = options.roots ?? [];

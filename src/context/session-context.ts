@@ -2,6 +2,7 @@ import { invalid } from "../errors.js";
 import { foldLabel } from "../model/fold-label.js";
 import type { StoredVersion } from "../storage/contract.js";
 import type { SkillLog } from "../tools/access.js";
+import { createContextTools } from "../tools/registry.js";
 import type { SessionTools } from "../tools/tool.js";
 import type { ContextBlock } from "./block.js";
 import { BlockSet, type BlockSetOptions } from "./block-set.js";
@@ -133,7 +134,6 @@ export class SessionContext {
     const asked = this.live.all;
     await this.live.settle();
     const present = asked.filter((block) => this.live.has(block)).map((block) => block.describeForTools());
-    const { createContextTools } = await import("../tools/registry.js");
     return createContextTools(present, this.access);
   }
 }

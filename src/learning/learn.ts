@@ -1,6 +1,7 @@
 import { invalid } from "../errors.js";
 import { assertKnownOptions } from "../known-options.js";
 import type { LearnEdit, LearnRequest } from "./edits.js";
+import { parseEdits } from "./parse.js";
 import { buildLearnPrompt } from "./prompt.js";
 
 /** What `onLearning()` takes. */
@@ -44,7 +45,6 @@ export function createLearnFunction(options: LearnOptions): LearnFunction {
       },
     });
     if (typeof answer !== "string") return answer ?? [];
-    const { parseEdits } = await import("./parse.js");
     return parseEdits(answer, request.messages);
   };
 }

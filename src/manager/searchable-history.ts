@@ -1,5 +1,6 @@
 import { type SearchProvider, searchesMessages } from "../context/provider.js";
 import type { Store } from "../storage/contract.js";
+import { formatHits } from "../tools/format-hits.js";
 
 const MAX_RESULTS = 10;
 
@@ -11,10 +12,7 @@ export function searchableHistory(store: Store): SearchProvider {
       return `${count} ${count === 1 ? "session" : "sessions"} available for search.`;
     },
     search: async (query) => {
-      const [hits, { formatHits }] = await Promise.all([
-        store.search(query, { limit: MAX_RESULTS }),
-        import("../tools/format-hits.js"),
-      ]);
+      const hits = await store.search(query, { limit: MAX_RESULTS });
       return hits.length === 0 ? null : formatHits(hits, query);
     },
   };

@@ -51,7 +51,9 @@ import type {
 } from "../storage/contract.js";
 import { assertSessionId, assertUserId } from "../storage/session-id.js";
 import { storeOf } from "../storage/store-of.js";
+import { createSessionSearchTool } from "../tools/session-search.js";
 import type { SessionTool, SessionTools } from "../tools/tool.js";
+import { eraseUser, receiptOf } from "./erase.js";
 import { ManagedSession } from "./managed-session.js";
 import type {
   EraseOptions,
@@ -65,6 +67,7 @@ import type {
   SessionManagerOptions,
   SessionUpdate,
 } from "./options.js";
+import { retain } from "./retain.js";
 import { searchableHistory } from "./searchable-history.js";
 import { SessionCache } from "./session-cache.js";
 
@@ -316,8 +319,7 @@ export class SessionManager {
   async delete(sessionId: string, options: EraseOptions = {}): Promise<ErasureReceipt> {
     assertText(sessionId, ID);
     assertKnownOptions(options, "delete()", { scrub: true });
-    const [erased, { receiptOf }] = await Promise.all([this.#deleteSession(sessionId), import("./erase.js")]);
-    return receiptOf(this.#store, erased, options);
+    return receiptOf(this.#store, await this.#deleteSession(sessionId), options);
   }
 
   /**
@@ -331,7 +333,6 @@ export class SessionManager {
     assertUserId(userId);
     assertKnownOptions(options, "eraseUser()", { scrub: true });
     const store = this.#store.forUser(userId);
-    const { eraseUser, receiptOf } = await import("./erase.js");
     return receiptOf(store, await eraseUser(store, userId, (id) => this.#deleteSession(id)), options);
   }
 
@@ -340,7 +341,6 @@ export class SessionManager {
    * removed. Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`; `SESSION_OWNED` on a manager of another user.
    */
   async retain(options: RetainOptions): Promise<RetentionReceipt> {
-    const { retain } = await import("./retain.js");
     return retain(this.#store, options, (id) => this.#sessions.reset(id));
   }
 
@@ -596,7 +596,6 @@ export class SessionManager {
 
   /** The AI SDK tool that searches all sessions: `session_search`. Never fails; a failed search is a result of the tool. */
   async tools(): Promise<SessionTools & { session_search: SessionTool }> {
-    const { createSessionSearchTool } = await import("../tools/session-search.js");
     return { session_search: createSessionSearchTool((query) => this.search(query)) };
   }
 

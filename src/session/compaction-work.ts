@@ -10,7 +10,7 @@ import type { CompactionPause } from "./compaction-pause.js";
 import type { CompactionRun, CompactionRuns } from "./compaction-runs.js";
 import type { SessionEvents } from "./events.js";
 import type { SessionBackend } from "./provider.js";
-import type { Seen } from "./store-summary.js";
+import { type Seen, storeSummary } from "./store-summary.js";
 import { withinTime } from "./time-limit.js";
 import { TokenCount, type TokenCounter } from "./token-count.js";
 
@@ -87,10 +87,7 @@ export class CompactionWork {
     const tokensBefore = counted ?? (this.events.observed ? await this.count.of([...messages]) : null);
     this.report("compacting", tokensBefore ?? 0);
     const context = await this.count.compactContext(this.options.threshold);
-    const [{ answer, failure, isEmpty }, { storeSummary }] = await Promise.all([
-      askCompact(compact, [...messages], context, timeout),
-      import("./store-summary.js"),
-    ]);
+    const { answer, failure, isEmpty } = await askCompact(compact, [...messages], context, timeout);
     const head = messages.slice(0, compact.protectHead ?? 0);
     const prompt = context.promptTokens ?? 0;
     const before = keptOf(tokensBefore ?? 0, prompt, { head, summary: [], tail: messages.slice(head.length) });

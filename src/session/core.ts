@@ -9,13 +9,14 @@ import type { CompactorOptions } from "./compaction-work.js";
 import { Compactor } from "./compactor.js";
 import { SessionEvents } from "./events.js";
 import { storeNeeded } from "./host.js";
-import { lateProvider } from "./late-provider.js";
 import { Learner } from "./learning/learner.js";
 import { MessageWrites, type TogetherResult } from "./message-writes.js";
 import { writeOneByOne } from "./one-by-one.js";
 import type { SessionConfig } from "./options.js";
 import { promptStoreFor } from "./prompt-store.js";
 import type { SessionBackend, SessionProvider } from "./provider.js";
+import { providerBackend } from "./provider-backend.js";
+import { providerSkillLog } from "./provider-skill-log.js";
 import { storeSkillLog } from "./skill-log.js";
 import { StoreSessionProvider } from "./store-session-provider.js";
 import { DEFAULT_COMPACTION_TIMEOUT, withinTime } from "./time-limit.js";
@@ -23,6 +24,7 @@ import { Titler } from "./titler.js";
 import { TurnLog, type TurnRecords } from "./turn/log.js";
 import { memoryRecordsOf } from "./turn/memory-records.js";
 import { Turns } from "./turn/turns.js";
+import { revertFrom } from "./undo/revert-from.js";
 import type { Reverted } from "./undo/reverted.js";
 
 /** What stands behind a session once it is used. */
@@ -61,7 +63,7 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
   const store = kept?.store ?? null;
   const open = async (): Promise<void> => store?.migrate();
   const { backend, skills } =
-    kept === null ? lateProvider(provider, sessionId) : { backend: kept.backend, skills: storeSkillLog(kept.backend) };
+    kept === null ? ownBackend(provider, sessionId) : { backend: kept.backend, skills: storeSkillLog(kept.backend) };
   // A provider for an external database leaves the place of blocks and of the frozen prompt to the host.
   const wired = provider instanceof AgentSessionProvider ? provider.store : null;
   const events = new SessionEvents(provider instanceof AgentSessionProvider ? provider.host : null, sessionId);
@@ -123,7 +125,6 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     together: (written) => (store === null ? writeOneByOne(writes, records, written) : writes.together(store, written)),
     async revertFrom(messageId, dryRun) {
       const { store } = inStore("revertFrom()");
-      const { revertFrom } = await import("./undo/revert-from.js");
       const removeCompaction = (id: string) => writes.removeCompaction(id);
       const parts = { store, session: store.session(sessionId), removeCompaction };
       const reverted = await revertFrom(parts, messageId, dryRun);
@@ -151,4 +152,9 @@ async function readAfterWrite(context: SessionContext, labels: readonly string[]
   const written = labels === null ? null : new Set(labels.map(foldLabel));
   const blocks = context.live.all.filter(({ folded }) => written === null || written.has(folded));
   await Promise.all(blocks.map((block) => block.readAfterWrite()));
+}
+
+function ownBackend(provider: SessionProvider, sessionId: string) {
+  const skills = providerSkillLog(provider);
+  return { backend: providerBackend(provider, sessionId, skills), skills };
 }

@@ -1,6 +1,17 @@
 import type { HistoryMessage, SessionMessage } from "../model/message.js";
-import type { FoundMessage, HistoryRowStat, RecentHistory, StoredCompaction } from "../storage/contract.js";
-import type { SharedMethods } from "../storage/late-session.js";
+import type {
+  FoundMessage,
+  HistoryRowStat,
+  RecentHistory,
+  SessionStore,
+  StoredCompaction,
+} from "../storage/contract.js";
+
+/** What both a session of a store and one of a provider that a user wrote can do, but for its name. */
+export type SharedMethods = Omit<
+  SessionStore,
+  "id" | "importTree" | "skills" | "changeSkills" | "messages" | "rowStats" | "count" | "treePage" | "change" | "writes"
+>;
 
 export type Awaitable<T> = T | PromiseLike<T>;
 

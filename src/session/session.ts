@@ -19,6 +19,7 @@ import type {
   StoredVersion,
   TreeNode,
 } from "../storage/contract.js";
+import { createExpandSummaryTool } from "../tools/expand-summary.js";
 import type { SessionTools } from "../tools/tool.js";
 import { AgentSessionProvider } from "./agent-session-provider.js";
 import {
@@ -726,7 +727,6 @@ export class Session {
     const { backend, expandableSummaries } = this.#started;
     const tools = await this.#inContext((context) => context.tools());
     if (!expandableSummaries) return tools;
-    const { createExpandSummaryTool } = await import("../tools/expand-summary.js");
     return {
       ...tools,
       expand_summary: createExpandSummaryTool(

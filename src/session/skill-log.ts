@@ -1,5 +1,5 @@
 import { foldLabel } from "../model/fold-label.js";
-import type { LoadFinder } from "../model/load-finder.js";
+import { createLoadFinder, type LoadFinder } from "../model/load-finder.js";
 import type { SessionStore } from "../storage/contract.js";
 import type { SkillLog } from "../tools/access.js";
 
@@ -7,7 +7,6 @@ import type { SkillLog } from "../tools/access.js";
 export function storeSkillLog(session: SessionStore): SkillLog {
   const loadsInMessages = async (): Promise<LoadFinder> => {
     const messages = session.stream({ newestFirst: true, onCorrupt: "skip" });
-    const { createLoadFinder } = await import("../model/load-finder.js");
     const finder = createLoadFinder();
     for await (const message of messages) finder.look(message);
     return finder;

@@ -1,10 +1,9 @@
 import type { SessionMessage } from "../model/message.js";
-import type { TitleParts } from "./name-session.js";
+import { nameSession, type TitleParts } from "./name-session.js";
 import { Waiters } from "./time-limit.js";
 
 /**
- * Names a session that has no name of its own, once, after its first exchange. The code that does so is loaded with the first
- * answer.
+ * Names a session that has no name of its own, once, after its first exchange.
  */
 export class Titler {
   #isDone = false;
@@ -27,7 +26,6 @@ export class Titler {
   async #name(): Promise<void> {
     if (this.#isDone) return;
     try {
-      const { nameSession } = await import("./name-session.js");
       this.#isDone = await nameSession({ ...this.parts, waiters: this.#waiters });
     } catch (error) {
       this.parts.events.emitError(error);

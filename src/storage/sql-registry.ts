@@ -6,13 +6,16 @@ import type { Operation } from "./engine/operation.js";
 import type { Runner } from "./engine/runner.js";
 import type { Turns } from "./engine/turns.js";
 import { claimSessions } from "./operations/claim.js";
+import { sumCompactions } from "./operations/compaction-sums.js";
 import { deleteSession } from "./operations/erase.js";
 import * as fork from "./operations/fork.js";
 import { listSessions } from "./operations/list-sessions.js";
 import { listUnregistered } from "./operations/memory-lists.js";
 import { owned } from "./operations/owners.js";
+import { pruneSession } from "./operations/prune.js";
 import * as sessions from "./operations/sessions.js";
 import { addUsage, importUsage, readUsageRows } from "./operations/usage.js";
+import { readUsage } from "./operations/usage-sums.js";
 import { userScope } from "./session-id.js";
 
 /** The registry of a SQL store, for a user where there is one. */
@@ -49,7 +52,6 @@ export function sqlRegistry(
     restore: (id, dates) => write([id], () => sessions.restoreSession(sql, id, dates, userId)),
     delete: (id) => write([id], () => deleteSession(sql, id, userId)),
     prune: async (id, request) => {
-      const { pruneSession } = await import("./operations/prune.js");
       const prune = () => pruneSession(sql, id, request, userId);
       return request.dryRun === true ? turns.read(id, () => runner.read(prune)) : write([id], prune);
     },
@@ -65,12 +67,10 @@ export function sqlRegistry(
     importUsage: (id, total, rows) => write([id], () => importUsage(sql, id, total, { rows, userId })),
     usage: async (request) => {
       if (isOfAnother(request)) return [];
-      const { readUsage } = await import("./operations/usage-sums.js");
       return single(() => readUsage({ ...request, userId: request.userId ?? userId }));
     },
     compactionSums: async (request) => {
       if (isOfAnother(request)) return [];
-      const { sumCompactions } = await import("./operations/compaction-sums.js");
       return single(() => sumCompactions(sql, { ...request, userId: request.userId ?? userId }));
     },
     fork: (id, atMessageId, next) => write([id, next.id], () => fork.forkSession(sql, id, atMessageId, next, userId)),

@@ -12,11 +12,13 @@ import * as blocks from "./operations/blocks.js";
 import * as entries from "./operations/entries.js";
 import { deleteMemory } from "./operations/erase.js";
 import * as lists from "./operations/memory-lists.js";
+import { pruneVersions } from "./operations/prune.js";
 import * as records from "./operations/records.js";
 import { type RankMessages, searchAtOnce, searchMessages } from "./operations/search/search.js";
 import { catchUp } from "./operations/search/unindexed.js";
 import * as versions from "./operations/versions.js";
 import { noteOf } from "./operations/versions.js";
+import { refuseBackup } from "./refuse-backup.js";
 import { sqlCalls } from "./sql-calls.js";
 import { operationsOf } from "./sql-kept-writes.js";
 import { sqlRegistry } from "./sql-registry.js";
@@ -154,7 +156,6 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
       },
       deleteMemory: (scope) => eraseKept(scope, (owned) => deleteMemory(sql, owned)),
       pruneVersions: async (scope, request) => {
-        const { pruneVersions } = await import("./operations/prune.js");
         const prune = ({ sessionId }: MemoryScope) => pruneVersions(sessionId, request);
         return request.dryRun === true ? listKept(scope, prune) : eraseKept(scope, prune);
       },
@@ -172,7 +173,6 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         assertKnownOptions(backupOptions, "backup()", { check: true });
         if (userId !== undefined) throw confined("back up the whole database");
         await runner.ready();
-        const { refuseBackup } = await import("./refuse-backup.js");
         return (options.backup ?? refuseBackup(sql.name))(path, backupOptions);
       },
       order,

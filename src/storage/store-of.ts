@@ -1,8 +1,8 @@
 import { kindOf, quote, StemmaError } from "../errors.js";
 import { perObject } from "../once.js";
 import { type Queue, queueOf } from "../queue.js";
-import { agentStore } from "./agent-store.js";
 import type { Store } from "./contract.js";
+import { agentStore } from "./sqlite/agent-sql.js";
 import { isSqlHost, type SqlHost } from "./sqlite/sql-host.js";
 
 /** True for a store: one of ours, or one that a user wrote to the same contract. */

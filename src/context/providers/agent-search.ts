@@ -3,6 +3,7 @@ import type { EntryScope, EntryStore, Store, StoredVersion, VersionOptions } fro
 import { DEFAULT_MAX_TOKENS } from "../block.js";
 import type { AppendOptions, SearchProvider } from "../provider.js";
 import { assertName, ProviderPlace, type SharingOptions } from "./provider-place.js";
+import { showEntries } from "./show-entries.js";
 
 const MAX_RESULTS = 10;
 
@@ -65,11 +66,7 @@ export class AgentSearchProvider implements SearchProvider {
    * the store.
    */
   async search(query: string): Promise<string | null> {
-    const [found, { showEntries }] = await Promise.all([
-      this.#entries.search(this.#scope, query, { limit: MAX_RESULTS }),
-      import("./show-entries.js"),
-    ]);
-    return showEntries(found, query);
+    return showEntries(await this.#entries.search(this.#scope, query, { limit: MAX_RESULTS }), query);
   }
 
   /** Writes an entry, in place when the key is known. A description is not kept. Errors: `INVALID_TEXT`. */

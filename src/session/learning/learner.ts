@@ -1,7 +1,7 @@
 import { perObject } from "../../once.js";
 import { orderOf } from "../../storage/store-of.js";
 import { LONGEST, Waiters } from "../time-limit.js";
-import type { LearnParts } from "./learning-run.js";
+import { LearningRun, type LearnParts } from "./learning-run.js";
 
 /** A run, and those in this process who wait for it. */
 interface UnderWay {
@@ -12,8 +12,7 @@ interface UnderWay {
 const underWay = perObject((_owner: object) => new Map<string, UnderWay>());
 
 /**
- * Learns from one session: what it has not learned from yet, once, whichever process comes first. The code that does so is
- * loaded with the first run.
+ * Learns from one session: what it has not learned from yet, once, whichever process comes first.
  */
 export class Learner {
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -50,7 +49,6 @@ export class Learner {
 
   async #learn(waiters: Waiters): Promise<void> {
     try {
-      const { LearningRun } = await import("./learning-run.js");
       await new LearningRun({ ...this.parts, waiters }).learnAll();
     } catch (error) {
       this.parts.events.emitError(error);

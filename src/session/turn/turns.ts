@@ -3,14 +3,14 @@ import { appendText } from "../../model/text.js";
 import { observed } from "../../storage/observed.js";
 import type { SessionTools } from "../../tools/tool.js";
 import type { ContextExplanation } from "./explain.js";
-import type { TurnMemory, TurnParts } from "./prepare.js";
+import { explainPast } from "./explain-past.js";
+import { explainNext, prepareTurn, type TurnMemory, type TurnParts, updateTurn } from "./prepare.js";
 import { readPresent } from "./present.js";
 import type { PrepareTurnOptions, TurnRequest } from "./request.js";
-import type { TurnPage, TurnPageOptions } from "./turn-page.js";
+import { readTurns, type TurnPage, type TurnPageOptions } from "./turn-page.js";
 
 /**
- * The turns of one session. What a call asks of the store it asks at once, in the order of the calls; the code that works on
- * the answer is loaded with the first turn.
+ * The turns of one session. What a call asks of the store it asks at once, in the order of the calls.
  */
 export class Turns {
   #answeredAt = 0;
@@ -40,7 +40,7 @@ export class Turns {
 
   async #prepare(options: PrepareTurnOptions, asked: Promise<SessionTools>): Promise<TurnRequest> {
     const answeredAt = this.#answeredAt;
-    const [now, tools, { prepareTurn }] = await Promise.all([readPresent(this.parts, options), asked, load()]);
+    const [now, tools] = await Promise.all([readPresent(this.parts, options), asked]);
     return prepareTurn(this.parts, this.#memory, { options, answeredAt, now, tools });
   }
 
@@ -48,22 +48,20 @@ export class Turns {
   async update(): Promise<string | null> {
     const { known } = this.#memory;
     if (known === null) return null;
-    const [blocks, { updateTurn }] = await Promise.all([this.parts.context.prompt.presentBlocks(), load()]);
-    return updateTurn(this.parts, known, blocks);
+    return updateTurn(this.parts, known, await this.parts.context.prompt.presentBlocks());
   }
 
   /** What the next request would be made of. Changes nothing. */
   async explainNext(options: PrepareTurnOptions, asked: Promise<SessionTools>): Promise<ContextExplanation> {
     const answeredAt = this.#answeredAt;
-    const [now, tools, { explainNext }] = await Promise.all([readPresent(this.parts, options), asked, load()]);
+    const [now, tools] = await Promise.all([readPresent(this.parts, options), asked]);
     return explainNext(this.parts, { options, answeredAt, now, tools });
   }
 
   /** What the latest request for a message was made of; null where nothing is known of it. */
   async explainPast(messageId: string): Promise<ContextExplanation | null> {
     const { backend, log } = this.parts;
-    const reads = [log.turn(messageId), backend.compactions(), import("./explain-past.js")] as const;
-    const [turn, compactions, { explainPast }] = await Promise.all(reads);
+    const [turn, compactions] = await Promise.all([log.turn(messageId), backend.compactions()]);
     return turn === null ? null : explainPast(this.parts, turn, compactions);
   }
 
@@ -71,9 +69,6 @@ export class Turns {
   async list({ after, limit }: TurnPageOptions): Promise<TurnPage> {
     const { backend, log } = this.parts;
     const messages = backend.stream({ newestFirst: true, summaries: false, onCorrupt: "skip", after });
-    const { readTurns } = await import("./turn-page.js");
     return readTurns(messages, log, limit);
   }
 }
-
-const load = () => import("./prepare.js");

@@ -6,20 +6,21 @@ import type { Row, SqlValue, Statement } from "../engine/operation.js";
 import { sqlStore } from "../sql-store.js";
 import { sqliteDialect } from "./dialect.js";
 import { tellingErrors } from "./error.js";
+import { scrubObject } from "./scrub.js";
 import { type SqlHost, transactionOf } from "./sql-host.js";
 
 /** A row of a Durable Object holds 2 MB; this leaves room for its other columns. */
 export const MAX_TEXT_BYTES = 1_900_000;
 
-/** The store of `agentStore`, with the engine that it runs on. */
-export function openAgentStore(host: SqlHost): Store {
+/** A store on an agent's own database. Without `transactionSync` on the agent, each statement is atomic by itself only. */
+export function agentStore(host: SqlHost): Store {
   const connection = connectAgent(host);
   const dialect = sqliteDialect({ name: "agent", maxTextBytes: MAX_TEXT_BYTES, search: true });
   return sqlStore(connection, dialect, {
     transactions: transactionOf(host) !== null,
     durable: true,
     order: queueOf(host),
-    scrub: async (runner, sql, options) => (await import("./scrub.js")).scrubObject(runner, sql, options),
+    scrub: scrubObject,
   });
 }
 

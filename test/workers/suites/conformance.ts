@@ -1,6 +1,6 @@
 // The conformance suite, on the database of the object that a case runs in.
 import { type DurableObjectSqlStorage, durableObject } from "../../../src/durable-object.js";
-import { agentStore } from "../../../src/storage/agent-store.js";
+import { agentStore } from "../../../src/storage/sqlite/agent-sql.js";
 import { describeStore, type StoreTarget } from "../../../src/testing.js";
 import { Agent, here } from "./host.js";
 import { describe, it } from "./vitest.js";
