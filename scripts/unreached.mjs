@@ -7,6 +7,6 @@ const unreached = Object.entries(files)
   .filter(([, { statements }]) => statements.total > 0 && statements.covered === 0)
   .map(([file]) => relative(process.cwd(), file));
 if (unreached.length > 0) {
-  console.error(`npm test does not reach:\n${unreached.map((file) => `  ${file}`).join("\n")}`);
+  console.error(`The tests do not reach:\n${unreached.map((file) => `  ${file}`).join("\n")}`);
   process.exitCode = 1;
 }

@@ -4,9 +4,10 @@ export const GUIDE = [
     text: "Start",
     items: [
       { text: "Getting started", link: "/getting-started" },
+      { text: "Which entry do I need", link: "/entry-points" },
       { text: "Concepts", link: "/concepts" },
-      { text: "Entry points", link: "/entry-points" },
       { text: "Cookbook", link: "/cookbook" },
+      { text: "Troubleshooting", link: "/troubleshooting" },
     ],
   },
   {

@@ -7,6 +7,8 @@ import type { ChatRoutesOptions } from "./chat-routes.js";
 export interface ChatTreeOptions<M extends UIMessage = UIMessage>
   extends Omit<ChatInit<M>, "transport">,
     ChatRoutesOptions {
+  /** True when the `id` is that of a chat which begins here: it is not loaded, since it is not stored yet. Default: false. */
+  isNew?: boolean | undefined;
   /** Sent with each message, beside it. */
   body?: object | undefined;
   /** Renders at most once in so many milliseconds while an answer streams. Default: with each piece. */

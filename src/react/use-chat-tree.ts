@@ -29,6 +29,7 @@ export function useChatTree<M extends UIMessage = UIMessage>(options: ChatTreeOp
     fetch: _fetch,
     body: _body,
     throttle,
+    isNew = false,
     ...init
   } = options;
   const latest = useRef(options);
@@ -44,8 +45,12 @@ export function useChatTree<M extends UIMessage = UIMessage>(options: ChatTreeOp
     ...(throttle === undefined ? {} : { experimental_throttle: throttle }),
   });
   const { id: chatId, status, setMessages, resumeStream, clearError } = chat;
-  const [held, setTree] = useState<Tree>(() => emptyTree(chatId, options.id !== undefined));
-  const tree = held.chatId === chatId ? held : emptyTree(chatId, options.id !== undefined);
+  // What a chat was when it was opened counts: a new one is stored with its first message, and is shown whole.
+  const opened = useRef({ chatId: "", isStored: false });
+  if (opened.current.chatId !== chatId) opened.current = { chatId, isStored: options.id !== undefined && !isNew };
+  const { isStored } = opened.current;
+  const [held, setTree] = useState<Tree>(() => emptyTree(chatId, isStored));
+  const tree = held.chatId === chatId ? held : emptyTree(chatId, isStored);
   const isBusy = status === "submitted" || status === "streaming";
 
   // An edit is stored under an id of its own.
@@ -92,7 +97,6 @@ export function useChatTree<M extends UIMessage = UIMessage>(options: ChatTreeOp
     [api, chatId, runs, show, resumeStream, clearError],
   );
 
-  const isStored = options.id !== undefined;
   useEffect(() => {
     if (!isStored) return;
     let left = false;

@@ -88,6 +88,25 @@ describe.skipIf(!isInstalled() || !hasChromium())(
       await answers(page).nth(index).getByRole("button", { name: "Answer again" }).waitFor();
     }
 
+    it("sends what is entered while an answer is written when that has ended, and asks for nothing that is not there", async () => {
+      const page = await signIn("Queue", { to: slow, width: 390 });
+      const refused: string[] = [];
+      page.on("response", (response) => {
+        if (response.status() >= 400) refused.push(`${response.status()} ${response.url()}`);
+      });
+      await ask(page, "How does this work?");
+      await answers(page).first().waitFor();
+      await field(page).fill("What do you know about me?");
+      await page.keyboard.press("Enter");
+      await page.getByText("This is sent when the answer has ended.").waitFor();
+      expect(await field(page).inputValue()).toBe("What do you know about me?");
+      await page.getByRole("article", { name: "You" }).filter({ hasText: "What do you know about me?" }).waitFor();
+      await shows(page.locator(".waiting"));
+      expect(await answers(page).first().innerText()).toContain(LAST_WORDS);
+      expect(await field(page).inputValue()).toBe("");
+      expect(refused).toEqual([]);
+    });
+
     it("shows what the model notes, knows it in a new chat, says why, and leads to the message", async () => {
       const page = await signIn("Amy");
       await say(page, "My name is Amy and I live in Lisbon.");

@@ -61,6 +61,17 @@ async function say(screen: Screen, text: string): Promise<void> {
 }
 
 describe("useChatTree", () => {
+  it("loads nothing of a chat that begins here, and goes on with it once it is stored", async () => {
+    const { show, options, requests } = await start();
+    const screen = await open({ ...options, id: "c", isNew: true });
+    closing.push(() => screen.close());
+    expect(screen.chat.isLoading).toBe(false);
+    expect(requests).toEqual([]);
+    await say(screen, "hello");
+    expect(screen.lines()).toEqual(["user: hello", "assistant: Answer 1 to hello."]);
+    expect((await show("c")).lines()).toEqual(screen.lines());
+  });
+
   it("shows the siblings of an answer that was asked for again, and selects one", async () => {
     const { show } = await start();
     const screen = await show("c");

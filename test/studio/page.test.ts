@@ -66,6 +66,10 @@ describe.skipIf(!hasChromium())("the studio's page in Chromium (needs /usr/bin/c
           await page.setViewportSize({ width, height: 800 });
           const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
           expect(overflow, `${path} at ${width}`).toBeLessThanOrEqual(0);
+          const cut = await page
+            .locator(".top-bar > *, .session-head :is(h1, .facts > div, .session-bar > *)")
+            .evaluateAll((all) => all.filter((each) => each.getBoundingClientRect().right > innerWidth).length);
+          expect(cut, `what is cut of the header of ${path} at ${width}`).toBe(0);
         }
       }
       await page.context().close();

@@ -61,6 +61,7 @@ function Desk({ user, model }: { user: string; model: string | null }) {
         <Chat
           key={chatId}
           id={chatId}
+          isNew={params === null}
           user={user}
           model={model}
           target={target}

@@ -15,6 +15,8 @@ const NOTE_FOR = 4000;
 
 interface ChatProps {
   id: string;
+  /** It begins here: nothing of it is stored. */
+  isNew: boolean;
   user: string;
   model: string | null;
   /** A message to go to, whichever branch it is on. */
@@ -26,8 +28,8 @@ interface ChatProps {
   right: ReactNode;
 }
 
-export function Chat({ id, user, model, target, onFound, onStarted, left, right }: ChatProps) {
-  const chat = useChatTree({ id, throttle: 30 });
+export function Chat({ id, isNew, user, model, target, onFound, onStarted, left, right }: ChatProps) {
+  const chat = useChatTree({ id, isNew, throttle: 30 });
   const { messages, status, isLoading } = chat;
   const isBusy = status === "submitted" || status === "streaming";
   const [note, setNote] = useState("");

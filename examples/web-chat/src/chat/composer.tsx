@@ -1,5 +1,5 @@
 import { ArrowUp, Square } from "lucide-react";
-import { type FormEvent, type KeyboardEvent, useRef, useState } from "react";
+import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { GrowingText } from "./growing-text";
 
 interface ComposerProps {
@@ -10,15 +10,22 @@ interface ComposerProps {
 
 export function Composer({ isBusy, onSend, onStop }: ComposerProps) {
   const [text, setText] = useState("");
+  /** It is sent when the answer that is being written has ended. */
+  const [isWaiting, setWaiting] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   const send = (event?: FormEvent) => {
     event?.preventDefault();
-    // What is typed while an answer is written stays until it has ended.
-    if (isBusy || text.trim() === "") return;
+    if (text.trim() === "") return;
+    setWaiting(isBusy);
+    if (isBusy) return;
     onSend(text.trim());
     setText("");
     field.current?.focus();
   };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is in the field when the answer ends is sent.
+  useEffect(() => {
+    if (isWaiting && !isBusy) send();
+  }, [isWaiting, isBusy]);
   const press = (event: KeyboardEvent) => {
     // Whoever composes a character of an Eastern script ends it with Enter.
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
@@ -27,6 +34,14 @@ export function Composer({ isBusy, onSend, onStop }: ComposerProps) {
   };
   return (
     <form className="composer" onSubmit={send}>
+      {isWaiting ? (
+        <p className="waiting">
+          <span role="status">This is sent when the answer has ended.</span>
+          <button type="button" onClick={() => setWaiting(false)}>
+            Do not send
+          </button>
+        </p>
+      ) : null}
       <GrowingText
         value={text}
         onChange={setText}

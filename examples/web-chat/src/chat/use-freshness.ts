@@ -28,13 +28,14 @@ export function useFreshness(chat: ChatTree, chatId: string): (work: Promise<unk
   );
 
   // Another device may have written while nobody looked.
+  const isBegun = messages.length > 0;
   useEffect(() => {
     const look = () => {
-      if (document.visibilityState === "visible") reload().catch(() => {});
+      if (isBegun && document.visibilityState === "visible") reload().catch(() => {});
     };
     document.addEventListener("visibilitychange", look);
     return () => document.removeEventListener("visibilitychange", look);
-  }, [reload]);
+  }, [reload, isBegun]);
 
   // The first piece of an answer says that the question is stored.
   useEffect(() => {
