@@ -135,7 +135,7 @@ function noRoom(kept: Kept, threshold: number): StemmaError {
     prompt + head > threshold
       ? `The prompt and the first messages, which are never summarised, alone exceed compactAfter(${threshold})`
       : `After a compaction there are ${tokens} tokens, more than half of compactAfter(${threshold})`;
-  const parts = `prompt ${prompt}, first messages ${head}, summary ${summary}, last messages ${tail}`;
+  const parts = `prompt ${prompt}; as estimated, first messages ${head}, summary ${summary}, last messages ${tail}`;
   const message = `${what}: ${parts}. Automatic compaction pauses: there is at most one for each ${threshold / 2} tokens of new text. Raise the threshold, or keep less: a shorter prompt, a smaller protectHead or tailTokenBudget.`;
   return new StemmaError("COMPACTION_NO_ROOM", { threshold, ...kept }, message);
 }
