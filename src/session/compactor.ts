@@ -2,9 +2,11 @@ import type { CompactFunction, CompactResult } from "../compaction/compact.js";
 import type { SessionContext } from "../context/session-context.js";
 import { StemmaError } from "../errors.js";
 import { observed } from "../storage/observed.js";
+import { noGain, noRoom } from "./compaction-notices.js";
 import { CompactionPause, type Size } from "./compaction-pause.js";
+import { runCompaction } from "./compaction-run.js";
 import { CompactionRuns } from "./compaction-runs.js";
-import { CompactionWork, type CompactorOptions, type Kept, type Outcome } from "./compaction-work.js";
+import { CompactionWork, type CompactorOptions, type Outcome } from "./compaction-work.js";
 import type { SessionEvents } from "./events.js";
 import type { SessionBackend } from "./provider.js";
 import type { TurnRecords } from "./turn/log.js";
@@ -99,8 +101,9 @@ export class Compactor {
     // Where there was nothing to compact, and where it failed, the next write may find it otherwise.
     if (ending === "fruitless" || isEnough) await this.#pause.begin(size, needed);
     const hasRoom = ending === "stored" ? kept.tokens <= threshold / 2 : kept.prompt + kept.head <= threshold;
-    if (!hasRoom) await this.#tellOnce(noRoom(kept, threshold));
-    else if (isEnough) await this.#work.fail(noGain(size.tokens, threshold, needed));
+    if (hasRoom && !isEnough) return;
+    if (hasRoom) await this.#work.fail(noGain(size.tokens, threshold, needed));
+    else await this.#tellOnce(noRoom(kept, threshold));
   }
 
   async #tellOnce(error: StemmaError): Promise<void> {
@@ -113,7 +116,10 @@ export class Compactor {
     const { backend, options } = this;
     const told = { type: "compaction", name: "compact", sessionId: backend.id } as const;
     return this.#runs.share(leafId, (run) =>
-      observed(options.store, told, () => this.#work.run(run, compact, timeout, counted)),
+      observed(options.store, told, async () => {
+        const { messages } = await backend.path({ leafId });
+        return runCompaction(this.#work, { run, messages, compact, timeout, counted });
+      }),
     );
   }
 }
@@ -122,25 +128,4 @@ function notConfigured(): StemmaError {
   const message =
     "Give the session a compact function first: session.onCompaction(createCompactFunction({ summarize })).";
   return new StemmaError("COMPACTION_NOT_CONFIGURED", {}, message);
-}
-
-function noGain(tokens: number, threshold: number, needed: number): StemmaError {
-  const message = `${MAX_IN_VAIN} compactions in a row did not shrink the history; the next one is tried after ${Math.round(needed)} tokens of new text.`;
-  return new StemmaError("COMPACTION_NO_GAIN", { tokens, threshold }, message);
-}
-
-function noRoom(kept: Kept, threshold: number): StemmaError {
-  const { tokens, prompt, head, summary, tail } = rounded(kept);
-  const what =
-    prompt + head > threshold
-      ? `The prompt and the first messages, which are never summarised, alone exceed compactAfter(${threshold})`
-      : `After a compaction there are ${tokens} tokens, more than half of compactAfter(${threshold})`;
-  const parts = `prompt ${prompt}, first messages ${head}, summary ${summary}, last messages ${tail}`;
-  const message = `${what}: ${parts}. Automatic compaction pauses: there is at most one for each ${threshold / 2} tokens of new text. Raise the threshold, or keep less: a shorter prompt, a smaller protectHead or tailTokenBudget.`;
-  return new StemmaError("COMPACTION_NO_ROOM", { threshold, ...kept }, message);
-}
-
-// A counter of the host's may give fractions.
-function rounded<T extends object>(numbers: T): T {
-  return Object.fromEntries(Object.entries(numbers).map(([name, number]) => [name, Math.round(number)])) as T;
 }

@@ -23,7 +23,7 @@ interface StoredSummary {
 }
 
 /**
- * Stores what a compact function gave, if it is worth it; null where it is not. Loaded while the function is at work. Errors:
+ * Stores what a compact function gave, if it is worth it; null where it is not. Errors:
  * `COMPACTION_STALE` when the range says something else now, `COMPACTION_INVALID_RANGE`.
  */
 export async function storeSummary(
