@@ -53,6 +53,7 @@ export type { CompactAfterOptions, OnCompactionOptions, OnLearningOptions, Sessi
 export { PostgresSessionProvider } from "./session/postgres-session-provider.js";
 export type {
   AppendedMessage,
+  DatedOptions,
   HistoryOptions,
   LenientHistory,
   ReadHistoryOptions,

@@ -26,8 +26,9 @@ export async function neighboursOf(
   }
   const after: SessionMessage[] = [];
   for (let id = ref.message; after.length < count; ) {
-    const next = (await session.branches(id)).at(-1);
-    if (next === undefined) break;
+    const newest = (await session.branchIds(id)).at(-1);
+    const next = newest === undefined ? null : await session.message(newest);
+    if (next === null) break;
     after.push(next);
     id = next.id;
   }

@@ -35,11 +35,12 @@ export const exports = defineTopic("exports", (it) => {
     }
   });
 
-  it("takes a session without an active leaf, and one without messages, for what they are", async ({ store }) => {
+  it("takes a session without an active leaf, without messages or without a name for what it is", async ({ store }) => {
     await store.session("no leaf").append([message("a")]);
     await store.session("no leaf").setActiveLeaf(null);
     await store.sessions.create({ id: "empty", name: "Empty", metadata: { n: 1 } });
-    for (const id of ["no leaf", "empty"]) {
+    await registerUntitled(store);
+    for (const id of ["no leaf", "empty", "untitled"]) {
       const before = await readEverything(store, id);
       const lines = await collect(exportJsonl(store, (await store.sessions.get(id)) as never));
       await store.sessions.delete(id);
@@ -135,6 +136,15 @@ export async function readEverything(store: Store, id: string) {
     usage: await store.sessions.usageRows(id),
     sums: await store.sessions.usage({ by: "model", sessionId: id }),
   };
+}
+
+/** A session whose registry entry holds empty texts. */
+export async function registerUntitled(store: Store): Promise<void> {
+  const texts = { name: "", source: "", model: "", parentSessionId: "" };
+  await store.sessions.create({ id: "untitled", ...texts, userId: "ada", metadata: { empty: "" } });
+  await store.session("untitled").append([message("a")]);
+  await store.sessions.addUsage("untitled", 1, 2, 0.5, "");
+  await store.sessions.restore("untitled", { endReason: "" });
 }
 
 async function importLines(store: Store, lines: readonly string[]): Promise<string[]> {

@@ -4,7 +4,7 @@ import { jsonl } from "../copy/jsonl.js";
 import type { Store } from "../storage/contract.js";
 import { expect, failureOf } from "./assert.js";
 import { callsOf, play, stepsOf } from "./call-sequences.js";
-import { keepBeside, readEverything } from "./exports.js";
+import { keepBeside, readEverything, registerUntitled } from "./exports.js";
 import { chain, collect, message } from "./samples.js";
 import { defineTopic } from "./topic.js";
 import type { Workspace } from "./workspace.js";
@@ -23,7 +23,7 @@ export const wholeCopies = defineTopic("copies of whole stores", (it) => {
     const copy = await workspace.openAnother();
     const report = await copyStore(jsonl(bytesOf(before.lines)), copy);
     expect(report.parts.filter(({ problem }) => problem !== undefined)).toEqual([]);
-    expect([report.ok, report.sessions]).toEqual([true, SEQUENCES + 3]);
+    expect([report.ok, report.sessions]).toEqual([true, SEQUENCES + 4]);
     expect(await readWhole(copy)).toEqual(before);
     const checked = (await copy.check?.()) ?? { ok: true, problems: [] };
     expect([checked.ok, checked.problems]).toEqual([true, []]);
@@ -104,6 +104,7 @@ export const wholeCopies = defineTopic("copies of whole stores", (it) => {
 
 async function fill(workspace: Workspace): Promise<void> {
   const { store } = workspace;
+  await registerUntitled(store);
   for (let seed = 1; seed <= SEQUENCES; seed += 1) {
     const id = `random ${seed}`;
     const session = workspace.sessionOf(id).withContext("memory").withContext("notes").withCachedPrompt();

@@ -199,6 +199,15 @@ describe("the tools of the MCP server", () => {
     await small.close();
   });
 
+  it("tell when a message was stored that has no time of its own", async () => {
+    await store.session("a1").append([{ id: "undated", role: "user", parts: [{ type: "text", text: "More tea." }] }]);
+    const time = (await store.session("a1").tree()).at(-1)?.createdAt;
+    const document = await call<{ metadata: object }>(client, "fetch", { id: "session/a1/message/undated" });
+    expect(document.metadata).toMatchObject({ time });
+    const { sessions } = await call<{ sessions: { messages: { time: string | null }[] }[] }>(client, "recent", {});
+    expect(sessions[0]?.messages.at(-1)?.time).toBe(time);
+  });
+
   it("recent shows the latest conversations with their newest messages", async () => {
     await store.session("b1").append([say("new", "user", "One more thing.")]);
     const { sessions } = await call<{ sessions: { id: string; messages: { id: string; text: string }[] }[] }>(

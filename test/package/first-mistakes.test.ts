@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { createSession, createSessionStorage, StoreSessionStorage } from "../../src/agent.js";
-import { chatHandler, receive, respond, sessionMemory } from "../../src/ai-sdk.js";
+import { chatHandler, receive, repair, respond, sessionMemory } from "../../src/ai-sdk.js";
 import { claudeSessionStore, memoryTool } from "../../src/claude.js";
 import { copyStore, exportStore } from "../../src/copy.js";
 import { jsonlFiles } from "../../src/copy-node.js";
@@ -268,6 +268,40 @@ it("options with which a chat handler could not answer are refused when it is ma
   for (const options of [{ cost: 5 }, { waitUntil: true }, { onFinish: () => {} }]) {
     const refused = { code: "INVALID_ARGUMENT", message: expect.not.stringContaining("Call receive") };
     expect(await errorOf(() => respond(session, {} as never, options as never))).toMatchObject(refused);
+  }
+});
+
+it("a message as the APIs of models have it is shown as it is written here", async () => {
+  const session = Session.create(memory());
+  const message = { role: "user", content: "I live in Oslo" };
+  const line = '{ id: "m1", role: "user", parts: [{ type: "text", text: "I live in Oslo" }] }';
+  const told = { code: "INVALID_MESSAGE", message: `A message has parts, not content. Write ${line}.` };
+  const calls: (() => unknown)[] = [
+    () => session.appendMessage(message),
+    () => session.appendAll([message]),
+    () => session.upsertMessage(message),
+    () => session.updateMessage(message),
+    () => repair([message as never], "openai"),
+    () => receive(session, new Request("http://host/", { method: "POST", body: JSON.stringify({ message }) })),
+  ];
+  for (const call of calls) expect(await errorOf(call), String(call)).toMatchObject(told);
+  const named = { ...message, id: "q1", content: [] };
+  expect(await errorOf(() => session.appendMessage(named))).toMatchObject({
+    message: expect.stringContaining('Write { id: "q1", role: "user", parts: [{ type: "text", text: "Hello" }] }.'),
+  });
+});
+
+it("a manager and a session have a model name chats under both names", async () => {
+  const title = async () => "A name";
+  for (const name of ["withTitle", "withTitles"] as const) {
+    const manager = SessionManager.create(memory())[name](title);
+    await manager.append("m", { id: "q", role: "user", parts: [{ type: "text", text: "Hi" }] });
+    await manager.append("m", { id: "a", role: "assistant", parts: [{ type: "text", text: "Hello" }] });
+    await manager.getSession("m").close();
+    expect((await manager.get("m"))?.name).toBe("A name");
+    const session = Session.create(memory())[name](title);
+    await session.appendMessage({ id: "q", role: "user", parts: [] });
+    await session.close();
   }
 });
 

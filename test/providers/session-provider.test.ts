@@ -24,6 +24,35 @@ function memo() {
   };
 }
 
+it("tells when messages were stored, if the provider knows", async () => {
+  const provider = createProvider();
+  const asked: unknown[] = [];
+  const dated = <M extends SessionMessage>(message: M, options: { createdAt?: boolean | undefined } = {}): M => {
+    asked.push(options.createdAt);
+    return options.createdAt === true ? { ...message, createdAt: "2026-01-01T00:00:00.000Z" } : message;
+  };
+  const knowing: SessionProvider = Object.assign(Object.create(provider), {
+    getMessage: async (id: string, options?: object) => {
+      const message = await provider.getMessage(id);
+      return message && dated(message, options);
+    },
+    getHistory: async (leafId?: string | null, options?: object) =>
+      (await provider.getHistory(leafId ?? undefined)).map((each) => dated(each, options)),
+  });
+  for (const [host, createdAt] of [
+    [provider, undefined],
+    [knowing, "2026-01-01T00:00:00.000Z"],
+  ] as const) {
+    const session = Session.create(host);
+    await session.appendMessage(textMessage("a"));
+    expect((await session.getMessage("a", { createdAt: true }))?.createdAt).toBe(createdAt);
+    expect((await session.getHistory(null, { createdAt: true }))[0]?.createdAt).toBe(createdAt);
+    expect((await session.getHistory(null, { createdAt: true, summaries: false }))[0]?.createdAt).toBe(createdAt);
+    expect((await session.getHistory())[0]).toEqual(textMessage("a"));
+  }
+  expect(asked).toContain(true);
+});
+
 describe.each([
   ["synchronous", createProvider],
   ["asynchronous", () => later(createProvider())],

@@ -6,9 +6,8 @@ import type { CompactFunction, SessionManager } from "stemma";
 import { chatHandler } from "stemma/ai-sdk";
 import type { Me } from "../shared/api";
 import type { Chats } from "./chats";
-import { forgetFact, readMemory, restoreMemory } from "./memory";
+import { forgetFact, restoreMemory } from "./memory";
 import type { ChatModel } from "./model";
-import { searchChats } from "./search";
 import { signInRoutes, userOf } from "./users";
 
 /** The routes of the app: `/api/chat` as `stemma/ai-sdk` serves it, the app's own beside it, and the page. */
@@ -57,7 +56,6 @@ function userRoutes(manager: SessionManager, compactNow: CompactFunction) {
     await next();
   });
   return new Hono()
-    .get("/memory", signedIn, async ({ var: { chats }, json }) => json(await readMemory(chats)))
     .post("/memory/forget", signedIn, async ({ var: { chats }, req, body }) => {
       const { fact } = await req.json<{ fact: unknown }>();
       if (typeof fact !== "string") return body(null, 400);
@@ -75,9 +73,6 @@ function userRoutes(manager: SessionManager, compactNow: CompactFunction) {
       if ((await chats.get(id)) !== null) await chats.getSession(id).close();
       return body(null, 204);
     })
-    .get("/search", signedIn, async ({ var: { chats }, req, json }) =>
-      json(await searchChats(chats, req.query("q") ?? "")),
-    )
     .post("/compact/:id", signedIn, async ({ var: { chats }, req, json, body }) => {
       const id = req.param("id");
       if ((await chats.get(id)) === null) return body(null, 404);

@@ -1,9 +1,10 @@
-import type { ChatError, ChatList } from "stemma/ai-sdk";
+import type { ChatError, ChatList, ChatMatches, ChatMemory } from "stemma/ai-sdk";
 import useSWR, { mutate } from "swr";
-import type { FoundMessage, Me, Memory } from "../shared/api";
+import type { Me } from "../shared/api";
 
 const CHATS = "/api/chat?limit=200";
 const MEMORY = "/api/memory";
+const memoryOf = (chatId: string) => `/api/chat/${encodeURIComponent(chatId)}/memory`;
 const ME = "/api/me";
 
 export const useMe = () => useSWR<Me, Error>(ME);
@@ -13,15 +14,17 @@ export const useChats = () =>
     refreshInterval: (list) => (list?.chats.some(({ name }) => name === "") ? 2000 : 0),
   });
 // The server also learns when nobody writes.
-export const useMemory = () => useSWR<Memory, Error>(MEMORY, { refreshInterval: 5000 });
+// The memory is the user's: each chat tells it, one that has not begun too.
+export const useMemory = (chatId: string) =>
+  useSWR<ChatMemory, Error>(memoryOf(chatId), { refreshInterval: 5000, keepPreviousData: true });
 export const useFound = (query: string) =>
-  useSWR<FoundMessage[], Error>(query === "" ? null : `/api/search?q=${encodeURIComponent(query)}`, {
+  useSWR<ChatMatches, Error>(query === "" ? null : `/api/chat?limit=30&q=${encodeURIComponent(query)}`, {
     keepPreviousData: true,
   });
 
 /** Reads again what a write has changed. */
 export const refreshChats = () => mutate(CHATS);
-export const refreshMemory = () => mutate(MEMORY);
+export const refreshMemory = () => mutate((key) => typeof key === "string" && /^\/api\/chat\/[^/]+\/memory$/.test(key));
 
 export async function signIn(name: string): Promise<void> {
   await send("POST", "/api/sign-in", { name });

@@ -83,7 +83,7 @@ function Desk({ user, model }: { user: string; model: string | null }) {
           }
         />
       </div>
-      <MemoryPanel onClose={() => setDrawer(null)} />
+      <MemoryPanel chatId={chatId} onClose={() => setDrawer(null)} />
       <button type="button" className="veil" aria-label="Close" tabIndex={-1} onClick={() => setDrawer(null)} />
     </div>
   );

@@ -1,6 +1,6 @@
 import type { LanguageModelV3Prompt } from "@ai-sdk/provider";
 import type { Session } from "stemma";
-import { factsIn } from "../facts";
+import { factsIn } from "../../shared/facts";
 import { isQuestion, learnedFrom, matching, unwantedIn } from "./learned";
 import { HELP, TOUR } from "./texts";
 

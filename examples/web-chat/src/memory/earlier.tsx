@@ -1,5 +1,6 @@
 import { Undo2 } from "lucide-react";
-import type { Version } from "../../shared/api";
+import type { ChatBlockVersion } from "stemma/ai-sdk";
+import { factsIn } from "../../shared/facts";
 import { restoreMemory } from "../api";
 import { dayOf, shortTime } from "../times";
 
@@ -11,18 +12,17 @@ const AUTHORS = {
 };
 
 /** What the memory was before each change, and the way back. */
-export function Earlier({ versions }: { versions: readonly Version[] }) {
+export function Earlier({ versions }: { versions: readonly ChatBlockVersion[] }) {
   const [present, ...earlier] = versions;
   if (present === undefined || earlier.length === 0) return null;
   return (
     <details className="earlier">
       <summary>Earlier versions</summary>
       <ol>
-        {versions.map(({ version, writtenAt, author, facts }, index) => (
+        {versions.map(({ version, writtenAt, author, content }, index) => (
           <li key={version}>
-            <span title={facts.join("\n")}>
-              {timeOf(writtenAt)}, {author === null ? "before" : AUTHORS[author]}:{" "}
-              {facts.length === 1 ? "1 fact" : `${facts.length} facts`}
+            <span title={factsIn(content).join("\n")}>
+              {timeOf(writtenAt)}, {author === null ? "before" : AUTHORS[author]}: {countOf(factsIn(content))}
             </span>
             {index === 0 ? (
               <em>now</em>
@@ -37,6 +37,10 @@ export function Earlier({ versions }: { versions: readonly Version[] }) {
       </ol>
     </details>
   );
+}
+
+function countOf({ length }: readonly string[]): string {
+  return length === 1 ? "1 fact" : `${length} facts`;
 }
 
 function timeOf(iso: string): string {

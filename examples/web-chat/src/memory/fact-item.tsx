@@ -1,6 +1,6 @@
 import { X } from "lucide-react";
-import type { Fact } from "../../shared/api";
 import { forgetFact } from "../api";
+import type { Fact } from "./memory";
 import { Why } from "./why";
 
 export function FactItem({ fact, isNew }: { fact: Fact; isNew: boolean }) {

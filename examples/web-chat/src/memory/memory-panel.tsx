@@ -3,15 +3,17 @@ import { useEffect, useRef } from "react";
 import { useMemory } from "../api";
 import { Earlier } from "./earlier";
 import { FactItem } from "./fact-item";
+import { factsOf, memoryIn } from "./memory";
 
 /** What is remembered of the user, as it changes. */
-export function MemoryPanel({ onClose }: { onClose: () => void }) {
-  const { data, error } = useMemory();
+export function MemoryPanel({ chatId, onClose }: { chatId: string; onClose: () => void }) {
+  const { data, error } = useMemory(chatId);
   const known = useRef<Set<string> | null>(null);
-  const facts = data?.facts ?? [];
+  const block = memoryIn(data);
+  const facts = factsOf(block);
   const before = known.current;
   useEffect(() => {
-    if (data !== undefined) known.current = new Set(data.facts.map(({ text }) => text));
+    if (data !== undefined) known.current = new Set(factsOf(memoryIn(data)).map(({ text }) => text));
   }, [data]);
   return (
     <aside className="memory" aria-label="Memory">
@@ -33,7 +35,7 @@ export function MemoryPanel({ onClose }: { onClose: () => void }) {
           <FactItem key={fact.text} fact={fact} isNew={before !== null && !before.has(fact.text)} />
         ))}
       </ul>
-      <Earlier versions={data?.versions ?? []} />
+      <Earlier versions={block?.versions ?? []} />
     </aside>
   );
 }

@@ -1,5 +1,5 @@
+import type { ChatMatch } from "stemma/ai-sdk";
 import { Link } from "wouter";
-import type { FoundMessage } from "../../shared/api";
 import { useFound } from "../api";
 import { shortTime } from "../times";
 
@@ -8,10 +8,10 @@ export function Found({ query }: { query: string }) {
   const { data, error } = useFound(query);
   if (error) return <p className="hint">{error.message}</p>;
   if (data === undefined) return <p className="hint">Searching …</p>;
-  if (data.length === 0) return <p className="hint">No message says “{query}”.</p>;
+  if (data.matches.length === 0) return <p className="hint">No message says “{query}”.</p>;
   return (
     <ul className="found" aria-label="Found messages">
-      {data.map((hit) => {
+      {data.matches.map((hit) => {
         return (
           <li key={`${hit.chatId}/${hit.messageId}`}>
             <Link href={pathTo(hit.chatId, hit.messageId)}>
@@ -28,7 +28,7 @@ export function Found({ query }: { query: string }) {
   );
 }
 
-function Snippet({ hit: { role, snippet } }: { hit: FoundMessage }) {
+function Snippet({ hit: { role, snippet } }: { hit: ChatMatch }) {
   const pieces = snippet.split(/«(.*?)»/su);
   return (
     <span className="snippet">
