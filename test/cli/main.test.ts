@@ -1,5 +1,6 @@
 import { expect, it, vi } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
+import { patience } from "../helpers/patience.js";
 import { replaceStreams } from "../helpers/replaced-streams.js";
 
 // The module runs the command line of its process, once.
@@ -9,7 +10,7 @@ it("runs the command line of the process", async () => {
   try {
     process.argv = ["node", "stemma", "--version"];
     await import("../../src/cli/main.js");
-    await vi.waitFor(() => expect(streams.output()).toBe(`${manifest.version}\n`), 20_000);
+    await vi.waitFor(() => expect(streams.output()).toBe(`${manifest.version}\n`), patience(20_000));
   } finally {
     process.argv = argv;
     streams.restore();

@@ -29,7 +29,7 @@ describe.skipIf(!isInstalled() || !hasChromium())(
       await build();
       await Promise.all([server.start(), slow.start()]);
       browser = await startChromium();
-    }, 120_000);
+    });
     afterEach(async ({ task }) => {
       await Promise.all(browser.contexts().map((context) => context.close()));
       // The next attempt meets users who have said nothing yet.
@@ -142,7 +142,7 @@ describe.skipIf(!isInstalled() || !hasChromium())(
       const page = await signIn("Ada", { width: 1120, height: 660 });
       if (IS_RECORDED) await record(page, ANIMATION, () => playScenario(page, true));
       else await playScenario(page, false);
-    }, 120_000);
+    });
 
     it("learns what the model did not note, from the chat that is left, and knows it in the next one", async () => {
       const page = await signIn("Lea");

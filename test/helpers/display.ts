@@ -1,4 +1,5 @@
 import xterm from "@xterm/headless";
+import { patience } from "./patience.js";
 
 /** What a person would see on a terminal of this size. */
 export class Display {
@@ -60,12 +61,12 @@ export class Display {
   }
 
   /** Waits until the screen shows this. */
-  async shows(text: string | RegExp, timeout = 15_000): Promise<string> {
+  async shows(text: string | RegExp, timeout = patience(15_000)): Promise<string> {
     const matches = () => (typeof text === "string" ? this.text().includes(text) : text.test(this.text()));
     return this.#until(matches, `does not show ${String(text)}`, timeout);
   }
 
-  async showsNot(text: string, timeout = 15_000): Promise<string> {
+  async showsNot(text: string, timeout = patience(15_000)): Promise<string> {
     return this.#until(() => !this.text().includes(text), `still shows ${text}`, timeout);
   }
 

@@ -1,5 +1,6 @@
 import { PassThrough } from "node:stream";
 import { expect, vi } from "vitest";
+import { patience } from "./patience.js";
 
 export interface StreamOptions {
   /** A terminal of this size; without it a pipe. */
@@ -36,7 +37,7 @@ export function replaceStreams({ terminal, onWrite = () => {} }: StreamOptions =
   );
   return {
     output: () => output,
-    shows: (text) => vi.waitFor(() => expect(output).toContain(text), 15_000),
+    shows: (text) => vi.waitFor(() => expect(output).toContain(text), patience(15_000)),
     type: (text) => void stdin.write(text),
     end: () => void stdin.end(),
     restore: () => {

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { type ServedMcp, serveHttp } from "../../src/cli/mcp/serve-http.js";
 import { scopeOf } from "../../src/mcp/scope.js";
 import { memory } from "../../src/memory.js";
+import { patience } from "../helpers/patience.js";
 import { call } from "./connect.js";
 import { fillStore, say } from "./sample.js";
 
@@ -70,7 +71,7 @@ async function expectTold(
   const id = crypto.randomUUID();
   await store.session("a1").append([say(id, "user", "More.")]);
   await store.session("a2").append([say(id, "user", "More.")]);
-  await vi.waitFor(() => expect(told).toEqual([a1]), { timeout: 30_000, interval: 50 });
+  await vi.waitFor(() => expect(told).toEqual([a1]), { timeout: patience(30_000), interval: 50 });
 }
 
 const LIST = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} });
@@ -137,7 +138,7 @@ describe("the MCP server over HTTP", () => {
     }
     await one.subscribeResource({ uri: "stemma://session/b1" });
     await store.session("b1").append([say("apart", "user", "More.")]);
-    await vi.waitFor(() => expect(told).toEqual(["stemma://session/b1"]), { timeout: 30_000, interval: 50 });
+    await vi.waitFor(() => expect(told).toEqual(["stemma://session/b1"]), { timeout: patience(30_000), interval: 50 });
     const transport = other.transport as StreamableHTTPClientTransport;
     const id = transport.sessionId ?? "";
     expect(await statusOf({ "mcp-session-id": id })).toBe(200);
@@ -190,7 +191,7 @@ describe("the MCP server over HTTP", () => {
     const listening = await client.listen({ resourceSubscriptions: ["stemma://session/a1", "stemma://nonsense"] });
     await store.session("a1").append([say("new", "user", "More.")]);
     await store.session("a2").append([say("new", "user", "More.")]);
-    await vi.waitFor(() => expect(told).toEqual(["stemma://session/a1"]), { timeout: 30_000, interval: 50 });
+    await vi.waitFor(() => expect(told).toEqual(["stemma://session/a1"]), { timeout: patience(30_000), interval: 50 });
     await listening.close();
     await client.close();
   });

@@ -14,6 +14,7 @@ import { scopeOf } from "../../src/mcp/scope.js";
 import { memory } from "../../src/memory.js";
 import { sqlite } from "../../src/sqlite.js";
 import { buildCommand, temporaryFolder } from "../cli/run.js";
+import { patience } from "../helpers/patience.js";
 import { allResults, call } from "./connect.js";
 import { fillStore, say } from "./sample.js";
 
@@ -95,7 +96,7 @@ describe("stemma mcp as a process", () => {
       const store = sqlite(db);
       await store.session("b1").append([say(mode, "user", "Quick!")]);
       await store.close();
-      await vi.waitFor(() => expect(told).toContain(uri), { timeout: 50_000, interval: 50 });
+      await vi.waitFor(() => expect(told).toContain(uri), { timeout: patience(50_000), interval: 50 });
       const { contents } = await client.readResource({ uri });
       expect(JSON.stringify(contents)).toContain("Quick!");
     },
@@ -161,7 +162,7 @@ describe("stemma mcp as a process", () => {
       out += text;
     });
     child.stdin?.write(input);
-    await vi.waitFor(() => expect(out).toContain('"id":7'), { timeout: 50_000, interval: 50 });
+    await vi.waitFor(() => expect(out).toContain('"id":7'), { timeout: patience(50_000), interval: 50 });
     const closed = new Promise((done) => child.once("close", done));
     child.stdin?.end();
     expect(await closed).toBe(0);

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { memory } from "../../src/memory.js";
 import { estimateStringTokens } from "../../src/model/tokens.js";
 import type { Store } from "../../src/storage/contract.js";
+import { patience } from "../helpers/patience.js";
 import { call, connect } from "./connect.js";
 import { fillStore, say } from "./sample.js";
 
@@ -66,7 +67,10 @@ describe("resources", () => {
     await store.blocks.set(PROFILE, "Likes tea.");
     await call(client, "remember", { title: "tea", text: "black" });
     await store.session("b1").update(say("m1", "user", "Edited."));
-    await vi.waitFor(() => expect(told.toSorted()).toEqual(uris.toSorted()), { timeout: 30_000, interval: 50 });
+    await vi.waitFor(() => expect(told.toSorted()).toEqual(uris.toSorted()), {
+      timeout: patience(30_000),
+      interval: 50,
+    });
     await expect(client.subscribeResource({ uri: "file:///x" })).rejects.toThrow("is not an id");
   });
 });

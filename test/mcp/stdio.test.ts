@@ -7,6 +7,7 @@ import { processIo } from "../../src/cli/io.js";
 import { runCli } from "../../src/cli/run.js";
 import { Session } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
+import { patience } from "../helpers/patience.js";
 import { type ReplacedStreams, replaceStreams } from "../helpers/replaced-streams.js";
 
 let folder: string;
@@ -38,7 +39,7 @@ async function answer(id: number): Promise<{ result: Record<string, unknown> }> 
       .find((each) => each.id === id);
     expect(found, streams.output()).toBeDefined();
     return found;
-  }, 15_000);
+  }, patience(15_000));
 }
 
 it("serves one client until its input ends, on the database that a file of variables names", async () => {

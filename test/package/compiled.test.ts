@@ -26,12 +26,12 @@ describe("TypeScript", () => {
     expect(program.getGlobalDiagnostics()).toEqual([]);
     expect(snippets.length).toBeGreaterThan(0);
     expect(snippets.flatMap(({ name, path }) => problemsOf(program, path, name))).toEqual([]);
-  }, 120_000);
+  });
 
   it("finds the public types to be what the tests of types say", () => {
     expect(types.length).toBeGreaterThan(0);
     expect(types.flatMap((path) => problemsOf(program, path))).toEqual([]);
-  }, 120_000);
+  });
 
   it("sees the API that api.txt shows, and no other", async () => {
     const declared = createProgram(sources.map(declarationPath), declarationsOf(program, isSource), isSource);
@@ -45,7 +45,7 @@ describe("TypeScript", () => {
     });
     // A change here is a change of the public API: it needs a changeset. `npx vitest run test/package -u` writes the report.
     await expect(`${report.join("\n\n")}\n`).toMatchFileSnapshot("./api.txt");
-  }, 120_000);
+  });
 });
 
 const printer = ts.createPrinter({ removeComments: true });

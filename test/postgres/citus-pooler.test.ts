@@ -22,11 +22,11 @@ describeCitus("a cluster of Citus behind PgBouncer in transaction mode", (cluste
       pooler = await startPooler(direct);
       pooled = pooler.urlFor(new URL(direct).pathname.slice(1));
       database = openPool(pooled);
-    }, 60_000);
+    });
     afterAll(async () => {
       await database?.close();
       await pooler?.stop();
-    }, 60_000);
+    });
 
     it.each([
       ["spread by session", true],

@@ -349,7 +349,7 @@ describeCitus("rows spread by session on Citus", (cluster) => {
     beforeAll(() => {
       database = openPool(url);
     });
-    afterAll(() => database?.close(), 60_000);
+    afterAll(() => database?.close());
     describeStore(
       "citus-rows",
       postgresTarget("Citus, rows by session", () => database, {

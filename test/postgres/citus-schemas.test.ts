@@ -230,7 +230,7 @@ describeCitus("a schema per tenant on Citus", (cluster) => {
     beforeAll(() => {
       database = openPool(cluster.urlWith(BY_SCHEMA));
     });
-    afterAll(() => database?.close(), 60_000);
+    afterAll(() => database?.close());
     describeStore(
       "citus-schemas",
       postgresTarget("Citus, a schema per tenant", () => database, { nextSchema: cluster.nextSchema }),

@@ -23,7 +23,7 @@ describeServer("a server", (server) => {
       beforeAll(async () => {
         database = await open(server.url);
       });
-      afterAll(() => database?.close(), 60_000);
+      afterAll(() => database?.close());
       const openStore = (source: PostgresSource, schema: string) => postgres(source, { schema, ...options });
       describeStore(
         "postgres-clients",

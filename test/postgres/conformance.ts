@@ -18,7 +18,7 @@ export function describePool(name: string, engine: Engine): void {
         database = openPool(server.url);
         guarded = { ...database, source: guardPool(database.source as pg.Pool) };
       });
-      afterAll(() => database?.close(), 60_000);
+      afterAll(() => database?.close());
       describeStore(name, guardTarget(postgresTarget(engine.name, () => guarded)), { concurrent: true });
     },
     engine,

@@ -55,7 +55,7 @@ describeOwnServer("a store on a server", (server) => {
     expect(await idsOf(store, "s")).toEqual(acknowledged);
     expect(await idsOf(open(), "s")).toEqual(acknowledged);
     expect(unknown).toBeLessThan(200);
-  }, 60_000);
+  });
 
   it("lets a session go on while the rows of another one are locked, whose writes wait", async () => {
     const store = open();

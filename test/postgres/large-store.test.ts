@@ -31,7 +31,7 @@ describeServer("on Postgres, with 120,000 messages, many of them in two sessions
     await store.close();
     await server.query(url, "ALTER TABLE assistant_fts SET (autovacuum_enabled = off)");
     await server.query(url, FILL);
-  }, 60_000);
+  });
 
   async function rowsRead() {
     const query = "SELECT idx_tup_fetch::int AS rows FROM pg_stat_user_tables WHERE relname = 'assistant_fts'";

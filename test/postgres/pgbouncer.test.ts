@@ -50,7 +50,7 @@ describePooler("behind PgBouncer in transaction mode", (pooler) => {
       beforeAll(() => {
         database = open(pooler.url);
       });
-      afterAll(() => database?.close(), 60_000);
+      afterAll(() => database?.close());
       describeStore(
         "pgbouncer",
         postgresTarget(name, () => database),

@@ -29,8 +29,8 @@ export function describePooler(title: string, body: (pooler: Pooler) => void): v
       let pooler: RunningPooler;
       beforeAll(async () => {
         pooler = await startPooler(server.url);
-      }, 60_000);
-      afterAll(() => pooler?.stop(), 60_000);
+      });
+      afterAll(() => pooler?.stop());
       body({
         server,
         get url() {

@@ -5,7 +5,7 @@ import { postgresTarget } from "./target.js";
 
 const database = openPGlite();
 
-afterAll(() => database.close(), 60_000);
+afterAll(() => database.close());
 
 describeStore(
   "pglite",

@@ -72,7 +72,7 @@ for (const engine of ENGINES) {
           const block = session.getContextBlock("memory");
           const ids = block?.content.split(";").filter(Boolean) ?? [];
           expect([ids.length, new Set(ids).size, block?.version]).toEqual([1000, 1000, 1000]);
-        }, 60_000);
+        });
       });
 
       describe("connections that are killed", () => {
@@ -130,7 +130,7 @@ for (const engine of ENGINES) {
             const ids = (await Session.create(store).forSession(name).getHistory()).map(({ id }) => id);
             expect(ids).toEqual(Array.from({ length: 100 }, (_, index) => name + index));
           }
-        }, 60_000);
+        });
 
         it("during appends to a block lose and double nothing: a call says when its outcome is unknown", async () => {
           await store.migrate();
@@ -147,7 +147,7 @@ for (const engine of ENGINES) {
             else
               expect(outcome.reason).toMatchObject({ code: expect.stringMatching(/CONNECTION_LOST|PROVIDER_FAILED/) });
           }
-        }, 60_000);
+        });
       });
     },
     engine,

@@ -27,7 +27,7 @@ export function describeServer(title: string, body: (server: RunningServer) => v
     let urlFor: Server["urlFor"];
     beforeAll(async () => {
       ({ urlFor } = await sharedServer(engine));
-    }, 60_000);
+    });
     body(runningServer((role, database) => urlFor(role, database)));
   });
 }
@@ -38,8 +38,8 @@ export function describeOwnServer(title: string, body: (server: OwnServer) => vo
     let server: Server;
     beforeAll(async () => {
       server = await startServer(engine);
-    }, 60_000);
-    afterAll(() => server?.stop(), 60_000);
+    });
+    afterAll(() => server?.stop());
     const running = runningServer((role, database) => server.urlFor(role, database));
     body(Object.assign(running, { crash: () => server.crash() }));
   });
@@ -69,7 +69,7 @@ function runningServer(urlFor: Server["urlFor"]): RunningServer {
   };
   beforeAll(async () => {
     url = await createDatabase();
-  }, 60_000);
+  });
   return {
     get url() {
       return url;

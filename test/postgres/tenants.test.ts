@@ -31,7 +31,7 @@ describeOwnServer("row-level security", (server) => {
   let tenants: Awaited<ReturnType<typeof createTenants>>;
   beforeAll(async () => {
     tenants = await createTenants(server);
-  }, 60_000);
+  });
 
   describe("under the conformance suite", () => {
     /** A tenant, and the pool whose connections are theirs. */

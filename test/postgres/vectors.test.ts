@@ -9,7 +9,7 @@ import { hashingEmbedder } from "../../src/testing.js";
 import { describeServer } from "./server.js";
 
 const database = new PGlite({ extensions: { vector } });
-afterAll(() => database.close(), 60_000);
+afterAll(() => database.close());
 
 const embedder = { ...hashingEmbedder({ dimensions: 64 }), minSimilarity: 0.3 };
 const texts = ["restaurant", "umbrella", "photograph", "telescope", "harbour"];

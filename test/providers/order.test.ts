@@ -42,7 +42,7 @@ describe("random calls come to the same, whether each is awaited or none is", ()
       }),
       { numRuns: 60 },
     );
-  }, 60_000);
+  });
 
   it("on two stores that share one SQLite database", async () => {
     await fc.assert(
@@ -57,7 +57,7 @@ describe("random calls come to the same, whether each is awaited or none is", ()
       }),
       { numRuns: 60 },
     );
-  }, 60_000);
+  });
 });
 
 describe("a provider that answers late", () => {

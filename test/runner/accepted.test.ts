@@ -226,17 +226,11 @@ describe("what is sent", () => {
   it("answers all calls that it has results for, or none", async () => {
     const store = memory();
     let updates = 0;
-    const counted = {
-      ...store,
-      session: (id: string) => {
-        const session = store.session(id);
-        const update: typeof session.update = (message) => {
-          updates += 1;
-          return session.update(message);
-        };
-        return { ...session, update };
-      },
+    const writeTogether: typeof store.writeTogether = (writes) => {
+      updates += writes.filter((write) => "update" in write).length;
+      return store.writeTogether(writes);
     };
+    const counted = { ...store, writeTogether };
     const session = await createSession({
       model: scripted(calls(["a", "ask", { question: "A?" }], ["b", "ask", { question: "B?" }])),
       sessionStorage: counted,

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
+import { patience } from "../helpers/patience.js";
 import { bundle } from "./bundle.js";
 import { talkingServer } from "./talking-server.js";
 
@@ -37,7 +38,7 @@ function say(line: string) {
   return {
     child,
     ended: new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code))),
-    shows: (text: string) => vi.waitFor(() => expect(output).toContain(text), 15_000),
+    shows: (text: string) => vi.waitFor(() => expect(output).toContain(text), patience(15_000)),
   };
 }
 

@@ -194,7 +194,7 @@ describe("what was erased", () => {
       expect((await after.store.check?.())?.problems).toEqual([]);
       await after.store.close();
     }
-  }, 120_000);
+  });
 });
 
 /** Starts erasing in another process and kills it some milliseconds after it has begun. */

@@ -67,12 +67,12 @@ export function describePages(name: string, open: () => Promise<ServedStudio>): 
       server = await serveNode(served.studio, { host: "127.0.0.1", port: 0 });
       browser = await startChromium();
       page = await blank();
-    }, 120_000);
+    });
     afterAll(async () => {
       await browser?.close();
       await server?.close();
       await served?.close();
-    }, 60_000);
+    });
 
     it.each(PAGES)("shows %s", async (path, texts) => {
       await page.goto(at(path));

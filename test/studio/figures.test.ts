@@ -77,7 +77,7 @@ describe.runIf(process.env.STEMMA_RECORD && hasChromium())("the figures and pict
     }
     console.log(`milliseconds until it is shown, median of ${ROUNDS}, nothing cached: ${JSON.stringify(taken)}`);
     expect(taken["100,000 messages"]).toBeLessThan(2 * (taken["1,000 messages"] as number));
-  }, 120_000);
+  });
 
   async function timeOf(path: string, shown: string): Promise<number> {
     const context = await browser.newContext({ viewport: { width: 1280, height: 760 } });

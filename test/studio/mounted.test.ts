@@ -4,6 +4,7 @@ import { Window } from "happy-dom";
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
 import { memory } from "../../src/memory.js";
 import { createStudio } from "../../src/studio/create-studio.js";
+import { patience } from "../helpers/patience.js";
 import { BASE } from "./ask.js";
 import { fillSample, sampleManager } from "./sample.js";
 
@@ -38,7 +39,7 @@ afterEach(() => {
 
 const root = () => window.document.querySelector(".app");
 const shown = () => root()?.textContent ?? "";
-const inTime = <T>(look: () => T) => vi.waitFor(look, 20_000);
+const inTime = <T>(look: () => T) => vi.waitFor(look, patience(20_000));
 const shows = (text: string) => inTime(() => expect(shown()).toContain(text));
 
 /** Follows a link to a page of the studio. */

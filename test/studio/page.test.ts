@@ -88,7 +88,7 @@ describe.skipIf(!hasChromium())("the studio's page in Chromium (needs /usr/bin/c
       expect(await page.locator("a[href^='javascript'], a[href^='data'], iframe, main script").count(), path).toBe(0);
     }
     await page.context().close();
-  }, 120_000);
+  });
 
   it.each(["light", "dark"] as const)(
     "has nothing that axe finds serious, in the %s theme",
@@ -132,7 +132,7 @@ describe.skipIf(!hasChromium())("the studio's page in Chromium (needs /usr/bin/c
     await page.locator(".to-newest").click();
     await page.waitForSelector("[data-message=m99999]");
     await page.context().close();
-  }, 60_000);
+  });
 
   it("obeys the keys", async () => {
     const { home } = await serve(WORLDS.ordinary);

@@ -62,7 +62,7 @@ describe.skipIf(!hasChromium())("200 payloads in every field, in Chromium", () =
     home = `http://127.0.0.1:${server.port}/studio`;
     browser = await startChromium();
     studioPage = await watched(await browser.newContext(), home);
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await server?.close();

@@ -101,7 +101,7 @@ describe.skipIf(!hasChromium())("the built site in Chromium (needs /usr/bin/chro
     expect(await page.locator("main").innerText()).toContain("explainContext");
     await page.close();
     expect(failures).toEqual([]);
-  }, 120_000);
+  });
 
   it("has a page of the reference for the session, with what its methods fail with", async () => {
     const page = await open("/reference/session/classes/Session");

@@ -245,7 +245,8 @@ describe("FileSessionStorage", () => {
     await draftOf(spawnSync(process.execPath, ["-e", ""]).pid);
     const started = Date.now();
     await storage.save(stateOf("a", "Three"));
-    expect(Date.now() - started).toBeLessThan(2000);
+    // For one that lives it would wait this long.
+    expect(Date.now() - started).toBeLessThan(5000);
     expect((await storage.load("a"))?.messages[0]?.content).toBe("Three");
     expect(readdirSync(directory)).toEqual(["a.json"]);
   });
