@@ -34,11 +34,11 @@ export async function exportSession(
   const dated = tree.filter((node) => converted.get(node.id)?.dated).map((node) => node.id);
   const ours: Snapshot = {
     ...(info === null || info.name === id ? {} : { name: info.name }),
-    ...(info?.model ? { model: info.model } : {}),
-    ...(info?.source ? { source: info.source } : {}),
-    ...(info?.user_id ? { userId: info.user_id } : {}),
+    ...told("model", info?.model),
+    ...told("source", info?.source),
+    ...told("userId", info?.user_id),
     ...(info !== null && Object.hasOwn(info.metadata, OURS) ? { fields: { [OURS]: info.metadata[OURS] } } : {}),
-    ...(info?.end_reason ? { endReason: info.end_reason } : {}),
+    ...told("endReason", info?.end_reason),
     ...(plain ? {} : { tree: tree.map((node) => [node.id, node.parentId]) }),
     ...(plain ? {} : { offBranch: sdkOf(tree.map((node) => node.id).filter((node) => !onBranch.has(node))) }),
     ...(plain ? {} : { leaf: leaf ?? null }),
@@ -55,7 +55,7 @@ export async function exportSession(
   const metadata = { ...record?.metadata, ...(Object.keys(ours).length === 0 ? {} : { [OURS]: ours }) };
   const usage = record?.usage ?? { input_tokens: 0, output_tokens: 0 };
   const state = { id, messages: sdkOf(branch), usage, metadata };
-  return info?.parent_session_id ? { ...state, parentId: info.parent_session_id } : state;
+  return { ...state, ...told("parentId", info?.parent_session_id) };
 }
 
 /** Puts a state into a store that does not have the session yet. */
@@ -104,6 +104,11 @@ async function readSkills(store: Store, id: string): Promise<Pick<Snapshot, "ski
   const { loaded, unloaded } = await store.session(id).skills();
   if (loaded.length === 0 && unloaded.length === 0) return {};
   return { skills: { loaded, unloaded: unloaded.map((skill) => ({ ...skill, through: 0 })) } };
+}
+
+// An empty text is one: the unnamed session has it as its id.
+function told<Key extends string>(key: Key, text: string | null | undefined): { [K in Key]?: string } {
+  return typeof text === "string" ? ({ [key]: text } as { [K in Key]?: string }) : {};
 }
 
 function nonEmpty(key: keyof Snapshot, list: readonly unknown[]): Snapshot {
