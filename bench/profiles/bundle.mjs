@@ -12,7 +12,7 @@ export async function profileBundle() {
   const whole = sizeOf(code);
   const withoutSql = sizeOf(without(code, (text) => SQL.test(text)));
   const withoutTexts = sizeOf(without(code, () => true));
-  console.log("What stemma/session loads to begin with, minified + gzip");
+  console.log("What stemma/session reaches, minified + gzip");
   print("SQL", whole - withoutSql);
   print("other texts: errors with their advice, prompts, stop-words, descriptions of tools", withoutSql - withoutTexts);
   print("code", withoutTexts);
