@@ -207,4 +207,20 @@ export const tokenCounting = defineTopic("token counting", (it) => {
     await session.compact();
     expect(measured).toEqual([14, 29]);
   });
+
+  it("leaves out of messages alone what a counter adds to each request, and tells it with the prompt", async ({
+    sessionOf,
+  }) => {
+    let measured: (number | undefined)[] = [];
+    const session: Session = sessionOf("s")
+      .onCompaction(async (messages, context) => {
+        const { tokenCounter, promptTokens, tokenThreshold } = context ?? {};
+        measured = [await tokenCounter?.(messages.slice(0, 2)), promptTokens, tokenThreshold];
+        return null;
+      })
+      .compactAfter(1_000_000, { tokenCounter: ({ messages }) => 50_000 + messages.length * 7 });
+    await session.appendAll(long(3));
+    await session.compact();
+    expect(measured).toEqual([14, 50_000, 1_000_000]);
+  });
 });
