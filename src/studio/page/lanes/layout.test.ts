@@ -65,8 +65,9 @@ it("goes on when a parent is missing, and uses lanes again that are free", () =>
 it("takes no longer for each of 100,000 messages than for each of 10,000", () => {
   const timeOf = (count: number) => {
     const many = Array.from({ length: count }, (_, row): Node => ({ id: `${row}`, parentId: `${row + 60}` }));
-    const layout = new LaneLayout("0");
-    return cpuTimeOf(() => expect(layout.add(many).width).toBe(60));
+    const once = () => cpuTimeOf(() => expect(new LaneLayout("0").add(many).width).toBe(60));
+    // The least of three: the rest is what a busy machine adds.
+    return Math.min(once(), once(), once());
   };
   // Three times as long for each would still be far from looking at all the others.
   expect(timeOf(10_000) * 30).toBeGreaterThan(timeOf(100_000));
