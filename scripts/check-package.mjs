@@ -25,7 +25,7 @@ try {
   // With what its optional entry points are for.
   const peers = [
     ...["react@19", "@ai-sdk/react@3", "@modelcontextprotocol/server@2", "@opentelemetry/api@1"],
-    ...["@langchain/core@1", "@langchain/langgraph-checkpoint@1", "@openai/agents", "@anthropic-ai/sdk"],
+    ...["@langchain/core@1", "@langchain/langgraph-checkpoint@1"],
   ];
   run("npm", ["install", "--ignore-scripts", "--no-package-lock", `./${filename}`, ...peers], { cwd: folder });
   installSqlite();
@@ -82,7 +82,7 @@ try {
       return session.getHistory();
     }`;
   // The types of these are made of a framework's, which do not pass without skipLibCheck themselves.
-  const others = ["agent", "ai-sdk", "react", "openai-agents", "langchain", "langgraph", "mcp"];
+  const others = ["agent", "ai-sdk", "react", "langchain", "langgraph", "mcp"];
   const own = specifiers.filter((specifier) => !others.includes(specifier.slice("stemma/".length)));
   // TypeScript lets CommonJS require a module only where it knows that Node can: nodenext.
   for (const [module, moduleResolution, ...names] of [
