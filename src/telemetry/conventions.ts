@@ -1,4 +1,5 @@
 import type { Observed } from "../storage/contract.js";
+import { countedUsage } from "./counted-usage.js";
 
 // Names of the OpenTelemetry semantic conventions: databases are stable, GenAI is "development", as of 1.41.
 
@@ -47,12 +48,13 @@ const OPERATIONS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** The GenAI name of what is observed; undefined for reads and for statements, which have none. */
-export function operationOf({ type, name }: Observed): string | undefined {
+export function operationOf(told: Observed): string | undefined {
+  const { type, name } = told;
   if (type === "compaction") return "compact";
   if (type === "turn") return "prepare_turn";
   if (type === "agent") return "invoke_agent";
   if (type === "tool") return "execute_tool";
-  if (name === "sessions.addUsage") return "chat";
+  if (countedUsage(told).length > 0) return "chat";
   return type === "call" ? OPERATIONS.find(([names]) => names.test(name))?.[1] : undefined;
 }
 

@@ -16,9 +16,10 @@ import { packageVersion } from "../package-version.js";
 import type { AgentUsage, Observed, Observer, Store } from "../storage/contract.js";
 import { assertStore } from "../storage/store-of.js";
 import { ATTRIBUTES as A, METRICS, NAME } from "./conventions.js";
+import { countedUsage } from "./counted-usage.js";
 import { errorType, eventObserver, type TelemetryEvent, whenDone } from "./events.js";
 import { observeStore } from "./observe-store.js";
-import { agentUsage, modelOf, operationSpan, statementSpan, usageOf } from "./spans.js";
+import { agentUsage, modelAttributes, operationSpan, statementSpan } from "./spans.js";
 
 export interface InstrumentOptions {
   /** Default: the global one. */
@@ -101,9 +102,9 @@ function spanObserver({
         () => work((part) => context.with(active, part)),
         (result) => {
           if (told.type === "agent") span.setAttributes(agentUsage(result as AgentUsage | undefined));
-          if (told.name === "sessions.addUsage") {
-            for (const [type, count] of Object.entries(usageOf(told)))
-              tokens.record(count, { ...modelOf(told), [A.tokenType]: type });
+          for (const used of countedUsage(told)) {
+            for (const type of ["input", "output"] as const)
+              tokens.record(used[type], { ...modelAttributes(used), [A.tokenType]: type });
           }
           if (contents && span.isRecording()) addResult(span, told, result);
           end({});

@@ -1,6 +1,7 @@
 import type { Attributes } from "@opentelemetry/api";
 import type { AgentUsage, Observed } from "../storage/contract.js";
 import { ATTRIBUTES as A, NAME, operationOf, tableOf } from "./conventions.js";
+import { type CountedUsage, countedUsage } from "./counted-usage.js";
 
 /** A span, before it is known what became of it. */
 export interface Described {
@@ -32,12 +33,17 @@ export function operationSpan(told: Observed): Described {
     [A.provider]: NAME,
     [A.call]: name,
   };
-  const usage = name === "sessions.addUsage" ? usageAttributes(told) : {};
-  const conversation = sessionId === undefined ? {} : { [A.conversation]: sessionId };
+  const counted = countedUsage(told);
+  const conversation = sessionId ?? counted[0]?.sessionId;
   const of = told.agent?.name ?? told.tool?.name;
   return {
     name: of === undefined ? (operation ?? name) : `${operation} ${of}`,
-    attributes: { ...measured, ...conversation, ...usage, ...agentAttributes(told) },
+    attributes: {
+      ...measured,
+      ...(conversation === undefined ? {} : { [A.conversation]: conversation }),
+      ...usageAttributes(counted),
+      ...agentAttributes(told),
+    },
     measured,
   };
 }
@@ -54,17 +60,15 @@ export function agentUsage(usage: AgentUsage | undefined): Attributes {
   return { [A.inputTokens]: usage.inputTokens, [A.outputTokens]: usage.outputTokens };
 }
 
-// Of `addUsage(id, inputTokens, outputTokens, cost, model)`.
-export function usageOf({ values = [] }: Observed): { input: number; output: number } {
-  return { input: Number(values[1]), output: Number(values[2]) };
+/** What tells of a model. */
+export function modelAttributes({ model }: CountedUsage): Attributes {
+  return { [A.operation]: "chat", [A.provider]: NAME, ...(model === undefined ? {} : { [A.model]: model }) };
 }
 
-export function modelOf({ values = [] }: Observed): Attributes {
-  const model = values[4];
-  return { [A.operation]: "chat", [A.provider]: NAME, ...(typeof model === "string" ? { [A.model]: model } : {}) };
-}
-
-function usageAttributes(told: Observed): Attributes {
-  const { input, output } = usageOf(told);
-  return { ...modelOf(told), [A.inputTokens]: input, [A.outputTokens]: output };
+// Of all requests together.
+function usageAttributes(counted: readonly CountedUsage[]): Attributes {
+  const last = counted.at(-1);
+  if (last === undefined) return {};
+  const sumOf = (kind: "input" | "output") => counted.reduce((sum, each) => sum + each[kind], 0);
+  return { ...modelAttributes(last), [A.inputTokens]: sumOf("input"), [A.outputTokens]: sumOf("output") };
 }

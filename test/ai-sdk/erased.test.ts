@@ -52,7 +52,7 @@ describe("what is erased while somebody is at work on it", () => {
     let step = 0;
     const { model } = scriptedModel(() => SCRIPTS[script]?.(step++) as Say);
     const errors: unknown[] = [];
-    const wait = tool({ inputSchema: z.object({}), execute: () => sleep(300) });
+    const wait = tool({ inputSchema: z.object({}), execute: () => sleep(1_000) });
     const handler = chatHandler({
       sessions,
       model,
