@@ -6,6 +6,7 @@ import { StepUpdates } from "../session/turn/step-updates.js";
 import type { SessionTools } from "../tools/tool.js";
 import type { ProviderName } from "./lint/known-providers.js";
 import { repair } from "./lint/lint.js";
+import { stepResults } from "./lint/step-results.js";
 
 export interface SessionMemoryOptions extends PrepareTurnOptions {
   /** The model that is to be asked, or its provider's name: its messages are repaired for it. Default: as any provider takes them. */
@@ -47,13 +48,13 @@ export async function sessionMemory(session: Session, options: SessionMemoryOpti
     ...(system === "" ? {} : { system, instructions: system }),
     messages: await convertToModelMessages(repair(messages, model, { tools: all }), { tools: all }),
     tools: all,
-    prepareStep: stepUpdates(update),
+    prepareStep: stepUpdates(update, model),
   };
 }
 
-/** A `prepareStep` that tells what `update` gives. */
-export function stepUpdates(update: () => Promise<string | null>): PrepareStep {
-  const updates = new StepUpdates(update);
+/** A `prepareStep` that tells what `update` gives, and sends what tools gave as the model takes it. */
+export function stepUpdates(update: () => Promise<string | null>, model: ProviderName): PrepareStep {
+  const updates = new StepUpdates(update, stepResults(model));
   return async ({ stepNumber, messages }) => {
     const told = await updates.before<ModelMessage>(stepNumber, messages);
     return told === null ? {} : { messages: told };

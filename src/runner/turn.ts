@@ -1,4 +1,5 @@
 import type { LanguageModel, ModelMessage, StopCondition, ToolSet } from "ai";
+import { stepResults } from "../ai-sdk/lint/step-results.js";
 import type { SessionMessage } from "../model/message.js";
 import { sendable } from "../model/sendable.js";
 import { StepUpdates } from "../session/turn/step-updates.js";
@@ -32,7 +33,8 @@ export async function* runTurn(log: TurnLog, options: TurnOptions): AsyncGenerat
       storageFailure = { error };
       throw error;
     });
-  let updates = new StepUpdates(() => log.update());
+  const newUpdates = () => new StepUpdates(() => log.update(), stepResults(options.model));
+  let updates = newUpdates();
   const call = {
     ...options.settings,
     model: options.model as LanguageModel,
@@ -44,7 +46,7 @@ export async function* runTurn(log: TurnLog, options: TurnOptions): AsyncGenerat
     prepareStep: async ({ stepNumber, messages }: { stepNumber: number; messages: ModelMessage[] }) => {
       if (stepNumber > 0) await unlessAborted(steps.pass(String(stepNumber)), signal);
       if (log.rewritten()) {
-        updates = new StepUpdates(() => log.update());
+        updates = newUpdates();
         return promptOf(await stored(log.request()));
       }
       const told = await stored(updates.before(stepNumber, messages));

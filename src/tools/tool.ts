@@ -34,7 +34,7 @@ export interface ToolDefinition<Schema extends ObjectSchema> {
 export function createTool<Schema extends ObjectSchema>(definition: ToolDefinition<Schema>): SessionTool {
   const { description, input, run, read = (given) => readInput(input, given) } = definition;
   return {
-    description,
+    description: sendableText(description),
     inputSchema: toolSchema(input, read),
     async execute(given, options) {
       try {

@@ -169,4 +169,10 @@ describe("half of a surrogate pair", () => {
     expect(broken(answers)).toEqual([]);
     await client.close();
   });
+
+  it("is in no description of a tool", async () => {
+    const session = Session.create(memory()).withContext("memory", { description: "Facts\ud800 of \0" });
+    const { tools } = await session.prepareTurn();
+    expect(Object.values(tools).flatMap(({ description }) => broken(description))).toEqual([]);
+  });
 });

@@ -24,15 +24,22 @@ export function mendOutput(part: ToolCallPart, context: OutputContext): ToolCall
   const field = part.state === "output-available" ? "output" : part.state === "output-error" ? "errorText" : null;
   if (field === null || isOwnCall(part, rules, knownTools)) return part;
   const name = toolNameOf(part);
-  if (field === "output" && !rules.takesEmptyOutput && typeof part.output === "string" && part.output.trim() === "") {
-    report("empty-output", `The result of "${name}" is an empty text, which ${rules.name} refuse. It gets one.`);
-    return { ...part, output: NO_OUTPUT };
-  }
-  const shown = shortened(part[field], rules.limits.output, context.showsMedia(name));
+  const shown = mendResult(part[field], field === "output", rules, context.showsMedia(name));
   if (shown === part[field]) return part;
+  if (shown === NO_OUTPUT) {
+    report("empty-output", `The result of "${name}" is an empty text, which ${rules.name} refuse. It gets one.`);
+    return { ...part, output: shown };
+  }
   const most = rules.limits.output.toLocaleString("en");
   report("long-output", `The result of "${name}" has more than ${most} tokens, as estimated. It is cut.`);
   return { ...part, [field]: shown };
+}
+
+/** What a tool gave as the provider takes it; the same value when it does. An error is no `isOutput`. */
+export function mendResult(value: unknown, isOutput: boolean, rules: ProviderRules, showsMedia = false): unknown {
+  const isEmpty = typeof value === "string" && value.trim() === "";
+  if (isOutput && isEmpty && !rules.takesEmptyOutput) return NO_OUTPUT;
+  return shortened(value, rules.limits.output, showsMedia);
 }
 
 function shortened(output: unknown, maxTokens: number, showsMedia: boolean): unknown {

@@ -48,7 +48,7 @@ export async function modelRequest(
     ...(system === "" ? {} : { system }),
     messages: await convertToModelMessages(accepted, { tools: all }),
     tools: all,
-    prepareStep: stepUpdates(update),
+    prepareStep: stepUpdates(update, model),
     renamed: renamedCalls(base, accepted.at(-1)),
   };
 }

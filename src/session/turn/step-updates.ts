@@ -13,8 +13,14 @@ interface UserMessage {
 export class StepUpdates {
   readonly #told: { readonly at: number; readonly message: UserMessage }[] = [];
 
-  /** `update` gives what changed since it was last asked: see `PreparedTurn`. */
-  constructor(private readonly update: () => Promise<string | null>) {}
+  /**
+   * `update` gives what changed since it was last asked: see `PreparedTurn`. `mend` gives the messages as the model takes them,
+   * the same array where it does.
+   */
+  constructor(
+    private readonly update: () => Promise<string | null>,
+    private readonly mend: <M>(messages: readonly M[]) => readonly M[],
+  ) {}
 
   /** The messages of a step with all that was told by then, as a request can hold them; null where they are to be sent as they are. */
   async before<M>(stepNumber: number, messages: readonly M[]): Promise<(M | UserMessage)[] | null> {
@@ -26,7 +32,7 @@ export class StepUpdates {
     const all: (M | UserMessage)[] = this.#told.length === 0 ? (messages as M[]) : [...own];
     for (const [before, { at, message }] of this.#told.entries()) all.splice(at + before, 0, message);
     // A tool of this turn may have given what no request can hold.
-    const sent = sendable(all);
-    return sent === messages ? null : sent;
+    const sent = this.mend(sendable(all));
+    return sent === messages ? null : [...sent];
   }
 }
