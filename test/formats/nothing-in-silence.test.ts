@@ -157,6 +157,17 @@ describe("what stands in another place than usual", () => {
     await expect(convertToModelMessages(messages as unknown as UIMessage[])).resolves.toBeInstanceOf(Array);
   });
 
+  it("is a file of LibreChat: its text is read, and a picture is told", async () => {
+    const files = [
+      { filename: "birds.txt", type: "text/plain", text: heron },
+      { filename: "x.png", type: "image/png", filepath: "/images/x.png" },
+    ];
+    const asked = { messageId: "1", isCreatedByUser: true, text: "", files };
+    const { shown, report } = await read(JSON.stringify({ conversationId: "c", messages: [asked] }));
+    expect(shown).toContain(heron);
+    expect(report).toEqual([expect.stringContaining('"image/png"')]);
+  });
+
   it("has an id of its own for each call of Claude's exports", async () => {
     const content = [1, 2].flatMap((n) => [
       { type: "tool_use", id: null, name: "artifacts", input: { n } },
