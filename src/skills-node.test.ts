@@ -230,6 +230,11 @@ describe("what is wrong with skills", () => {
     expect(told.map(({ path }) => path.slice(folder.length + 1)).sort()).toEqual(["beta", "open", "path", "twin"]);
   });
 
+  it("refuses roots that are no list of folders", () => {
+    for (const roots of ["x", [1], {}] as unknown as string[][])
+      expect(() => new FileSkillProvider(folder, { roots })).toThrow("{ roots: [folder] }");
+  });
+
   it("is one warning where nobody is told", async () => {
     await put("a/SKILL.md", "---\nname: a\ndescription: @a\n---\nB");
     await put("b/SKILL.md", "---\nname: b\ndescription: *b*\n---\nB");

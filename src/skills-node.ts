@@ -48,12 +48,14 @@ export class FileSkillProvider implements SkillProvider {
   readonly #onProblem: FileSkillOptions["onProblem"];
   readonly #told = new Set<string>();
 
-  /** Reads nothing yet. Errors: `INVALID_ARGUMENT` for an option that there is not. */
+  /** Reads nothing yet. Errors: `INVALID_ARGUMENT` for an option that there is not, and for `roots` that are no list of folders. */
   constructor(folder: string, options: FileSkillOptions = {}) {
     assertKnownOptions(options, "FileSkillProvider", NAMES);
     this.#folder = folder;
     this.#keys = options.keys ? new Set(options.keys) : null;
     this.#roots = options.roots ?? [];
+    if (!Array.isArray(this.#roots) || this.#roots.some((root) => typeof root !== "string"))
+      throw invalid("The roots of a FileSkillProvider are a list of folders: { roots: [folder] }.");
     this.#onProblem = options.onProblem;
     if (options.writable) this.set = (key, content, description) => this.#write(key, content, description);
   }

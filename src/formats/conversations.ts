@@ -41,14 +41,14 @@ export function firstMessages(first: unknown): JsonObject[] {
   return (findLists(first) ?? []).flatMap(({ messages }) => messages.filter(isMessage));
 }
 
-/** True for what may be a message, or one of the items in which OpenAI's Responses write what a model did. */
+/** True for what may be a message, or one of the items in which OpenAI's Responses and its Agents SDK write what a model did. */
 export function isMessage(value: unknown): value is JsonObject {
   return isJsonObject(value) && (typeof value.role === "string" || isItem(value));
 }
 
 /** True for an item of OpenAI's Responses that is no message. */
 export function isItem({ type, role }: JsonObject): boolean {
-  return role === undefined && typeof type === "string" && /^reasoning$|_call$|_call_output$/.test(type);
+  return role === undefined && typeof type === "string" && /^reasoning$|_call$|_call_(output|result)$/.test(type);
 }
 
 /** The sessions of a file that holds conversations, each read by `readSession`, which is told its number, from 1. */

@@ -95,6 +95,17 @@ function addMessage(builder: SessionBuilder, { id, source, at }: ExportedEntry, 
 }
 
 function partsOf(message: JsonObject): SessionMessagePart[] {
+  return [...saidIn(message), ...(Array.isArray(message.files) ? message.files : []).map(partOfFile)];
+}
+
+// The file itself stays on the server; the text of a document is what the model was given.
+function partOfFile(file: unknown): SessionMessagePart {
+  if (!isJsonObject(file) || typeof file.text !== "string" || file.text === "") return keptPart(file);
+  const name = typeof file.filename === "string" ? file.filename : "file";
+  return { type: "text", text: `${name}:\n${file.text}` };
+}
+
+function saidIn(message: JsonObject): SessionMessagePart[] {
   const { content, text } = message;
   const given: unknown[] = Array.isArray(content)
     ? content

@@ -22,11 +22,35 @@ export const openWebui: ImportFormat = {
   read: (items, file) => readExport(items, file, "open-webui", readConversation),
 };
 
-/** The messages by their ids, and the one that the chat stands at. */
-function findHistory({ chat, history: own }: JsonObject): { messages: JsonObject; currentId: unknown } | null {
+interface History {
+  /** The messages with their ids, and where each stands in the conversation. */
+  messages: { id: string; source: unknown; path: string }[];
+  currentId: unknown;
+}
+
+/** The messages by their ids, and the one that the chat stands at; where there are none, those of the path, which stand beside them. */
+function findHistory({ chat, history: own }: JsonObject): History | null {
   const history = isJsonObject(chat) ? chat.history : own;
-  if (!isJsonObject(history) || !isJsonObject(history.messages)) return null;
-  return { messages: history.messages, currentId: history.currentId };
+  const { messages: tree, currentId }: JsonObject = isJsonObject(history) ? history : {};
+  const list = isJsonObject(chat) ? chat.messages : undefined;
+  const hasTree = isJsonObject(tree) && Object.keys(tree).length > 0;
+  if (!hasTree && Array.isArray(list) && list.length > 0) return { messages: messagesOfList(list), currentId };
+  if (!isJsonObject(tree)) return null;
+  const messages = Object.entries(tree).map(([id, source]) => {
+    return { id, source, path: `.chat.history.messages[${JSON.stringify(id)}]` };
+  });
+  return { messages, currentId };
+}
+
+// Those of the first versions have neither an id nor a parent.
+function messagesOfList(list: readonly unknown[]): History["messages"] {
+  let parentId: string | null = null;
+  return list.map((source, index) => {
+    const id = (isJsonObject(source) ? nameOf(source.id) : undefined) ?? `message-${index + 1}`;
+    const message = isJsonObject(source) ? { parentId, ...source } : source;
+    parentId = id;
+    return { id, source: message, path: `.chat.messages[${index}]` };
+  });
 }
 
 function readConversation(conversation: JsonObject, at: Position): Iterable<ParsedSession> | null {
@@ -44,9 +68,9 @@ function readConversation(conversation: JsonObject, at: Position): Iterable<Pars
   return piecesOfTree(builder, entries, leaf, (entry, above, length) => addMessage(builder, entry, above, length));
 }
 
-function entriesOf(messages: JsonObject, builder: SessionBuilder, at: Position): ExportedEntry[] {
-  return Object.entries(messages).flatMap(([id, source]) => {
-    const place = { ...at, path: `${at.path ?? "$"}.chat.history.messages[${JSON.stringify(id)}]` };
+function entriesOf(messages: History["messages"], builder: SessionBuilder, at: Position): ExportedEntry[] {
+  return messages.flatMap(({ id, source, path }) => {
+    const place = { ...at, path: `${at.path ?? "$"}${path}` };
     if (isJsonObject(source)) return [{ id, parentId: parentIdOf(source.parentId), source, at: place }];
     builder.skip(place, "not a message: it is no object");
     return [];

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../model/json-object.js";
+import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
 import { readChat } from "./chat/chat-messages.js";
 import { dialectOf, isPlain } from "./chat/dialect.js";
@@ -113,13 +113,17 @@ function readMessage(id: string, source: JsonObject, n: number, entries: OriginE
     entries.push({ n, whole: source });
     return { id, role: "assistant", parts: [{ type: "data-openai", data: source } as SessionMessagePart] };
   }
-  const isEmpty = ["content", "tool_calls", "function_call", "refusal", "text"].every(
+  const isEmpty = ["content", "tool_calls", "function_call", "refusal", "text", "audio"].every(
     (field) => source[field] === undefined,
   );
   const parts: SessionMessagePart[] = isEmpty ? [keptPart(source)] : partsOfContent(source.content ?? source.text);
   const holdsContent = parts.length > 0;
   if (!holdsContent && typeof source.refusal === "string" && source.refusal !== "") {
     parts.push({ type: "text", text: source.refusal });
+  }
+  const { audio } = source;
+  if (!holdsContent && isJsonObject(audio)) {
+    parts.push(typeof audio.transcript === "string" ? { type: "text", text: audio.transcript } : keptPart({ audio }));
   }
   parts.unshift(...reasoningOf(source));
   parts.push(...callsOf(source));

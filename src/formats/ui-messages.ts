@@ -8,6 +8,7 @@ import { deriveId } from "./identity.js";
 import { without } from "./origin.js";
 import { areParts, type FileInfo, type ImportFormat, type ParsedSession } from "./session-file.js";
 import { partsOfUiMessage } from "./ui-message.js";
+import { keptPart } from "./unread.js";
 
 /**
  * Messages as the AI SDK keeps them: `{ id, role, parts }`. They are taken over unchanged, but for those of versions 3 and 4,
@@ -28,7 +29,8 @@ export function readUiMessages(conversation: Conversation, file: FileInfo, numbe
   const session = openSession(conversation, file, number, "ui-messages");
   const seen = new Set<string>();
   let parentId: string | null = null;
-  for (const { value, at } of conversation.messages) {
+  for (const { value: read, at } of conversation.messages) {
+    const value = read.role === "data" ? keptMessage(read) : read;
     const given = partsOfUiMessage(value);
     const parts = given?.filter((part) => areParts([part])) ?? [];
     const why = faultOf(value, given, parts);
@@ -62,6 +64,12 @@ const READ = [
   "reasoning",
   "experimental_attachments",
 ];
+
+// What versions 3 and 4 let a program send beside the messages: no model takes its role.
+function keptMessage(value: JsonObject): JsonObject {
+  const { id, createdAt } = value;
+  return { id, role: "assistant", parts: [keptPart(value)], ...(createdAt === undefined ? {} : { createdAt }) };
+}
 
 // A message of version 5 is taken over as it is. What an older one has beside its parts is metadata.
 function messageOf(value: JsonObject, id: string, parts: unknown[]): JsonObject {

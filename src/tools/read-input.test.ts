@@ -30,6 +30,10 @@ function problemOf(given: unknown): string {
 }
 
 describe("what a tool reads", () => {
+  it("is one of a few names in any case", () => {
+    expect(readOf({ text: "x", kind: " B " })).toEqual({ text: "x", kind: "b" });
+  });
+
   it("is what was sent, where that fits", () => {
     const given = {
       text: "x",

@@ -5,7 +5,8 @@ import type { FieldSchema, ObjectSchema, Reading, ValueOf } from "./input-schema
 /**
  * Reads what a model sent for a tool. Models write out what they leave out, and numbers as text, so this is read as it is
  * meant: null, "" and "null" of an optional argument are absence; a number, true, false, a list or an object in a text is
- * that; a number where a text is wanted is its text. Arguments that the schema does not name are ignored.
+ * that; a number where a text is wanted is its text; one of a few names may be in any case. Arguments that the schema does
+ * not name are ignored.
  */
 export function readInput<const S extends ObjectSchema>(schema: S, given: unknown): Reading<ValueOf<S>> {
   const problems: string[] = [];
@@ -14,7 +15,7 @@ export function readInput<const S extends ObjectSchema>(schema: S, given: unknow
 }
 
 function readField(schema: FieldSchema, given: unknown, path: string, problems: string[]): unknown {
-  const value = convert(schema.type, given);
+  const value = named(schema, convert(schema.type, given));
   if (!fits(schema, value)) {
     problems.push(`${path || "the input"} must be ${wanted(schema)}, not ${shown(given)}`);
   } else if (schema.type === "array") {
@@ -53,6 +54,13 @@ export function convert(type: FieldSchema["type"], value: unknown): unknown {
   if (type === "string") return typeof value === "number" || typeof value === "boolean" ? String(value) : value;
   if (typeof value !== "string") return value;
   return type === "boolean" ? findJson(value.toLowerCase()) : findJson(value);
+}
+
+/** The member of an `enum` that a text names. */
+function named(schema: FieldSchema, value: unknown): unknown {
+  if (schema.type !== "string" || schema.enum === undefined || typeof value !== "string") return value;
+  const name = value.trim().toLowerCase();
+  return schema.enum.find((member) => member === value || member.toLowerCase() === name) ?? value;
 }
 
 function fits(schema: FieldSchema, value: unknown): boolean {

@@ -87,6 +87,113 @@ describe.each(Object.entries(EXAMPLES))("a file of %s", (_, example) => {
   });
 });
 
+describe("what stands in another place than usual", () => {
+  const heron = "Where does the heron nest?";
+
+  it.each([
+    ["a chat of Open WebUI without a history", { id: "chat", chat: { messages: [{ role: "user", content: heron }] } }],
+    [
+      "a chat of Open WebUI with an empty one",
+      {
+        id: "chat",
+        chat: { history: { messages: {}, currentId: null }, messages: [{ id: "a", role: "user", content: heron }] },
+      },
+    ],
+    [
+      "the transcript of an answer that was spoken",
+      { role: "assistant", content: null, audio: { id: "audio_1", transcript: heron }, refusal: null },
+    ],
+    [
+      "a text given to Anthropic as a document",
+      {
+        role: "user",
+        content: [
+          { type: "document", source: { type: "text", media_type: "text/plain", data: heron }, title: "Birds" },
+        ],
+      },
+    ],
+  ])("is read: %s", async (_, value) => {
+    const { shown, report } = await read(JSON.stringify([value]));
+    expect(shown).toContain(heron);
+    expect(report).toEqual([]);
+  });
+
+  it("has the messages of a list without ids one below the other, each time the same", async () => {
+    const messages = ["One", "Two", "Three"].map((content, n) => ({ role: n === 1 ? "assistant" : "user", content }));
+    const [first, second] = [
+      await sessionsOf(JSON.stringify([{ id: "chat", chat: { messages } }])),
+      await sessionsOf(JSON.stringify([{ id: "chat", chat: { messages } }])),
+    ];
+    expect(first[0]?.messages.map(({ parentId }) => parentId)).toEqual([null, "message-1", "message-2"]);
+    expect(second).toEqual(first);
+  });
+
+  it("is a call of OpenAI's Agents SDK, with its result, under an id of its own", async () => {
+    const { parts, report } = await read(
+      jsonl([
+        { type: "message", role: "user", content: heron },
+        { type: "function_call", callId: "c1", name: "find", arguments: "{}" },
+        { type: "function_call_result", callId: "c1", name: "find", output: { type: "text", text: "reeds" } },
+        { type: "function_call", name: "find", arguments: "{}" },
+        { type: "function_call", name: "find", arguments: "{}" },
+      ]),
+    );
+    const calls = parts.filter(({ toolCallId }) => toolCallId !== undefined);
+    expect(calls[0]).toMatchObject({ toolCallId: "c1", state: "output-available", output: "reeds" });
+    expect(new Set(calls.map(({ toolCallId }) => toolCallId)).size).toBe(3);
+    expect(report).toEqual([]);
+  });
+
+  it("is what a program sent beside the messages: kept, and told, under a role that models take", async () => {
+    const { sessions, report } = await read(
+      JSON.stringify([
+        { id: "a", role: "user", content: heron, parts: [{ type: "text", text: heron }] },
+        { id: "b", role: "data", content: "", data: { step: 1 } },
+      ]),
+    );
+    const messages = sessions.flatMap((session) => session.messages.map(({ message }) => message));
+    expect(messages[1]).toMatchObject({ id: "b", role: "assistant", parts: [{ data: { data: { step: 1 } } }] });
+    expect(report).toEqual([expect.stringContaining('"data"')]);
+    await expect(convertToModelMessages(messages as unknown as UIMessage[])).resolves.toBeInstanceOf(Array);
+  });
+
+  it("is a file of LibreChat: its text is read, and a picture is told", async () => {
+    const files = [
+      { filename: "birds.txt", type: "text/plain", text: heron },
+      { filename: "x.png", type: "image/png", filepath: "/images/x.png" },
+    ];
+    const asked = { messageId: "1", isCreatedByUser: true, text: "", files };
+    const { shown, report } = await read(JSON.stringify({ conversationId: "c", messages: [asked] }));
+    expect(shown).toContain(heron);
+    expect(report).toEqual([expect.stringContaining('"image/png"')]);
+  });
+
+  it("has an id of its own for each call of Claude's exports", async () => {
+    const content = [1, 2].flatMap((n) => [
+      { type: "tool_use", id: null, name: "artifacts", input: { n } },
+      { type: "tool_result", tool_use_id: null, name: "artifacts", content: `OK ${n}` },
+    ]);
+    const said = ["a", "b"].map((uuid) => ({ uuid, sender: "assistant", text: "", content }));
+    const { parts } = await read(JSON.stringify([{ uuid: "c", name: "", chat_messages: said }]));
+    expect(parts.map(({ output }) => output)).toEqual(["OK 1", "OK 2", "OK 1", "OK 2"]);
+    expect(new Set(parts.map(({ toolCallId }) => toolCallId)).size).toBe(4);
+  });
+
+  it("is the name that a user of Claude Code gave, whatever a model calls the session later", async () => {
+    const line = {
+      type: "user",
+      uuid: "a",
+      parentUuid: null,
+      sessionId: "s",
+      message: { role: "user", content: heron },
+    };
+    const named = { type: "custom-title", customTitle: "Birds", sessionId: "s" };
+    const later = { type: "ai-title", aiTitle: "Nesting places", sessionId: "s" };
+    const { sessions } = await read(jsonl([line, named, later]));
+    expect(sessions[0]?.name).toBe("Birds");
+  });
+});
+
 /** Fields that hold what was said, and the types that say how. */
 const SAID = ["type", "text", "content", "parts", "message", "thinking", "think", "reasoning", "toolInvocations"];
 

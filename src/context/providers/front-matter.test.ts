@@ -28,9 +28,15 @@ describe("front matter", () => {
     ["null", ["key: ~"], null],
     ["empty", ['key: ""'], ""],
     ["nothing", ["key:"], null],
+    ["behind a spaced colon", ["key : a text"], "a text"],
   ])("reads a text that is %s", (_, lines, value) => {
     expect(entry(...lines)).toMatchObject({ value, isAsWritten: false });
     expect(fieldOf(readFrontMatter(["---", ...lines, "other: z", "---"].join("\n")), "other")).toBe("z");
+  });
+
+  it("has its names in any case", () => {
+    const read = readFrontMatter("\uFEFF---\r\nName : a\r\nDescription: About a\r\n---\r\nbody");
+    expect([fieldOf(read, "name"), fieldOf(read, "description"), read.body]).toEqual(["a", "About a", "body"]);
   });
 
   it.each([

@@ -8,6 +8,7 @@ export interface FrontMatter {
 }
 
 export interface FrontMatterEntry {
+  /** In lower case. */
   readonly name: string;
   /** The text; null for none. */
   readonly value: string | null;
@@ -19,7 +20,7 @@ export interface FrontMatterEntry {
 
 const fence = /^---[ \t]*$/;
 // What people write without a space is what they mean by it, of the fields that are shown.
-const field = /^(?:([\w-]+):(?=[ \t]|$)|(name|description):)(.*)$/;
+const field = /^(?:([\w-]+)[ \t]*:(?=[ \t]|$)|(name|description):)(.*)$/i;
 
 /**
  * Reads the YAML front matter of a skill, each top-level `key: value` for itself. So a line that is no YAML spoils no other
@@ -42,7 +43,7 @@ function readEntries(lines: readonly string[]): FrontMatterEntry[] {
   const entries: FrontMatterEntry[] = [];
   for (let at = 0; at < lines.length; at++) {
     const [, spaced, touching, head = ""] = field.exec(lines[at] ?? "") ?? [];
-    const name = spaced ?? touching;
+    const name = (spaced ?? touching)?.toLowerCase();
     if (name === undefined) continue;
     let next = at + 1;
     while (next < lines.length && !/^#/.test(lines[next] ?? "") && !field.test(lines[next] ?? "")) next++;

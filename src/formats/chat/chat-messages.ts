@@ -1,7 +1,8 @@
 import { isJsonObject, type JsonObject } from "../../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
 import { nameOf } from "../../model/storable-name.js";
-import { fieldsOfOutput, isOutput, partOfItem } from "../codex/codex-items.js";
+import { withCallId } from "../claude/claude-content.js";
+import { callIdOf, fieldsOfOutput, isOutput, partOfItem } from "../codex/codex-items.js";
 import { type Conversation, isItem } from "../conversations.js";
 import { findText, findTime } from "../found.js";
 import { deriveId, deriveSessionId, findName, isUuid } from "../identity.js";
@@ -90,11 +91,12 @@ class ChatReader {
   #addItem(item: JsonObject, key: string, at: Position, length: number): void {
     if (isOutput(item)) {
       this.#answer = undefined;
-      if (!this.#takeResult(item.call_id, fieldsOfOutput(item), key, length))
+      if (!this.#takeResult(callIdOf(item), fieldsOfOutput(item), key, length))
         this.#append("assistant", [keptPart(item)], item, key, at, length);
       return;
     }
-    const part = partOfItem(item) ?? keptPart(item);
+    const hasId = (callIdOf(item) ?? item.id) !== undefined;
+    const part = partOfItem(hasId ? item : { ...item, call_id: key }) ?? keptPart(item);
     this.#addToAnswer([part], item, key, at, length);
   }
 
@@ -128,7 +130,7 @@ class ChatReader {
       const result = resultOf(block);
       if (result !== null && this.#takeResult(result.callId, result.fields, key, length)) taken += 1;
       else if (result !== null && answerIn(parts, result.callId, result.fields)) continue;
-      else parts.push(result === null ? partOfBlock(withId(block, `${key}-${index}`)) : keptPart(block));
+      else parts.push(result === null ? partOfBlock(withCallId(block, `${key}-${index}`)) : keptPart(block));
     }
     parts.push(...calls);
     return taken > 0 && parts.length === 0 ? null : parts;
@@ -193,12 +195,6 @@ function untagged(block: unknown): unknown {
 // Cursor sets what the user wrote in a tag.
 function withoutQueryTag(text: string): string {
   return /^\s*<user_query>\n?([\s\S]*?)\n?<\/user_query>\s*$/.exec(text)?.[1] ?? text;
-}
-
-// A call without an id would share one with others of its tool.
-function withId(block: unknown, id: string): unknown {
-  const isCall = isJsonObject(block) && typeof block.type === "string" && block.type.endsWith("tool_use");
-  return isCall && typeof block.id !== "string" ? { ...block, id } : block;
 }
 
 /** Gives a call of the same message its result. */

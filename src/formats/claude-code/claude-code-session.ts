@@ -46,6 +46,7 @@ export class ClaudeCodeSession {
   readonly #lineage = new Lineage<Place>(START);
   #repeated: { at: Position; lines: number } | null = null;
   #isBegun = false;
+  #isNamed = false;
 
   constructor(
     readonly id: string,
@@ -88,7 +89,7 @@ export class ClaudeCodeSession {
     if (uuid === null) {
       const messageId = this.builder.activeLeafId ?? null;
       this.builder.keep({ key: keyOfLine(line), source: line, at, messageId, kind: String(type) });
-      this.builder.names.give(line.customTitle ?? line.aiTitle ?? line.summary);
+      this.#giveName(line);
       return;
     }
     if (this.builder.places.get(uuid) !== undefined) {
@@ -101,6 +102,12 @@ export class ClaudeCodeSession {
     this.#lineage.last = place;
     this.#isBegun = true;
     if (isSpoken(line)) this.builder.activeLeafId = place.id ?? undefined;
+  }
+
+  // What its user called it stays its name, whatever a model calls it later.
+  #giveName({ customTitle, aiTitle, summary }: JsonObject): void {
+    if (typeof customTitle === "string") this.#isNamed = true;
+    this.builder.names.give(this.#isNamed ? customTitle : (aiTitle ?? summary));
   }
 
   /** Reads a line. What follows it hangs below what this gives. */

@@ -18,6 +18,12 @@ export function partsOfBlocks(content: unknown): Part[] {
   return parts;
 }
 
+/** A block that makes a call, with this id where it has none of its own: it would share one with other calls of its tool. */
+export function withCallId(block: unknown, id: string): unknown {
+  const isCall = isJsonObject(block) && typeof block.type === "string" && block.type.endsWith("tool_use");
+  return isCall && typeof block.id !== "string" ? { ...block, id } : block;
+}
+
 /** The parts of a message of Anthropic's; one without content is kept as it is. */
 export function partsOfMessage(message: JsonObject): Part[] {
   return message.content === undefined ? [keptPart(message)] : partsOfBlocks(message.content);
@@ -95,7 +101,12 @@ function fileOf(block: JsonObject, source: JsonObject): Part {
     );
   if (type === "url" && typeof url === "string")
     return withRest({ type: "file", mediaType: `${block.type}/*`, url, ...filename }, block, "source", "title");
+  if (type === "text" && typeof data === "string") return { type: "text", text: titled(block.title, data) };
   return keptPart(block);
+}
+
+function titled(title: unknown, text: string): string {
+  return typeof title === "string" && title !== "" ? `${title}:\n${text}` : text;
 }
 
 function callOf(block: JsonObject): Part {

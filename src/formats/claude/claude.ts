@@ -7,7 +7,7 @@ import { findTime } from "../found.js";
 import { without } from "../origin.js";
 import { type Place, SessionBuilder } from "../session-builder.js";
 import { type ImportFormat, type ParsedSession, type Position, TOO_DEEP } from "../session-file.js";
-import { countUnknown, keptPart, partsOfBlocks } from "./claude-content.js";
+import { countUnknown, keptPart, partsOfBlocks, withCallId } from "./claude-content.js";
 
 /** The export of Claude's apps: a list of conversations. Where messages name their parents, edits are branches. */
 export const claude: ImportFormat = {
@@ -75,7 +75,10 @@ function addMessage(builder: SessionBuilder, { id, source, at }: ExportedEntry, 
 }
 
 function partsOf(message: JsonObject): SessionMessagePart[] {
-  const { content, text, attachments } = message;
+  const { uuid, text, attachments } = message;
+  const content = Array.isArray(message.content)
+    ? message.content.map((block, index) => withCallId(block, `${uuid}-${index}`))
+    : message.content;
   if (content === undefined && text === undefined && attachments === undefined) return [keptPart(message)];
   const parts: SessionMessagePart[] = partsOfBlocks(content);
   if (parts.length === 0) parts.push(...partsOfBlocks(text));

@@ -16,7 +16,8 @@ export function partsOfContent(content: unknown): Part[] {
 
 /** What the model did, as a part of its message: it thought, or called a tool. Null for an item that is neither. */
 export function partOfItem(item: JsonObject): Part | null {
-  const { type, name, call_id: callId } = item;
+  const { type, name } = item;
+  const callId = callIdOf(item);
   switch (type) {
     case "reasoning":
       return reasoningOf(item);
@@ -41,12 +42,12 @@ export function partOfItem(item: JsonObject): Part | null {
 
 // A tool that the provider runs: its item has the result too.
 function otherCall(item: JsonObject, tool: string): Part {
-  const { name, id, call_id: callId, arguments: args, action, input, code, queries } = item;
+  const { name, id, arguments: args, action, input, code, queries } = item;
   const call = callOf(
     item,
     typeof name === "string" ? name : tool,
     argumentsOf(args) ?? action ?? input ?? code ?? queries,
-    callId ?? id,
+    callIdOf(item) ?? id,
   );
   const output = item.output ?? item.outputs ?? item.results ?? item.result;
   if (typeof item.error === "string") return { ...call, state: "output-error", errorText: item.error };
@@ -54,15 +55,20 @@ function otherCall(item: JsonObject, tool: string): Part {
 }
 
 /** True for an item with the result of a call. */
-export function isOutput({ type, call_id }: JsonObject): boolean {
-  return typeof type === "string" && type.endsWith("_output") && typeof call_id === "string";
+export function isOutput(item: JsonObject): boolean {
+  return typeof item.type === "string" && /_(output|result)$/.test(item.type) && typeof callIdOf(item) === "string";
+}
+
+/** The id of the call that an item makes, or has the result of; the Agents SDK writes it its own way. */
+export function callIdOf({ call_id, callId }: JsonObject): unknown {
+  return call_id ?? callId;
 }
 
 /** The fields that a tool part gets from the item with its result. */
 export function fieldsOfOutput(item: JsonObject): JsonObject {
   const { output } = item;
   // An older form says beside the text whether the call went well.
-  const content = isJsonObject(output) && "content" in output ? output.content : (output ?? item.tools ?? null);
+  const content = isJsonObject(output) ? contentOf(output) : (output ?? item.tools ?? null);
   const failed = isJsonObject(output) && output.success === false && typeof content === "string";
   if (failed) return { state: "output-error", errorText: content };
   return { state: "output-available", output: outputOfText(content) ?? null };
@@ -97,6 +103,12 @@ function reasoningOf(item: JsonObject): Part {
   const part: Part = { type: "reasoning", text: texts.join("\n\n") };
   if (typeof encrypted !== "string") return part;
   return { ...part, providerMetadata: { openai: { reasoningEncryptedContent: encrypted } } };
+}
+
+function contentOf(output: JsonObject): unknown {
+  if ("content" in output) return output.content;
+  // The Agents SDK's form of one text.
+  return output.type === "text" && typeof output.text === "string" ? output.text : output;
 }
 
 function kept(data: unknown): Part {
