@@ -14,5 +14,5 @@ it("an agent whose sql gives nothing is told so, and not asked without end", asy
 
 it("a client of Postgres that gives nothing as well", async () => {
   const session = Session.create(postgres({ query: async () => ({ rows: [] }) }));
-  await expect(session.getHistory()).rejects.toMatchObject({ code: "MIGRATION_REQUIRED" });
+  await expect(session.getHistory()).rejects.toMatchObject({ code: "STORE_UNSUPPORTED" });
 });

@@ -57,12 +57,16 @@ export function openPostgres(
     const [found] = await connection.query({ sql: READ_APART, values: [] });
     return (found as unknown as Apart).apart;
   };
+  // Undefined from what only stands in for a client.
+  const readSettings = async (): Promise<Settings | undefined> => {
+    const [settings] = await connection.query({ sql: READ_SETTINGS, values: [] });
+    return settings as unknown as Settings | undefined;
+  };
   const isPrepared = async (): Promise<boolean> => {
     const state = await readState();
-    const [settings = state] = state === undefined ? await connection.query({ sql: READ_SETTINGS, values: [] }) : [];
-    const { encoding, iso } = settings as unknown as Settings;
-    if (encoding !== "UTF8") throw unfitEncoding(encoding);
-    isIso = iso;
+    const settings = state ?? (await readSettings());
+    if (settings !== undefined && settings.encoding !== "UTF8") throw unfitEncoding(settings.encoding);
+    isIso = settings?.iso !== false;
     const isReady = state?.version === migrations.length && state.messages === null && state.entries === null;
     placement.isSpread = state?.spread === true;
     placement.isApart = state?.citus === true && !placement.isSpread && (await readApart());

@@ -1,9 +1,9 @@
 import { StemmaError } from "../../errors.js";
 
-/** The error for a client that makes each statement a transaction by itself. */
+/** The error for a client whose transactions end with each statement, or that only stands in for one. */
 export function apart(): StemmaError {
   const message =
-    "This client runs each statement as a transaction of its own, so a write could be stored in part. Pass one that keeps a connection: a Pool of pg, or of @neondatabase/serverless instead of neon().";
+    "This client does not keep a transaction from one statement to the next, so a write could be stored in part. Pass one that keeps a connection: a Pool of pg, or of @neondatabase/serverless instead of neon().";
   return new StemmaError("STORE_UNSUPPORTED", {}, message);
 }
 
