@@ -330,7 +330,7 @@ describe("a stored message that cannot be read", () => {
 
 describe("a stop", () => {
   it("ends the run that it names, and marks the answer", async () => {
-    await start(() => ({ slow: "one two three four five six seven eight nine ten", pause: 50 }));
+    await start(() => ({ slow: `one two ${"and on ".repeat(500)}to the end`, pause: 50 }));
     let runId = "";
     const chat = openChat(server, "c1", {
       onData: ({ data }) => {
@@ -345,7 +345,7 @@ describe("a stop", () => {
     const { messages, run } = await page("c1");
     expect(run?.status).toBe("stopped");
     expect(textOf(messages[1])).toMatch(/^one two/);
-    expect(textOf(messages[1])).not.toContain("ten");
+    expect(textOf(messages[1])).not.toContain("to the end");
     expect(messages[1]?.metadata).toEqual({ interrupted: "aborted" });
     expect(chat.messages[1]?.metadata).toEqual({ interrupted: "aborted" });
   });

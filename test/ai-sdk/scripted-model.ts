@@ -1,4 +1,5 @@
 import * as testing from "ai/test";
+import { patience } from "../helpers/patience.js";
 
 const { simulateReadableStream } = testing;
 // Version 7 of the AI SDK has models of version 4, which take the same chunks.
@@ -11,6 +12,7 @@ export type Say =
   | string
   | { readonly call: string; readonly input?: unknown; readonly id?: string }
   | { readonly fail: string; readonly after?: string }
+  // The pause between two words, in ms, is longer on a busy machine, whose tests need longer to meet an answer in its middle.
   // Where it is deaf, it goes on though it was told to end.
   | { readonly slow: string; readonly pause: number; readonly isDeaf?: boolean };
 
@@ -36,7 +38,7 @@ export function scriptedModel(script: (prompt: Prompt, call: Call) => Say | read
       const chunks = [{ type: "stream-start" as const, warnings: [] }, ...all.flatMap(chunksOf), endOf(all)];
       return {
         stream: untilAborted(
-          simulateReadableStream({ chunks, chunkDelayInMs: pause || null, initialDelayInMs: null }),
+          simulateReadableStream({ chunks, chunkDelayInMs: patience(pause) || null, initialDelayInMs: null }),
           all.some((say) => typeof say === "object" && "slow" in say && say.isDeaf) ? undefined : call.abortSignal,
         ),
       };

@@ -13,5 +13,6 @@ export function measureSlowness(): void {
 
 /** A limit, in ms, for what may hang: `milliseconds` on an idle machine, longer on one that is slow or busy. */
 export function patience(milliseconds: number): number {
-  return milliseconds * Number(process.env[VARIABLE] ?? 1);
+  // A worker has no process.
+  return milliseconds * Number(globalThis.process?.env[VARIABLE] ?? 1);
 }
