@@ -156,11 +156,11 @@ export default defineConfig({
           ...entryPoints(manifest).flatMap(({ specifier, source }) =>
             specifier === null ? [] : [{ find: new RegExp(`^${specifier}$`), replacement: file(source) }],
           ),
-          // The sources import it where it is installed, which is beside the tests.
-          {
-            find: /^@anthropic-ai\/claude-agent-sdk$/,
-            replacement: file("compat/node_modules/@anthropic-ai/claude-agent-sdk"),
-          },
+          // The sources import them where they are installed, which is beside the tests.
+          ...["@anthropic-ai/claude-agent-sdk", "redis"].map((name) => ({
+            find: new RegExp(`^${name}$`),
+            replacement: file(`compat/node_modules/${name}`),
+          })),
           ...(hasNative ? [] : [{ find: /^better-sqlite3$/, replacement: file("test/runtimes/better-sqlite3.ts") }]),
         ],
       },

@@ -135,10 +135,10 @@ export class RedisSessionStorage implements SessionStorage, VersionedStorage {
 }
 
 async function connect(url: string): Promise<RedisCommands> {
-  const specifier = "redis";
   let createClient: (options: { url: string }) => RedisClient;
   try {
-    ({ createClient } = (await import(/* @vite-ignore */ specifier)) as { createClient: typeof createClient });
+    // @ts-expect-error: its types are there only where compat/ is installed.
+    ({ createClient } = await import(/* webpackIgnore: true */ "redis"));
   } catch (cause) {
     const message = "To open a Redis URL, run: npm install redis (or pass a client of redis or ioredis).";
     throw new StemmaError("DRIVER_MISSING", { driver: "redis" }, message, { cause });
