@@ -62,7 +62,10 @@ function finishedSteps(database: Database.Database): string {
 /** What the contract offers that writes nothing. */
 const READS = new Set(
   [
-    ["session", "message leaf branches parent siblings path stream recent rowStats length count tree messages search"],
+    [
+      "session",
+      "message leaf branches branchIds parent siblings siblingIds path stream recent rowStats length count tree messages search",
+    ],
     ["session", "compactions originals skills treePage change writes"],
     ["sessions", "get list count unregistered usage usageRows compactionSums"],
     ["blocks", "get versions list owners"],
