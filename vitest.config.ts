@@ -28,7 +28,7 @@ const QUICK = [
   "test/repair/{malformed,rules}.test.ts",
   "test/cli/{check,commands,export,foreign-file,import,main,named-formats,screen}.test.ts",
   // The contract.
-  "test/ai-sdk/*.test.ts",
+  "test/ai-sdk/!(summaries).test.ts",
   "test/store/{ai-sdk,arguments,content,cost,durable-object,misspelt-options,open,search-option,sqlite,unindexed}.test.ts",
   "test/postgres/conformance.test.ts",
   "test/providers/session-provider.test.ts",
@@ -50,6 +50,7 @@ const ALONE = ["test/store/driver.test.ts"];
 /** Tests of the same kind of what other frameworks make of the package: they need the packages of compat/. */
 const FRAMEWORKS = [
   "test/adapters/{crossing,openai-agents-runs}.test.ts",
+  "test/ai-sdk/summaries.test.ts",
   "test/claude/{agent-sdk,continued,memory-files,session-store}.test.ts",
   "test/langgraph/{saver,validation}.test.ts",
   "test/mcp/{http,imported-projects}.test.ts",
