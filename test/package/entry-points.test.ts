@@ -17,7 +17,8 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   "stemma/formats": /^(node:|yauzl$|fzstd$)/,
   // These run a model or show its chat, and are the only ones that do: the AI SDK is an optional dependency.
   "stemma/ai-sdk": /^ai$/,
-  "stemma/agent": /^(node:|ai$)/,
+  // Redis is loaded with the first call of a storage that is given its URL.
+  "stemma/agent": /^(node:|ai$|redis$)/,
   "stemma/langchain": /^@langchain\/core\//,
   "stemma/mcp": /^@modelcontextprotocol\/server$/,
   // Loaded with the first append to a session.
