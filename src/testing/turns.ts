@@ -219,45 +219,6 @@ export const turns = defineTopic("turns", (it) => {
     expect((await session.prepareTurn()).refreshed).toBe(false);
   });
 
-  it("tells behind a summary what it is and how to read what it stands for, the same in every request", async ({
-    sessionOf,
-    manager,
-  }) => {
-    const plain = sessionOf("plain");
-    const expandable = sessionOf("expandable").withExpandableSummaries();
-    const searched = manager.withSearchableHistory("past").getSession("searched");
-    const others = { session_search: (await manager.tools()).session_search };
-    const cases: [Session, { tools?: typeof others }, string[], string[]][] = [
-      [plain, {}, ["do not begin again.]"], ["expand_summary", "session_search", "search_context"]],
-      [plain, { tools: others }, ["session_search"], ["expand_summary", "search_context"]],
-      [expandable, {}, ["expand_summary"], ["session_search", "search_context"]],
-      [expandable, { tools: others }, ["expand_summary", "session_search"], ["search_context"]],
-      [searched, {}, ['search_context, label "past"'], ["expand_summary", "session_search"]],
-    ];
-    for (const [session, options, named, unnamed] of cases) {
-      if ((await session.getPathLength()) === 0) {
-        await talk(session);
-        expect(JSON.stringify((await session.prepareTurn(options)).messages)).toExclude("do not begin again");
-        await session.addCompaction("What was said.", "u1", "a1");
-      }
-      const { messages } = await session.prepareTurn(options);
-      const [summary, ...rest] = messages;
-      expect(summary?.parts.map(({ type }) => type)).toEqual(["text", "text"]);
-      expect(summary?.parts[0]?.text).toBe("What was said.");
-      const told = summary?.parts[1]?.text ?? "";
-      for (const text of named) expect(told).toInclude(text);
-      for (const text of unnamed) expect(told).toExclude(text);
-      // The history itself says nothing of it.
-      expect((await session.getHistory())[0]?.parts.length).toBe(1);
-      await next(session);
-      const later = await session.prepareTurn(options);
-      expect(later.messages.slice(0, messages.length)).toEqual(messages);
-      expect(JSON.stringify(rest)).toExclude("do not begin again");
-      const [compaction] = await session.getCompactions();
-      if (session === expandable) expect(told).toInclude(`"${compaction?.id}"`);
-    }
-  });
-
   it("tells on each branch what was not told there", async ({ sessionOf }) => {
     const session = sessionOf("main").withContext("memory").withCachedPrompt();
     await talk(session);

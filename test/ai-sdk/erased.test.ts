@@ -2,6 +2,7 @@ import { tool, type UIMessage } from "ai";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { chatHandler } from "../../src/ai-sdk.js";
+import { defer } from "../../src/deferred.js";
 import { createLearnFunction } from "../../src/learning/learn.js";
 import { SessionManager } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
@@ -52,7 +53,8 @@ describe("what is erased while somebody is at work on it", () => {
     let step = 0;
     const { model } = scriptedModel(() => SCRIPTS[script]?.(step++) as Say);
     const errors: unknown[] = [];
-    const wait = tool({ inputSchema: z.object({}), execute: () => sleep(1_000) });
+    const erased = defer();
+    const wait = tool({ inputSchema: z.object({}), execute: () => erased.promise });
     const handler = chatHandler({
       sessions,
       model,
@@ -70,6 +72,8 @@ describe("what is erased while somebody is at work on it", () => {
     );
     await sleep(100);
     await ERASE[erase]?.();
+    // A tool that ends now is followed by no step that writes.
+    erased.resolve();
     await told;
     await sleep(500);
     expect(await leftOf("ada")).toEqual(NOTHING);

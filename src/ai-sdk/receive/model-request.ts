@@ -2,7 +2,7 @@ import { convertToModelMessages, type ModelMessage, type ToolSet, type UIMessage
 import type { SessionMessage } from "../../model/message.js";
 import type { Session } from "../../session/session.js";
 import type { PrepareTurnOptions } from "../../session/turn/request.js";
-import type { SessionTools } from "../../tools/tool.js";
+import type { SessionTool, SessionTools } from "../../tools/tool.js";
 import type { ProviderName } from "../lint/known-providers.js";
 import { repair } from "../lint/lint.js";
 import { type PrepareStep, stepUpdates } from "../memory.js";
@@ -26,13 +26,15 @@ export interface ModelRequestOptions extends Pick<PrepareTurnOptions, "cacheTtl"
   readonly tools: ToolSet;
   /** Undefined has the rules of OpenAI-compatible servers, which are the strictest. */
   readonly model: ProviderName | undefined;
+  /** Fails once the answer is another process's, or its chat is deleted: then the session's tools run no more. */
+  readonly assertHeld: () => Promise<void>;
 }
 
 /** The request for the active leaf; `base` stands in the place of its last message, which it goes on from. */
 export async function modelRequest(
   session: Session,
   base: UIMessage | null,
-  { tools: own, model = "openai-compatible", ...turn }: ModelRequestOptions,
+  { tools: own, model = "openai-compatible", assertHeld, ...turn }: ModelRequestOptions,
 ): Promise<Omit<ModelRequest, "abortSignal"> & { readonly renamed: RenamedCalls }> {
   const { system, messages, tools, update } = await session.prepareTurn<UIMessage>({
     ...turn,
@@ -40,7 +42,7 @@ export async function modelRequest(
     onCorrupt: "skip",
   });
   const shown = base === null ? messages : [...messages.slice(0, -1), base];
-  const all: ToolSet = { ...(tools as SessionTools), ...own };
+  const all: ToolSet = { ...whileHeld(tools as SessionTools, assertHeld), ...own };
   const mend = (given: UIMessage[]) => repair(given as SessionMessage[], model, { tools: all }) as UIMessage[];
   // First what other formats left becomes parts of the AI SDK; then nothing lacks what was no part.
   const accepted = mend(validMessages(mend(shown)));
@@ -51,4 +53,16 @@ export async function modelRequest(
     prepareStep: stepUpdates(update, model),
     renamed: renamedCalls(base, accepted.at(-1)),
   };
+}
+
+// They write what outlives the chat, such as the memory of its user.
+function whileHeld(tools: SessionTools, assertHeld: () => Promise<void>): SessionTools {
+  const guarded = Object.entries(tools).map(([name, tool]): [string, SessionTool] => {
+    const execute: SessionTool["execute"] = async (input, options) => {
+      await assertHeld();
+      return tool.execute(input, options);
+    };
+    return [name, { ...tool, execute }];
+  });
+  return Object.fromEntries(guarded);
 }

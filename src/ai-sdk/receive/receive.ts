@@ -55,7 +55,9 @@ export async function receiveSubmission(
       return { response: responseOf(stream), ask: null };
     }
     await held.keeper.update(placed);
-    const { renamed, ...asked } = await modelRequest(session, placed.base, { tools, cacheTtl, recall, model });
+    const assertHeld = () => held.keeper.assertHeld();
+    const turn = { tools, cacheTtl, recall, model, assertHeld };
+    const { renamed, ...asked } = await modelRequest(session, placed.base, turn);
     openTurn(session, { ...held, runs, placed, renamed });
     return { response: null, ask: { ...asked, abortSignal: held.run.signal } };
   } catch (error) {

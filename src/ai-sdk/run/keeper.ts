@@ -45,6 +45,11 @@ export class RunKeeper {
   /** Makes writes of the run. Errors: `RUN_LOST`, and those of the writes. */
   readonly write: WriteRun = (writes) => this.#own(() => this.hold.write(writes));
 
+  /** Looks whether the run is still this process's. Errors: `RUN_LOST`. */
+  async assertHeld(): Promise<void> {
+    await this.#own(() => this.hold.look());
+  }
+
   /** Says what is answered, once that is known. Errors: `RUN_LOST`. */
   async update({ questionId, answerId, leafBefore }: Answered): Promise<void> {
     await this.#own(() => this.hold.change({ questionId, answerId, leafBefore }));
