@@ -74,7 +74,7 @@ export interface Store {
   scrub?(options?: ScrubOptions): Promise<Residue>;
   /** The user that the store is confined to. */
   readonly userId?: string | undefined;
-  /** The store of which it is one user's part. */
+  /** The store of which it is one user's part: on every store that `forUser` gives, and the same each time. */
   readonly whole?: Store | undefined;
   /**
    * The same store for one user. A write to a session that belongs to nobody makes it that user's. For the registry, sessions

@@ -25,9 +25,9 @@ export function kindOfHost(value: unknown): string {
   return has("prepareTurn") ? "a session" : has("getSession") ? "a SessionManager" : kindOf(value);
 }
 
-/** What puts calls that belong together in order: the same for stores on one client. */
+/** What puts calls that belong together in order: the same for stores on one client, and for the parts of one store. */
 export function orderOf(store: Store): Queue {
-  return store.order ?? queueOf(store);
+  return store.order ?? queueOf(store.whole ?? store);
 }
 
 const storeOfAgent = perObject((host: SqlHost) => agentStore(host));

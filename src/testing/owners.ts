@@ -1,6 +1,7 @@
 import { AgentSearchProvider } from "../context/providers/agent-search.js";
 import { SessionManager } from "../manager/session-manager.js";
 import { Session } from "../session/session.js";
+import { orderOf } from "../storage/store-of.js";
 import { expect, expectError } from "./assert.js";
 import { fill } from "./forks.js";
 import { chain, collect, historyIds, managerOfScopes, message, numbered, snapshot } from "./samples.js";
@@ -214,6 +215,13 @@ export const owners = defineTopic("owners", (it) => {
     const winners = users.filter((_, index) => results[index]?.status === "fulfilled");
     expect([winners.length, (await manager.get("main"))?.user_id]).toEqual([1, winners[0]]);
     expect((await store.session("main").path()).messages).toEqual([message(`of ${winners[0]}`)]);
+  });
+
+  it("tells a user's part of a store from another store", async ({ store }) => {
+    // By `order`, or by `whole`: what is learned goes into the blocks of the session's own store alone.
+    for (const part of [store.forUser("ada"), store.forUser("ada").forUser("ada")]) {
+      expect(orderOf(part) === orderOf(store)).toBe(true);
+    }
   });
 
   it("refuses ids of sessions that stand for users, and unnamed users", async ({ store, manager }) => {
