@@ -78,7 +78,7 @@ const LIST = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", param
 
 /** `fetch` sets some of these headers itself. */
 function statusOf(
-  headers: Record<string, string>,
+  headers: Record<string, string | string[]>,
   { path = "/mcp", body = LIST, method = "POST" } = {},
 ): Promise<number> {
   const all = {
@@ -203,6 +203,11 @@ describe("the MCP server over HTTP", () => {
     for (const authorization of ["", "Bearer", "Bearer x", `Basic ${served.token}`, `Bearer ${served.token}x`]) {
       expect(await statusOf({ authorization })).toBe(401);
     }
+    for (const junk of [" junk", ", Bearer x", ` ${served.token}`]) {
+      expect(await statusOf({ authorization: `Bearer ${served.token}${junk}` })).toBe(401);
+    }
+    expect(await statusOf({ authorization: [`Bearer ${served.token}`, "Bearer x"] })).toBe(401);
+    expect(await statusOf({ authorization: `bearer ${served.token}` })).toBe(200);
     expect(await statusOf({ host: `evil.test:${served.port}` })).toBe(403);
     expect(await statusOf({ host: "127.0.0.1" })).toBe(403);
     expect(await statusOf({ host, origin: "http://evil.test" })).toBe(403);

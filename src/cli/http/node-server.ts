@@ -44,12 +44,13 @@ async function answer(
 }
 
 function requestOf(incoming: IncomingMessage): Request | null {
-  const { method = "GET", headers, url } = incoming;
+  const { method = "GET", headers, headersDistinct, url } = incoming;
   try {
     const hasBody = method !== "GET" && method !== "HEAD";
     return new Request(new URL(`http://${headers.host}${url}`), {
       method,
-      headers: headers as Record<string, string>,
+      // Of a header that came twice Node's own list has the first alone: a second token would go unseen.
+      headers: Object.entries(headersDistinct).flatMap(([name, values = []]) => values.map((value) => [name, value])),
       ...(hasBody ? { body: Readable.toWeb(incoming) as ReadableStream, duplex: "half" } : {}),
     } as RequestInit);
   } catch {

@@ -13,10 +13,16 @@ export function isEqualToken(given: string, secret: string): boolean {
   return timingSafeEqual(digest(given), digest(secret));
 }
 
-/** Throws `INVALID_ARGUMENT` for a token of the user's own that can be guessed. */
+/** True for `Authorization: Bearer <secret>` and nothing else. The scheme may be in upper or lower case. */
+export function isBearer(authorization: string | null, secret: string): boolean {
+  const [, given] = /^bearer +(.*)$/i.exec(authorization ?? "") ?? [];
+  return given !== undefined && isEqualToken(given, secret);
+}
+
+/** Throws `INVALID_ARGUMENT` for a token of the user's own that can be guessed, or that no header can hold. */
 export function assertToken(token: string | undefined): void {
-  if (token === undefined || token.length >= MIN_LENGTH) return;
-  throw invalid(`A token has at least ${MIN_LENGTH} characters.`);
+  if (token === undefined || (token.length >= MIN_LENGTH && /^[!-~]+$/.test(token))) return;
+  throw invalid(`A token has at least ${MIN_LENGTH} characters, all of them visible ones of ASCII: no spaces.`);
 }
 
 function digest(text: string): Buffer {

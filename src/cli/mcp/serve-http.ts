@@ -6,7 +6,7 @@ import { failed, refusal } from "../../studio/http/failure.js";
 import { refusalOfOrigin } from "../../studio/http/origin.js";
 import { localHosts } from "../http/local-hosts.js";
 import { type RunningServer, serveNode } from "../http/node-server.js";
-import { assertToken, isEqualToken, randomToken } from "../http/token.js";
+import { assertToken, isBearer, randomToken } from "../http/token.js";
 import { type ConnectionLimits, createConnections } from "./http-connections.js";
 import { LISTEN, listenedUris } from "./listened.js";
 import { createMcpHandler, InMemoryServerEventBus, McpServer, ResourceNotFoundError } from "./sdk.js";
@@ -53,8 +53,7 @@ export async function serveHttp(scope: McpScope, options: ServeHttpOptions): Pro
 }
 
 function refusalOf(request: Request, token: string) {
-  const [scheme, given = ""] = (request.headers.get("authorization") ?? "").split(" ");
-  if (scheme?.toLowerCase() !== "bearer" || !isEqualToken(given, token)) {
+  if (!isBearer(request.headers.get("authorization"), token)) {
     return refusal(401, "NOT_ALLOWED", "Send the token that the server printed: Authorization: Bearer …");
   }
   return new URL(request.url).pathname === PATH ? null : refusal(404, "NOT_FOUND", `The server answers at ${PATH}.`);

@@ -20,5 +20,8 @@ it("takes a token once, and the cookie from then on", () => {
   const cookie = gate.exchange(get(link))?.headers.get("set-cookie")?.split(";")[0] ?? "";
   expect(gate.exchange(get(link))).toBe(null);
   expect(gate.authorize(get("http://127.0.0.1:4984/", { cookie }))).toBe(true);
-  expect(gate.authorize(get("http://127.0.0.1:4984/", { cookie: "studio=x" }))).toBe(false);
+  for (const wrong of ["studio=x", `${cookie}x`, `${cookie} x`, `x${cookie}`, `"${cookie}"`, cookie.toUpperCase()]) {
+    expect(gate.authorize(get("http://127.0.0.1:4984/", { cookie: wrong }))).toBe(false);
+  }
+  expect(gate.exchange(get(`http://127.0.0.1:4984/?token=${gate.issue()}&token=x`))).toBe(null);
 });

@@ -32,8 +32,8 @@ export function createTokenGate(name: string, secret: string | undefined): Token
     authorize,
     exchange: (request) => {
       const url = new URL(request.url);
-      const token = url.searchParams.get("token");
-      if (token === null || request.method !== "GET") return null;
+      const [token, ...others] = url.searchParams.getAll("token");
+      if (token === undefined || others.length > 0 || request.method !== "GET") return null;
       // Who has the cookie needs no token: a link that is clicked twice opens twice.
       if (!take(token) && !authorize(request)) return null;
       url.searchParams.delete("token");
