@@ -1,4 +1,4 @@
-// One of several processes that save the same session. With a number it kills itself before the system call of that number.
+// One of several processes that save the same session: the one that is there, or a new one. With a number it kills itself before the system call of that number.
 import fs, { open } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { createInterface } from "node:readline";
@@ -35,6 +35,14 @@ for await (const line of createInterface({ input: process.stdin })) {
   if (line === "load") {
     state = await storage.load("s");
     say("loaded");
+    continue;
+  }
+  if (line.startsWith("new ")) {
+    const id = line.slice("new ".length);
+    const found = await storage.load(id);
+    const usage = { input_tokens: 0, output_tokens: 0 };
+    state = found ?? { id, messages: [], usage, metadata: {}, createdAt: 1, updatedAt: 1 };
+    say(found === undefined ? "nothing" : "found");
     continue;
   }
   if (killAt !== "0") left = Number(killAt);

@@ -85,4 +85,19 @@ describe("several processes that save one session", () => {
     };
     await expect.poll(left, { timeout: 10_000 }).toEqual(["s.json"]);
   }, 300_000);
+
+  it("acknowledge one of two first saves, where both of them had loaded nothing, 100 times of 100", async () => {
+    const storage = new FileSessionStorage(directory);
+    const both = [new Writer(0), new Writer(0)];
+    writers.push(...both);
+    for (const writer of both) expect(await writer.heard()).toBe("ready");
+    for (let round = 1; round <= 100; round += 1) {
+      const id = `new-${round}`;
+      for (const writer of both) expect(await writer.tell(`new ${id}`)).toBe("nothing");
+      const answers = await Promise.all(both.map((writer, index) => writer.tell(`${round}-${index}`)));
+      expect(answers.toSorted()).toEqual(["SESSION_CONFLICT", "saved"]);
+      const stored = await storage.load(id);
+      expect(stored?.metadata).toEqual({ mark: `${round}-${answers.indexOf("saved")}` });
+    }
+  });
 });

@@ -78,6 +78,14 @@ describe.skipIf(findRedis() === null)(
           await ours.save(stateOf("a", "mine"));
         });
 
+        it("does not overwrite what someone else made since nothing was loaded", async () => {
+          const [ours, theirs] = [make(), make()];
+          expect([await ours.load("a"), await theirs.load("a")]).toEqual([undefined, undefined]);
+          await theirs.save(stateOf("a", "theirs"));
+          await expect(ours.save(stateOf("a", "mine"))).rejects.toMatchObject({ code: "SESSION_CONFLICT" });
+          expect((await ours.load("a"))?.messages[0]?.content).toBe("theirs");
+        });
+
         it("overwrites a session that it never loaded, as the documents' own class does", async () => {
           await make().save(stateOf("a"));
           const other = make();

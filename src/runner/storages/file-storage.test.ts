@@ -148,6 +148,20 @@ describe("FileSessionStorage", () => {
     await expect(theirs.save(state)).rejects.toMatchObject({ code: "SESSION_CONFLICT" });
   });
 
+  it("does not overwrite what another process made since nothing was loaded", async () => {
+    const [ours, theirs] = [new FileSessionStorage(directory), new FileSessionStorage(directory)];
+    expect([await ours.load("a"), await theirs.load("a")]).toEqual([undefined, undefined]);
+    await theirs.save(stateOf("a", "theirs"));
+    await expect(ours.save(stateOf("a", "mine"))).rejects.toMatchObject({ code: "SESSION_CONFLICT" });
+    expect((await ours.load("a"))?.messages[0]?.content).toBe("theirs");
+    await ours.save(stateOf("a", "mine"));
+    // The same of one that someone else deleted: a load shows that it is gone.
+    await new FileSessionStorage(directory).delete("a");
+    await expect(ours.save(stateOf("a", "mine"))).rejects.toMatchObject({ code: "SESSION_CONFLICT" });
+    expect(await ours.load("a")).toBeUndefined();
+    await ours.save(stateOf("a", "mine"));
+  });
+
   it("overwrites a session that it never loaded, as the documents' own storages do", async () => {
     await new FileSessionStorage(directory).save(stateOf("a"));
     const other = new FileSessionStorage(directory);

@@ -12,7 +12,8 @@ const ENDING = ".json";
 /**
  * Keeps each session as a readable JSON file, `<directory>/<id>.json`, with mode 0600. A file is written whole or not at all,
  * and is on the disk when `save` resolves. If another program wrote a session after it was loaded or saved here, `save`
- * fails with `SESSION_CONFLICT`. Any other session is overwritten. Each save writes the whole session.
+ * fails with `SESSION_CONFLICT`; a `load` that found nothing counts as well. Any other session is overwritten. Each save writes the
+ * whole session.
  */
 export class FileSessionStorage implements SessionStorage, VersionedStorage {
   readonly #directory: string;
@@ -37,7 +38,10 @@ export class FileSessionStorage implements SessionStorage, VersionedStorage {
   load(sessionId: string): Promise<SessionState | undefined> {
     return this.#versions.exclusive(sessionId, async () => {
       const found = await this.#read(sessionId);
-      if (found === null) return undefined;
+      if (found === null) {
+        this.#versions.noteNone(sessionId);
+        return undefined;
+      }
       this.#versions.note(found.state, found.version);
       return found.state;
     });
@@ -47,7 +51,7 @@ export class FileSessionStorage implements SessionStorage, VersionedStorage {
   delete(sessionId: string): Promise<void> {
     return this.#versions.exclusive(sessionId, async () => {
       await this.#remove(sessionId);
-      this.#versions.noteDeleted(sessionId);
+      this.#versions.noteNone(sessionId);
     });
   }
 

@@ -35,8 +35,8 @@ return versionOf(redis.call('GET', KEYS[1]))`;
 
 /**
  * Keeps each session as JSON under a key in Redis, with your client of `redis` or `ioredis`, or a URL (then `redis` must be
- * installed). If another program wrote a session after it was loaded or saved here, `save` fails with `SESSION_CONFLICT`.
- * Any other session is overwritten. The server's settings (`appendonly yes`) decide how durable a save is. Each save writes
+ * installed). If another program wrote a session after it was loaded or saved here, `save` fails with `SESSION_CONFLICT`; a
+ * `load` that found nothing counts as well. Any other session is overwritten. The server's settings (`appendonly yes`) decide how durable a save is. Each save writes
  * the whole session.
  */
 export class RedisSessionStorage implements SessionStorage, VersionedStorage {
@@ -81,7 +81,10 @@ export class RedisSessionStorage implements SessionStorage, VersionedStorage {
     return this.#versions.exclusive(sessionId, async () => {
       const redis = await this.#redis();
       const [text, version] = (await redis.eval(LOAD, this.#prefix + sessionId, [])) as [string | null, string];
-      if (version === "") return undefined;
+      if (version === "") {
+        this.#versions.noteNone(sessionId);
+        return undefined;
+      }
       const state = parseState(text ?? "", sessionId);
       this.#versions.note(state, version);
       return state;
@@ -93,7 +96,7 @@ export class RedisSessionStorage implements SessionStorage, VersionedStorage {
     return this.#versions.exclusive(sessionId, async () => {
       const redis = await this.#redis();
       await redis.del(this.#prefix + sessionId);
-      this.#versions.noteDeleted(sessionId);
+      this.#versions.noteNone(sessionId);
     });
   }
 

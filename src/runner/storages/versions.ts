@@ -35,11 +35,12 @@ export class Versions {
     this.#lastSeen.set(state.id, version);
   }
 
-  noteDeleted(id: string): void {
+  /** It was deleted here, or loaded and not there: one that someone else makes from now on is not to be overwritten. */
+  noteNone(id: string): void {
     this.#lastSeen.set(id, null);
   }
 
-  /** There is no such session: one that someone else makes from now on is not to be overwritten. */
+  /** The same of one that nobody loaded: one that was seen before is not to be brought back. */
   noteAbsent(id: string): void {
     if (this.#lastSeen.get(id) === undefined) this.#lastSeen.set(id, null);
   }
