@@ -88,6 +88,7 @@ export const ERROR_CODES = {
   // command line
   COPY_CONFLICT: "The store that is copied to holds something else under the same id; it was not overwritten.",
   UNKNOWN_FORMAT: "A file's format was not recognised.",
+  FILE_REFUSED: "A file that is imported has a value or a session without end, or mostly values that cannot be read.",
   ARCHIVE_REFUSED:
     "An archive is damaged, cut or encrypted, holds no conversations, or unpacks to far more than its size.",
   MODEL_UNAVAILABLE: "The model that you named cannot be used; the message says what to install or set.",

@@ -1,8 +1,9 @@
 import { StemmaError } from "../errors.js";
-import { decodeUtf8, readItems } from "../formats/json-items.js";
+import { readItems } from "../formats/json-items.js";
 import type { Item } from "../formats/session-file.js";
 import { findOwner, isHeader } from "../formats/stemma-header.js";
 import { END } from "../formats/store-lines.js";
+import { decodeUtf8 } from "../formats/utf8.js";
 import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { CopySource, Part, PartOf } from "./contract.js";
 
@@ -72,8 +73,9 @@ async function nextLine(items: AsyncIterator<Item>): Promise<JsonObject | null> 
     const step = await items.next();
     if (step.done === true) return null;
     if (step.value.kind === "listEnd") continue;
-    if (step.value.kind === "value" && isJsonObject(step.value.value)) return step.value.value;
-    throw unknown(`Line ${step.value.at.line} is none of ours`);
+    const item = step.value;
+    if (item.kind === "value" && isJsonObject(item.value)) return item.value;
+    throw unknown(`Line ${item.at.line} is none of ours${item.kind === "problem" ? `: ${item.why}` : ""}`);
   }
 }
 

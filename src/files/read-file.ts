@@ -1,19 +1,47 @@
-import { open } from "node:fs/promises";
+import { constants } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { codeOf } from "./replace-file.js";
 
 const CHUNK = 65_536;
+/** Milliseconds between two looks at a pipe, at most. */
+const LONGEST_PAUSE = 20;
 
-/** The bytes of a file, as they are read: each piece is overwritten by the next. */
-export async function* bytesOfFile(path: string): AsyncGenerator<Uint8Array> {
-  const file = await open(path);
+/** The bytes of a file or a pipe, as they are read: each piece is overwritten by the next. Fails with the reason of the signal. */
+export async function* bytesOfFile(path: string, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+  // A pipe is not waited for in the system's calls: nothing could end them, not even the end of the process.
+  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
+    const isPipe = (await file.stat()).isFIFO();
     // Into one buffer: of a large file, buffers that wait to be collected would be a good part of the memory in use.
     const buffer = new Uint8Array(CHUNK);
-    for (;;) {
-      const { bytesRead } = await file.read(buffer, 0, CHUNK);
-      if (bytesRead === 0) return;
-      yield buffer.subarray(0, bytesRead);
+    for (let isBegun = !isPipe; ; ) {
+      signal?.throwIfAborted();
+      const length = await readSoon(file, buffer, isBegun, signal);
+      if (length === 0) return;
+      isBegun = true;
+      yield buffer.subarray(0, length);
     }
   } finally {
     await file.close();
+  }
+}
+
+// A pipe without a writer looks like one at its end: it is waited for where nobody wrote yet.
+async function readSoon(file: FileHandle, buffer: Uint8Array, isBegun: boolean, signal?: AbortSignal): Promise<number> {
+  for (let pause = 1; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+    const length = await readNow(file, buffer);
+    if (length !== null && (length > 0 || isBegun)) return length;
+    await sleep(pause, undefined, { signal });
+  }
+}
+
+// Null where there is nothing yet.
+async function readNow(file: FileHandle, buffer: Uint8Array): Promise<number | null> {
+  try {
+    return (await file.read(buffer, 0, buffer.length)).bytesRead;
+  } catch (error) {
+    if (codeOf(error) === "EAGAIN") return null;
+    throw error;
   }
 }

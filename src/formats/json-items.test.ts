@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { collect, itemsOf } from "../../test/cli/read.js";
-import { decodeUtf8 } from "./json-items.js";
+import { itemsOf } from "../../test/cli/read.js";
 
 async function valuesOf(text: string, size?: number): Promise<unknown[]> {
   const items = await itemsOf(text, size);
@@ -64,22 +63,5 @@ describe("reading the values of a file", () => {
   it("gives nothing for an empty file", async () => {
     expect(await itemsOf("")).toEqual([]);
     expect(await itemsOf(" \n\n")).toEqual([]);
-  });
-});
-
-describe("decoding a file", () => {
-  async function* bytes(...chunks: number[][]): AsyncGenerator<Uint8Array> {
-    for (const chunk of chunks) yield Uint8Array.from(chunk);
-  }
-
-  it("puts characters together that were cut in two, and drops a byte order mark", async () => {
-    const decoded = await collect(decodeUtf8(bytes([0xef, 0xbb, 0xbf, 0x22, 0xc3], [0xa9, 0x22])));
-    expect(decoded.join("")).toBe('"é"');
-  });
-
-  it("refuses what is not UTF-8", async () => {
-    await expect(collect(decodeUtf8(bytes([0xff, 0xfe, 0x5b, 0x00])))).rejects.toMatchObject({
-      code: "UNKNOWN_FORMAT",
-    });
   });
 });

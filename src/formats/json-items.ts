@@ -1,4 +1,3 @@
-import { StemmaError } from "../errors.js";
 import { Pieces } from "./item-text.js";
 import type { Item } from "./session-file.js";
 import { ValueReader } from "./value-reader.js";
@@ -9,8 +8,9 @@ const LONG_LINE = 65_536;
 
 /**
  * The values of a JSON or JSONL text, one at a time: the lines of JSONL, the elements of each top-level list, or one object
- * written over several lines. A value that is not JSON, or has more than `maxLength` characters, is a problem of its own;
- * what follows is still read. Of a field that stands in an object twice, the last counts.
+ * written over several lines. A value that is not UTF-8, is not JSON, or has more than `maxLength` characters, is a problem of its
+ * own; what follows is still read. Of a field that stands in an object twice, the last counts. Errors: `FILE_REFUSED` for a
+ * value that does not end after ten times as many characters.
  */
 export async function* readItems(chunks: AsyncIterable<string>, maxLength = MAX_LENGTH): AsyncGenerator<Item> {
   let start = "";
@@ -30,23 +30,6 @@ export async function* readItems(chunks: AsyncIterable<string>, maxLength = MAX_
     yield* reader.feed(start);
   }
   yield* reader.finish();
-}
-
-/** Text of a byte stream in UTF-8; a character that is cut at the end is U+FFFD. Errors: `UNKNOWN_FORMAT` when it is something else. */
-export async function* decodeUtf8(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  try {
-    for await (const chunk of bytes) yield decoder.decode(chunk, { stream: true });
-  } catch (cause) {
-    if (!(cause instanceof TypeError)) throw cause;
-    throw new StemmaError("UNKNOWN_FORMAT", {}, "The file is not text in UTF-8; convert it first.", { cause });
-  }
-  try {
-    yield decoder.decode();
-  } catch (cause) {
-    if (!(cause instanceof TypeError)) throw cause;
-    yield "\ufffd";
-  }
 }
 
 function createReader(start: string, maxLength: number, whole: boolean): LineReader | ValueReader | null {
@@ -79,6 +62,7 @@ class LineReader {
       yield* this.#take();
     }
     this.#pieces.push(chunk.slice(start));
+    this.#pieces.assertEnds({ line: this.#line });
   }
 
   *finish(): Generator<Item> {

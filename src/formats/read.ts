@@ -1,12 +1,14 @@
-import { open } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { bytesOfFile } from "../files/read-file.js";
 import { sessionsOfItems } from "./formats.js";
-import { decodeUtf8, readItems } from "./json-items.js";
-import type { ParsedSession } from "./session-file.js";
+import { readItems } from "./json-items.js";
+import { ReadLimits } from "./read-limits.js";
+import type { Item, ParsedSession } from "./session-file.js";
 import { archiveError } from "./source/unpacking.js";
 import { isZip, readZip } from "./source/zip.js";
 import { isZstd, unpackZstd } from "./source/zstd.js";
+import { decodeUtf8 } from "./utf8.js";
 
 /** How a file is read. */
 export interface ReadSessionsOptions {
@@ -20,11 +22,17 @@ export interface ReadSessionsOptions {
   onRead?: ((bytes: number) => void) | undefined;
 }
 
+/** The same of a file that is named. */
+export interface ReadFileOptions extends ReadSessionsOptions {
+  /** Ends the reading: it fails with the signal's reason, once what was read is given. */
+  signal?: AbortSignal | undefined;
+}
+
 /**
  * Reads the sessions of a file while its bytes come in, Zstandard among them; a zip file needs `readSessionFile`. A long
  * session comes in several pieces with the same id: pass each to `importSession` as it comes. A file that breaks off, or is
  * damaged further down, gives what stands before that, and then fails.
- * Errors: `UNKNOWN_FORMAT`, `ARCHIVE_REFUSED`, and whatever `bytes` fails with.
+ * Errors: `UNKNOWN_FORMAT`, `FILE_REFUSED`, `ARCHIVE_REFUSED`, and whatever `bytes` fails with.
  */
 export async function* readSessions(
   bytes: AsyncIterable<Uint8Array>,
@@ -48,8 +56,22 @@ export async function* readSessions(
       failure = { error };
     }
   }
+  const limits = new ReadLimits();
+  async function* withinLimits(): AsyncGenerator<Item> {
+    try {
+      for await (const item of readItems(whatCanBeRead())) {
+        limits.count(item);
+        yield item;
+      }
+    } catch (error) {
+      failure ??= { error };
+    }
+  }
   try {
-    yield* sessionsOfItems(readItems(whatCanBeRead()), { stem: stemOf(name) }, format);
+    for await (const session of sessionsOfItems(withinLimits(), { stem: stemOf(name) }, format)) {
+      limits.taken();
+      yield session;
+    }
   } catch (error) {
     // What is still written may begin with the next line.
     if (growing && isEmpty && failure === null) return;
@@ -63,10 +85,11 @@ export async function* readSessions(
  * Reads the sessions of a file: JSON, JSONL, either with Zstandard, or a zip file with `conversations.json` as ChatGPT and
  * Claude export it. Otherwise as `readSessions`. Errors: also those of opening the file.
  */
-export async function* readSessionFile(path: string, options: ReadSessionsOptions = {}): AsyncGenerator<ParsedSession> {
+export async function* readSessionFile(path: string, options: ReadFileOptions = {}): AsyncGenerator<ParsedSession> {
   const { name = basename(path) } = options;
-  if (!isZip(await readStart(path))) {
-    yield* readSessions(bytesOfFile(path), { ...options, name });
+  // What is read of a pipe is gone from it.
+  if (!(await stat(path)).isFile() || !isZip(await readStart(path))) {
+    yield* readSessions(bytesOfFile(path, options.signal), { ...options, name });
     return;
   }
   for await (const { bytes } of readZip(path)) yield* readSessions(bytes, { ...options, name });

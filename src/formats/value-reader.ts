@@ -1,5 +1,6 @@
 import { Pieces } from "./item-text.js";
 import type { Item, Position } from "./session-file.js";
+import { byteLength } from "./utf8.js";
 
 /** Cuts the elements out of lists, and the objects out of a text without a list, by counting brackets outside of strings. */
 export class ValueReader {
@@ -7,6 +8,9 @@ export class ValueReader {
   /** Line on which the current value started; 0 between values. */
   #started = 0;
   #line = 1;
+  /** Bytes of the present line up to where a value last started, and of those before the current value. */
+  #bytes = 0;
+  #before = 0;
   #depth = 0;
   #inList = false;
   /** Elements of the list that were read. */
@@ -20,9 +24,14 @@ export class ValueReader {
 
   *feed(chunk: string): Generator<Item> {
     let from = 0;
+    let counted = 0;
     for (let index = 0; index < chunk.length; index += 1) {
       const char = chunk[index] as string;
-      if (char === "\n") this.#line += 1;
+      if (char === "\n") {
+        this.#line += 1;
+        this.#bytes = 0;
+        counted = index + 1;
+      }
       if (this.#inString) {
         if (this.#escaped) this.#escaped = false;
         else if (char === "\\") this.#escaped = true;
@@ -45,7 +54,10 @@ export class ValueReader {
         }
         if (char === "," || /\s/.test(char)) continue;
         this.#started = this.#line;
+        this.#bytes += byteLength(chunk.slice(counted, index));
+        this.#before = this.#bytes;
         from = index;
+        counted = index;
       } else if (this.#depth === base && (char === "," || char === "]" || (char === "\n" && !this.#inList))) {
         // A value without brackets of its own ends where the next one may start.
         yield* this.#take(chunk.slice(from, index));
@@ -59,7 +71,10 @@ export class ValueReader {
         if (this.#depth === base) yield* this.#take(chunk.slice(from, index + 1));
       }
     }
-    if (this.#started !== 0) this.#pieces.push(chunk.slice(from));
+    this.#bytes += byteLength(chunk.slice(counted));
+    if (this.#started === 0) return;
+    this.#pieces.push(chunk.slice(from));
+    this.#pieces.assertEnds({ line: this.#started });
   }
 
   *finish(): Generator<Item> {
@@ -76,7 +91,7 @@ export class ValueReader {
     if (this.#inList) at.path = `$[${this.#index}]`;
     this.#index += 1;
     this.#started = 0;
-    const item = this.#pieces.take(at);
+    const item = this.#pieces.take(at, this.#before);
     if (item !== null) yield item;
   }
 }

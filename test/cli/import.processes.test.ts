@@ -171,7 +171,7 @@ describe("stemma import --watch", () => {
       expect(child.out).toMatch(/ of [\d,]+ messages added/);
       expect(child.out.split("\n").slice(1).join("\n")).toMatch(said);
       expect(child.err).toBe(
-        code === 0 ? "" : "stemma: Stopped by SIGINT. What was read is stored; import again to go on.\n",
+        code === 0 ? "" : "stemma: Stopped by SIGINT. What was told is stored; import again to go on.\n",
       );
       expect(Object.values(sessions(home))[0]).toBeLessThan(messages);
     }

@@ -57,8 +57,7 @@ export function registerImport(program: Command, io: Io): void {
           if (!watch) await run.once([...named, ...filesOf(found)]);
           else await run.watch(async () => [...named, ...(all ? filesOf(await findSessionFiles()) : [])]);
         };
-        // Nobody knows when standard input gives its next piece: a signal ends the process.
-        return files.includes("-") ? work(new AbortController().signal) : stoppable(work);
+        return stoppable(work);
       });
     });
 }

@@ -1,10 +1,11 @@
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
+import { addAbortSignal, Readable } from "node:stream";
 import { invalid, StemmaError } from "../../errors.js";
 import { ifThere } from "../../files/if-there.js";
 import { importSession } from "../../formats/import/import-session.js";
 import { addReports, type ImportReport } from "../../formats/import/report.js";
-import { type ReadSessionsOptions, readSessionFile, readSessions } from "../../formats/read.js";
+import { type ReadFileOptions, readSessionFile, readSessions } from "../../formats/read.js";
 import type { ParsedSession } from "../../formats/session-file.js";
 import { type CommandContext, writeJson } from "../context.js";
 import { createProgress } from "../progress.js";
@@ -16,7 +17,7 @@ export interface ImportFileOptions {
   session?: string | undefined;
   /** The file is read anew when it grows: an unfinished line waits, and only news are told. */
   isWatched?: boolean | undefined;
-  /** Ends the import between two pieces of the file. */
+  /** Ends the import: what was read by then is stored as far as it came in pieces. */
   signal: AbortSignal;
 }
 
@@ -33,15 +34,16 @@ export async function importFile(context: CommandContext, file: string, options:
   const progress = createProgress(io);
   const summary = new FileSummary(file === "-" ? "standard input" : basename(file));
   const size = file === "-" ? null : await sizeOf(file);
-  const read: ReadSessionsOptions = {
+  const read: ReadFileOptions = {
     format: options.format,
+    signal,
     growing: isWatched && /\.jsonl$/.test(file),
     onRead: (bytes) => {
       const text = `${summary.progress}, ${(bytes / 1e6).toFixed(1)} MB read`;
       progress.show(text, size === null ? undefined : Math.min(1, bytes / size));
     },
   };
-  const found = file === "-" ? readSessions(io.input, read) : readSessionFile(file, read);
+  const found = file === "-" ? readSessions(untilAborted(io.input, signal), read) : readSessionFile(file, read);
   /** Sessions of which further pieces follow. */
   const begun = new Map<string, Told>();
   const tell = async ({ session, report }: Told): Promise<void> => {
@@ -50,6 +52,10 @@ export async function importFile(context: CommandContext, file: string, options:
     progress.end();
     const { id: sessionId, ...others } = session;
     await writeJson(io, { file, ...(report ?? { ...NOTHING, session: sessionId, ...others }) });
+  };
+  const tellBegun = async (): Promise<void> => {
+    for (const part of begun.values()) await tell(part);
+    begun.clear();
   };
   try {
     for await (const session of id === undefined ? found : onlyOne(found)) {
@@ -63,15 +69,27 @@ export async function importFile(context: CommandContext, file: string, options:
       if (session.more === true) begun.set(sessionId, told);
       else await tell(told);
     }
-    for (const part of begun.values()) await tell(part);
+    await tellBegun();
     if (!isWatched && summary.isRefused) io.fail();
     if (!json && !isWatched && summary.isEmpty) await io.write(`${summary}`);
+  } catch (error) {
+    await tellBegun();
+    if (!signal.aborted) throw error;
   } finally {
     progress.end();
     // Also where the rest of the file cannot be read.
     if (!json && (isWatched ? summary.hasNews : !summary.isEmpty)) await io.write(`${summary}`);
   }
   return summary.imported;
+}
+
+// A stream is closed, so that the process does not wait for what nobody reads.
+async function* untilAborted(input: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  if (input instanceof Readable) addAbortSignal(signal, input);
+  for await (const chunk of input) {
+    signal.throwIfAborted();
+    yield chunk;
+  }
 }
 
 async function sizeOf(file: string): Promise<number> {

@@ -32,7 +32,7 @@ export class ImportRun {
     for (const file of files) if (!signal.aborted) await this.#read(file, false);
     if (!signal.aborted) return;
     const { io, json } = this.context;
-    const message = `Stopped by ${signal.reason}. What was read is stored; import again to go on.`;
+    const message = `Stopped by ${signal.reason}. What was told is stored; import again to go on.`;
     io.writeError(json ? `${JSON.stringify({ error: { code: "STOPPED", message } })}\n` : `stemma: ${message}\n`);
     io.fail(exitCodeOf(signal));
   }
