@@ -74,6 +74,7 @@ const PLATFORMS = [
   "test/postgres/{pglite,vectors}.test.ts",
   "test/providers/libsql.test.ts",
   "test/runner/redis.test.ts",
+  "test/store/encrypted.test.ts",
   "test/studio/{figures,page,pages,xss}.test.ts",
   "test/telemetry/conformance.test.ts",
   "test/website/*.test.ts",

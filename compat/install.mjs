@@ -27,6 +27,12 @@ export function install() {
       shell: process.platform === "win32",
     });
     if (status !== 0) throw new Error(`"npm ci" in compat/ failed: ${stderr.trim().split("\n")[0]}`);
+    // The only one whose native part is not in its package. Where it can be neither fetched nor compiled, its tests are skipped.
+    spawnSync("npm", ["rebuild", "better-sqlite3-multiple-ciphers"], {
+      cwd: HERE,
+      stdio: "ignore",
+      shell: process.platform === "win32",
+    });
   }
   // No more than what is named: of what these bring along, some is another version of a package of the project.
   for (const [name, version] of Object.entries(readJson("package.json").dependencies)) {

@@ -64,6 +64,7 @@ export const ERROR_CODES = {
   FILE_EXISTS: "The file that would be written is there already; it was not overwritten.",
   STORE_UNSUPPORTED: "The object is no store, agent or provider that Stemma knows, or the store cannot do this.",
   NOT_A_DATABASE: "The file is not a SQLite database.",
+  WRONG_KEY: "The SQLite file is encrypted with another key, or was opened without its key.",
   DATABASE_TOO_NEW: "The database was written by a newer version of stemma.",
   MIGRATION_REQUIRED: "The database's tables must be created or upgraded by a role that may do so.",
   DRIVER_MISSING: "A package is missing, such as a SQLite engine; the message says what to install.",

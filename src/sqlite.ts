@@ -9,7 +9,7 @@ export type { SqliteOptions, SqliteSource } from "./storage/sqlite/open-sqlite.j
  * file). Or uses a database of better-sqlite3, node:sqlite, bun:sqlite or libsql that you opened, with your settings, also
  * where a database of Drizzle holds it;
  * `close()` closes that too. Errors: `INVALID_ARGUMENT`, `STORE_UNSUPPORTED`, `DRIVER_MISSING`, `STORE_FAILED`; at the first
- * use also `NOT_A_DATABASE`, `DATABASE_TOO_NEW`, `STORE_LOCKED`; at any use `STORE_REPLACED`.
+ * use also `NOT_A_DATABASE`, `WRONG_KEY`, `DATABASE_TOO_NEW`, `STORE_LOCKED`; at any use `STORE_REPLACED`.
  */
 export function sqlite(source: SqliteSource, options: SqliteOptions = {}): EmbeddableStore {
   return openSqlite("sqlite", source, options);

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync, statSync } from "node:fs";
+import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync, readSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, sep } from "node:path";
 import { invalid } from "../errors.js";
@@ -7,6 +7,9 @@ import { sqlite } from "../sqlite.js";
 import type { Store } from "../storage/contract.js";
 import { isForeign } from "../storage/sqlite/is-foreign.js";
 import { hidePasswords, isUrl } from "./database-url.js";
+
+/** How a SQLite file begins that is not encrypted. */
+const HEADER = "SQLite format 3\0";
 
 /** The options that name the database, which every command has. */
 export interface DatabaseOptions {
@@ -46,7 +49,7 @@ export function assertThere(options: DatabaseOptions): void {
 /** Throws `INVALID_ARGUMENT` for a SQLite file of another program: to open it as a store would add our tables. */
 export function assertOurs(options: DatabaseOptions): void {
   const place = placeOf(options.db);
-  if (isUrl(place) || !statSync(place).isFile() || !isForeign(place)) return;
+  if (isUrl(place) || !statSync(place).isFile() || !isForeign(place, keyOf(place))) return;
   const db = databaseName(options);
   const message = `The database ${db} is another program's: it has no sessions of Stemma. Name another one with --db or STEMMA_DB.`;
   throw invalid(message, { db });
@@ -69,11 +72,30 @@ export function openDatabase({ db, schema, citus }: DatabaseOptions): Store {
     throw invalid(message, { citus });
   }
   if (place !== ":memory:") prepareFile(place);
-  return sqlite(place);
+  return sqlite(place, { key: keyOf(place) });
 }
 
 function placeOf(option: string | undefined): string {
   return option ?? (process.env.STEMMA_DB || join(homedir(), ".stemma", "sessions.db"));
+}
+
+/** `STEMMA_KEY`, for a file that is encrypted, or that is not there yet. */
+function keyOf(place: string): string | undefined {
+  const key = process.env.STEMMA_KEY || undefined;
+  return key === undefined || place === ":memory:" || isPlain(place) ? undefined : key;
+}
+
+// Before a store has it open: to open and close a file ends the locks of this process on it.
+function isPlain(path: string): boolean {
+  if (!existsSync(path)) return false;
+  const file = openSync(path, "r");
+  try {
+    const start = Buffer.alloc(HEADER.length);
+    readSync(file, start, 0, HEADER.length, 0);
+    return start.toString("latin1") === HEADER;
+  } finally {
+    closeSync(file);
+  }
 }
 
 function prepareFile(path: string): void {

@@ -56,12 +56,14 @@ interface Connecting {
   /** Throws when the database's file is no longer there. */
   readonly assertInPlace?: (() => void) | undefined;
   readonly waiting?: Waiting;
+  /** Where its file is. */
+  readonly path?: string | null;
 }
 
 /** A connection on an open database. Statements are prepared once. */
 export function connectClient(
   client: SqliteClient,
-  { assertInPlace = () => {}, waiting = { patience: 0 } }: Connecting = {},
+  { assertInPlace = () => {}, waiting = { patience: 0 }, path = null }: Connecting = {},
 ): SyncConnection {
   const prepared: Record<Form, Map<string, Execute>> = { rows: new Map(), column: new Map(), tuples: new Map() };
   let depth = 0;
@@ -79,9 +81,9 @@ export function connectClient(
     try {
       return attempt(form, sql, values);
     } catch (error) {
-      if (waiting.patience === 0 || !isBusy(error)) throw sqliteError(error);
+      if (waiting.patience === 0 || !isBusy(error)) throw sqliteError(error, undefined, path);
     }
-    return tellingErrors(() => untilFree(waiting.patience, () => attempt(form, sql, values)));
+    return tellingErrors(() => untilFree(waiting.patience, () => attempt(form, sql, values)), path);
   };
 
   const execute = (sql: string): unknown => answer("rows", sql, []);

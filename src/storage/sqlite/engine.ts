@@ -6,6 +6,8 @@ import type { SqliteClient } from "./client.js";
 export type OpenedFile = SqliteClient & { exec(sql: string): unknown };
 
 export interface OpenFileOptions {
+  /** The key of a file that is encrypted. */
+  readonly key?: string | undefined;
   /** Writes nothing to the file. Default false. */
   readonly isReadOnly?: boolean;
 }
@@ -17,8 +19,24 @@ type DatabaseClass = new (path: string, options?: object) => OpenedFile;
 let engine: OpenDatabase | undefined;
 
 /** Opens a file with the first engine that this runtime has. Errors: `DRIVER_MISSING`, and those of the engine. */
-export function openWith(path: string, { isReadOnly = false }: OpenFileOptions = {}): OpenedFile {
-  return findEngine()(path, isReadOnly);
+export function openWith(path: string, { isReadOnly = false, key }: OpenFileOptions = {}): OpenedFile {
+  if (key === undefined) return findEngine()(path, isReadOnly);
+  const client = encryptingEngine()(path, isReadOnly);
+  client.exec(`PRAGMA key = '${key.replaceAll("'", "''")}'`);
+  // What SQLite keeps for a moment in files of its own would not be encrypted.
+  client.exec("PRAGMA temp_store = MEMORY");
+  return client;
+}
+
+/** Looks for the engine that encrypts. Errors: `DRIVER_MISSING`. */
+export function encryptingEngine(): OpenDatabase {
+  try {
+    const Ciphers = createRequire(import.meta.url)("better-sqlite3-multiple-ciphers") as DatabaseClass;
+    return opening(Ciphers, { readonly: true });
+  } catch (cause) {
+    const message = "A file with a key needs another engine: run `npm install better-sqlite3-multiple-ciphers`.";
+    throw new StemmaError("DRIVER_MISSING", { driver: "better-sqlite3-multiple-ciphers" }, message, { cause });
+  }
 }
 
 /** Looks for the engine. Errors: `DRIVER_MISSING`. */

@@ -11,9 +11,9 @@ import { breaksOf } from "./breaks.js";
 import { sqliteCheck } from "./check.js";
 import { connectClient, isSqliteClient, type SqliteClient } from "./client.js";
 import { sqliteDialect } from "./dialect.js";
-import { findEngine, type OpenedFile, openWith } from "./engine.js";
+import { encryptingEngine, findEngine, type OpenedFile, openWith } from "./engine.js";
 import { sqliteError } from "./error.js";
-import { watchFile } from "./file-identity.js";
+import { pathOf, watchFile } from "./file-identity.js";
 import { isPrepared } from "./schema.js";
 import { sqliteVectors } from "./vectors.js";
 
@@ -27,9 +27,14 @@ export interface SqliteOptions {
   busyTimeout?: number;
   /** Index messages for search. Default true. With false, an append is cheaper and `search()` fails with `SEARCH_UNAVAILABLE`. */
   search?: boolean | undefined;
+  /**
+   * Encrypts the file, its log and its backups; needs `better-sqlite3-multiple-ciphers`. A database that you opened is
+   * encrypted where you set its key: then this is the same key, with which a backup is checked. Default: not encrypted.
+   */
+  key?: string | undefined;
 }
 
-const NAMES: OptionNames<SqliteOptions> = { synchronous: true, busyTimeout: true, search: true };
+const NAMES: OptionNames<SqliteOptions> = { synchronous: true, busyTimeout: true, search: true, key: true };
 
 /** Bytes that SQLite takes in one column, less room for the rest of the row. */
 const MAX_TEXT_BYTES = 900_000_000;
@@ -45,6 +50,10 @@ const opened = (source: Exclude<SqliteSource, string>) => ({
 /** See `sqlite`. Its errors and traces call the store by this name. */
 export function openSqlite(name: string, source: SqliteSource, options: SqliteOptions): EmbeddableStore {
   assertKnownOptions(options, "sqlite()", NAMES);
+  const { key } = options;
+  if (key !== undefined && (typeof key !== "string" || key === "" || key.includes("\0"))) {
+    throw invalid("The key of a database must be a text that is not empty.");
+  }
   const { client, patience } = typeof source === "string" ? openFile(source, options) : opened(source);
   if (!isSqliteClient(client)) {
     const message = `sqlite() takes a path, or an open database of better-sqlite3, node:sqlite, bun:sqlite or libsql, or a database of Drizzle on one of them; got ${kindOf(client)}.`;
@@ -58,7 +67,11 @@ export function openSqlite(name: string, source: SqliteSource, options: SqliteOp
   });
   const durable = source !== ":memory:";
   const waiting = { patience };
-  const connection = connectClient(client, { assertInPlace: watchFile(client) ?? undefined, waiting });
+  const connection = connectClient(client, {
+    assertInPlace: watchFile(client) ?? undefined,
+    waiting,
+    path: pathOf(client),
+  });
   const opening: SqlStoreOptions = {
     transactions: true,
     durable,
@@ -67,7 +80,7 @@ export function openSqlite(name: string, source: SqliteSource, options: SqliteOp
     order: queueOf(client),
     backup: async (path: string, given: BackupOptions = {}) =>
       (await import("./backup.js")).backupFile(connection, path, given, (copy) =>
-        openSqlite("sqlite", copy, { search: options.search }),
+        openSqlite("sqlite", copy, { search: options.search, key }),
       ),
     scrub: async (...given) => (await import("./scrub.js")).scrubFile(waiting, ...given),
   };
@@ -76,14 +89,15 @@ export function openSqlite(name: string, source: SqliteSource, options: SqliteOp
 }
 
 function openFile(path: string, options: SqliteOptions): { client: SqliteClient; patience: number } {
-  const { synchronous = "full", busyTimeout = 5000 } = options;
+  const { synchronous = "full", busyTimeout = 5000, key } = options;
   if (synchronous !== "full" && synchronous !== "normal") {
     throw invalid('synchronous must be "full" or "normal".', { synchronous });
   }
   if (!Number.isInteger(busyTimeout) || busyTimeout < 0) {
     throw invalid("busyTimeout must be a whole number of milliseconds.", { busyTimeout });
   }
-  findEngine();
+  if (key === undefined) findEngine();
+  else encryptingEngine();
   try {
     // Before SQLite does: conversations are private, and its other files take this one's mode. Only where it is not there
     // yet: to open and close a file ends the locks that other connections of this process hold on it.
@@ -94,7 +108,7 @@ function openFile(path: string, options: SqliteOptions): { client: SqliteClient;
   }
   let client: OpenedFile | undefined;
   try {
-    client = openWith(path);
+    client = openWith(path, { key });
     for (const pragma of [
       `busy_timeout = ${busyTimeout}`,
       "journal_mode = WAL",
@@ -108,6 +122,6 @@ function openFile(path: string, options: SqliteOptions): { client: SqliteClient;
   } catch (error) {
     // Left open it would hold a lock on the file, on which even a backup put in its place would wait.
     client?.close();
-    throw sqliteError(error, `"${path}"`);
+    throw sqliteError(error, `"${path}"`, path);
   }
 }
