@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { buildCommand, temporaryFolder } from "./run.js";
@@ -83,5 +83,22 @@ describe("an import of what has no end", () => {
     expect(out).toContain(
       "2,999 of 2,999 messages added, 1 left out:\n  line 1500: not UTF-8 (0xff, byte 28 of line 1500)",
     );
+  });
+});
+
+describe("an export that is ended", () => {
+  it("leaves no half of its file, and no draft of it", async () => {
+    const home = mkdtempSync(join(folder, "export-"));
+    const db = join(home, "x.db");
+    const list = join(folder, "list.jsonl");
+    writeFileSync(list, GOOD.repeat(20_000));
+    expect(run(db, "import", list).status).toBe(0);
+    const child = spawn(process.execPath, [program, "--db", db, "export", "--all", "-o", join(home, "out.jsonl")]);
+    const ended = new Promise((end) => child.once("close", (code) => end(code)));
+    const drafts = () => readdirSync(home).filter((name) => /tmp$|jsonl$/.test(name));
+    await expect.poll(drafts, { interval: 2 }).toHaveLength(1);
+    child.kill("SIGTERM");
+    expect(await ended).toBe(143);
+    expect(drafts()).toEqual([]);
   });
 });

@@ -6,6 +6,7 @@ import { findSession } from "../find.js";
 import type { Io } from "../io.js";
 import { nonEmpty, oneOf } from "../options.js";
 import { createProgress } from "../progress.js";
+import { exitCodeOf, stoppable } from "../until-stopped.js";
 import { writeOutput } from "../write-output.js";
 
 interface ExportOptions {
@@ -38,10 +39,27 @@ export function registerExport(program: Command, io: Io): void {
           for await (const chunk of chunks) await io.write(chunk);
           return;
         }
-        await writeOutput(options.output, chunks);
-        if (json) await writeJson(io, { file: options.output, format: options.format, sessions });
+        const { output } = options;
+        // Whoever ends it finds no half of a file, nor what was written of it under another name.
+        await stoppable(async (signal) => {
+          try {
+            await writeOutput(output, untilAborted(chunks, signal));
+            if (json) await writeJson(io, { file: output, format: options.format, sessions });
+          } catch (error) {
+            if (!signal.aborted) throw error;
+            io.writeError(`stemma: Stopped by ${signal.reason}. Nothing was written.\n`);
+            io.fail(exitCodeOf(signal));
+          }
+        });
       });
     });
+}
+
+async function* untilAborted(chunks: AsyncIterable<string>, signal: AbortSignal): AsyncGenerator<string> {
+  for await (const chunk of chunks) {
+    signal.throwIfAborted();
+    yield chunk;
+  }
 }
 
 async function* exportAll(

@@ -56,14 +56,14 @@ interface Connecting {
   /** Throws when the database's file is no longer there. */
   readonly assertInPlace?: (() => void) | undefined;
   readonly waiting?: Waiting;
-  /** Where its file is. */
-  readonly path?: string | null;
+  /** Whether a file that is no database may be one that is encrypted. */
+  readonly mayBeEncrypted?: () => boolean;
 }
 
 /** A connection on an open database. Statements are prepared once. */
 export function connectClient(
   client: SqliteClient,
-  { assertInPlace = () => {}, waiting = { patience: 0 }, path = null }: Connecting = {},
+  { assertInPlace = () => {}, waiting = { patience: 0 }, mayBeEncrypted }: Connecting = {},
 ): SyncConnection {
   const prepared: Record<Form, Map<string, Execute>> = { rows: new Map(), column: new Map(), tuples: new Map() };
   let depth = 0;
@@ -81,9 +81,9 @@ export function connectClient(
     try {
       return attempt(form, sql, values);
     } catch (error) {
-      if (waiting.patience === 0 || !isBusy(error)) throw sqliteError(error, undefined, path);
+      if (waiting.patience === 0 || !isBusy(error)) throw sqliteError(error, undefined, mayBeEncrypted);
     }
-    return tellingErrors(() => untilFree(waiting.patience, () => attempt(form, sql, values)), path);
+    return tellingErrors(() => untilFree(waiting.patience, () => attempt(form, sql, values)), mayBeEncrypted);
   };
 
   const execute = (sql: string): unknown => answer("rows", sql, []);

@@ -1,12 +1,8 @@
-import { statSync } from "node:fs";
 import { StemmaError } from "../../errors.js";
 import { isBusy } from "./patience.js";
 
 /** What SQLite says of a damaged file. */
 const CORRUPT = 11;
-
-/** The smallest pages of SQLite, in bytes; all others are multiples of them. */
-const PAGE = 512;
 
 /** What SQLite says of a file that was moved, where it notices: without a write-ahead log. */
 const READONLY_DBMOVED = 1032;
@@ -32,16 +28,16 @@ export function isDamage(error: unknown): boolean {
 }
 
 /** What `work` gives; what a SQLite module throws in it is told as `sqliteError` says. */
-export function tellingErrors<T>(work: () => T, path?: string | null): T {
+export function tellingErrors<T>(work: () => T, mayBeEncrypted?: () => boolean): T {
   try {
     return work();
   } catch (error) {
-    throw sqliteError(error, undefined, path);
+    throw sqliteError(error, undefined, mayBeEncrypted);
   }
 }
 
-/** The error that a caller sees for what a SQLite module threw, of `file` at `path`; the module's own error is its cause. */
-export function sqliteError(error: unknown, file?: string, path?: string | null): unknown {
+/** The error that a caller sees for what a SQLite module threw, of `file`; the module's own error is its cause. */
+export function sqliteError(error: unknown, file?: string, mayBeEncrypted = () => false): unknown {
   if (StemmaError.isInstance(error) || !(error instanceof Error)) return error;
   const { code, errcode } = error as { code?: unknown; errcode?: unknown };
   const text = `${typeof code === "string" ? code : ""} ${error.message}`;
@@ -55,7 +51,7 @@ export function sqliteError(error: unknown, file?: string, path?: string | null)
     );
   }
   if (primary === 26 || /SQLITE_NOTADB|file is not a database/.test(text)) {
-    if (mayBeEncrypted(path)) {
+    if (mayBeEncrypted()) {
       return fail(
         "WRONG_KEY",
         `${file ?? "The file"} cannot be read with this key, or without one: it is encrypted with another key, or it is not encrypted, or it is no SQLite database. Nothing of it was changed; pass its own key.`,
@@ -76,10 +72,4 @@ export function sqliteError(error: unknown, file?: string, path?: string | null)
   }
   const where = file === undefined ? "" : ` of ${file}`;
   return fail("STORE_FAILED", `The database${where} refused: ${error.message}`);
-}
-
-// An encrypted file looks like noise, in whole pages. It is not opened here: that would end the locks of other connections.
-function mayBeEncrypted(path: string | null | undefined): boolean {
-  const size = (path ? statSync(path, { throwIfNoEntry: false })?.size : undefined) ?? 0;
-  return size > 0 && size % PAGE === 0;
 }

@@ -1,4 +1,4 @@
-import { lstatSync } from "node:fs";
+import { lstatSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { SqliteClient } from "./client.js";
 import { storeReplaced } from "./error.js";
@@ -30,6 +30,15 @@ export function watchFile(client: SqliteClient): FileCheck | null {
   };
   // What a link leads to is in another folder, perhaps.
   return lstatSync(path).isSymbolicLink() ? assertFiles : watchFolder(dirname(path), assertFiles);
+}
+
+/** The smallest pages of SQLite, in bytes; all others are multiples of them. */
+const PAGE = 512;
+
+/** True for a file of whole pages, as an encrypted one is. It is not opened: that would end the locks of other connections. */
+export function mayBeEncrypted(path: string | null): boolean {
+  const size = (path === null ? undefined : statSync(path, { throwIfNoEntry: false })?.size) ?? 0;
+  return size > 0 && size % PAGE === 0;
 }
 
 interface DatabaseRow {

@@ -13,7 +13,7 @@ import { connectClient, isSqliteClient, type SqliteClient } from "./client.js";
 import { sqliteDialect } from "./dialect.js";
 import { encryptingEngine, findEngine, type OpenedFile, openWith } from "./engine.js";
 import { sqliteError } from "./error.js";
-import { pathOf, watchFile } from "./file-identity.js";
+import { mayBeEncrypted, pathOf, watchFile } from "./file-identity.js";
 import { isPrepared } from "./schema.js";
 import { sqliteVectors } from "./vectors.js";
 
@@ -70,7 +70,7 @@ export function openSqlite(name: string, source: SqliteSource, options: SqliteOp
   const connection = connectClient(client, {
     assertInPlace: watchFile(client) ?? undefined,
     waiting,
-    path: pathOf(client),
+    mayBeEncrypted: () => mayBeEncrypted(pathOf(client)),
   });
   const opening: SqlStoreOptions = {
     transactions: true,
@@ -122,6 +122,6 @@ function openFile(path: string, options: SqliteOptions): { client: SqliteClient;
   } catch (error) {
     // Left open it would hold a lock on the file, on which even a backup put in its place would wait.
     client?.close();
-    throw sqliteError(error, `"${path}"`, path);
+    throw sqliteError(error, `"${path}"`, () => mayBeEncrypted(path));
   }
 }
