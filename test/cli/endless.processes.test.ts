@@ -1,7 +1,8 @@
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { patience } from "../helpers/patience.js";
 import { buildCommand, temporaryFolder } from "./run.js";
 
 const folder = temporaryFolder();
@@ -34,7 +35,9 @@ async function importing(file: string, given = "", ...signals: NodeJS.Signals[])
   child.stdin.write(given);
   const code = new Promise<number | null>((end) => child.once("close", end));
   for (const signal of signals) {
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+    // From then on it reads.
+    await expect.poll(() => existsSync(db)).toBe(true);
+    await new Promise((resolve) => setTimeout(resolve, patience(1000)));
     child.kill(signal);
   }
   return { code: await code, ...ended, db };
