@@ -6,7 +6,7 @@ import { durableObject } from "../../src/durable-object.js";
 import { memory } from "../../src/memory.js";
 import { documentStore } from "../../src/runner/storages/document/document-store.js";
 import { FileSessionStorage } from "../../src/runner/storages/file-storage.js";
-import { redactStore, SessionManager } from "../../src/session.js";
+import { redactStore } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
 import * as rules from "../../src/storage/redact/methods.js";
 import { describeStore } from "../describe-store.js";
@@ -162,28 +162,6 @@ it("refuses a redact that is no function, and works for a store of a class", asy
   await prepare(store);
   await store.session("s").append([said("a")]);
   expect((await inner.session("s").message("a"))?.parts[0]?.text).toBe("my key is [key], [kept] it");
-  await store.close();
-});
-
-it("learns, compacts and names from redacted texts, and keeps their results redacted", async () => {
-  const path = join(folder, "session.db");
-  const store = sqlite(path, { redact });
-  const seen: string[] = [];
-  const manager = SessionManager.create(store)
-    .withContext("memory")
-    .onCompaction(async ({ messages }) => {
-      seen.push(JSON.stringify(messages));
-      return { summary: TOLD, fromMessageId: messages[0]?.id as string, toMessageId: messages[1]?.id as string };
-    });
-  const session = manager.getSession("chat");
-  for (const id of ["a", "b", "c"]) await session.appendMessage(said(id));
-  await session.compact();
-  await session.replaceContextBlock("memory", TOLD);
-  const turn = await session.prepareTurn();
-  seen.push(JSON.stringify(turn));
-  expect(seen.length).toBe(2);
-  expect(occurrences(seen.join())).toBe(0);
-  expect(occurrences(filesOf(path))).toBe(0);
   await store.close();
 });
 
