@@ -20,6 +20,7 @@ export const GUIDE = [
       { text: "Compaction", link: "/compaction" },
       { text: "Session manager", link: "/session-manager" },
       { text: "Erasing and retention", link: "/erasing" },
+      { text: "Privacy", link: "/privacy" },
       { text: "Search", link: "/search" },
       { text: "Embeddings", link: "/embeddings" },
       { text: "Errors", link: "/errors" },
