@@ -81,7 +81,6 @@ it("shows those who summarise, learn and name the redacted texts, and redacts wh
     await session.appendMessage(said(id));
     await session.appendMessage({ ...everywhere(`${id}2`) });
   }
-  await session.flush?.();
   await session.compact();
   await session.close();
   expect((await session.getCompactions()).map(({ summary }) => summary.includes("[key]"))).toEqual([true]);
