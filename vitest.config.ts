@@ -42,6 +42,7 @@ const QUICK = [
   "test/postgres/{documents,spread-search}.test.ts",
   "test/studio/{command,routes}.test.ts",
   "test/store/approval.test.ts",
+  "test/redact/programs.test.ts",
 ];
 
 /** Files of it that put something in place of a module. */
@@ -55,6 +56,7 @@ const FRAMEWORKS = [
   "test/langgraph/{saver,validation}.test.ts",
   "test/mcp/{http,imported-projects}.test.ts",
   "test/react/*.test.ts",
+  "test/redact/claude.test.ts",
   "test/runner/documents-003.test.ts",
   "test/studio/mounted.test.ts",
   "test/telemetry/{agents,instrument}.test.ts",

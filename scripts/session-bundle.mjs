@@ -6,7 +6,7 @@ import { build } from "esbuild";
 export const SESSION_LIMIT = 112_000;
 
 /** The same of the smallest program on a Durable Object, libraries among it. */
-export const PROGRAM_LIMIT = 132_000;
+export const PROGRAM_LIMIT = 136_000;
 
 /**
  * What a program on an agent or a store uses of `stemma/session`, which is at `path` from a folder. Providers for an external

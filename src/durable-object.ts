@@ -2,10 +2,12 @@ import { StemmaError } from "./errors.js";
 import { assertKnownOptions } from "./known-options.js";
 import { queueOf } from "./queue.js";
 import { checkable } from "./storage/check/store-check.js";
+import type { RedactFunction } from "./storage/contract.js";
 import type { EmbeddableStore } from "./storage/embeddings/contract.js";
 import { embeddable } from "./storage/embeddings/embed-store.js";
 import type { SyncConnection } from "./storage/engine/connection.js";
 import type { Row } from "./storage/engine/operation.js";
+import { redactedWith } from "./storage/redact/redact-store.js";
 import { openSqlStore } from "./storage/sql-store.js";
 import { MAX_TEXT_BYTES } from "./storage/sqlite/agent-sql.js";
 import { sqliteCheck } from "./storage/sqlite/check.js";
@@ -37,6 +39,8 @@ export interface DurableObjectCursor {
 export interface DurableObjectOptions {
   /** Index messages for search. Default true. With false, an append writes two rows instead of three, and `search()` fails. */
   search?: boolean;
+  /** Called on each text before it is stored, indexed or embedded: what it gives is stored instead. Default: none. */
+  redact?: RedactFunction | undefined;
 }
 
 /**
@@ -46,7 +50,7 @@ export interface DurableObjectOptions {
  * `DATABASE_TOO_NEW`.
  */
 export function durableObject(ctx: DurableObjectContext, options: DurableObjectOptions = {}): EmbeddableStore {
-  assertKnownOptions(options, "durableObject()", { search: true });
+  assertKnownOptions(options, "durableObject()", { search: true, redact: true });
   const dialect = sqliteDialect({
     name: "durable-object",
     maxTextBytes: MAX_TEXT_BYTES,
@@ -60,7 +64,7 @@ export function durableObject(ctx: DurableObjectContext, options: DurableObjectO
     order: queueOf(ctx),
     scrub: scrubObject,
   });
-  return embeddable(
+  const store = embeddable(
     checkable(open, sqliteCheck({ schema: "main", integrity: false })),
     { ...sqliteVectors, findSimilarity: null },
     {
@@ -70,6 +74,7 @@ export function durableObject(ctx: DurableObjectContext, options: DurableObjectO
       waitUntil: ctx.waitUntil?.bind(ctx),
     },
   );
+  return redactedWith(store, options.redact, "durableObject()");
 }
 
 /** Of the 128 MB that an object has. */

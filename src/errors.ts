@@ -67,6 +67,7 @@ export const ERROR_CODES = {
   WRONG_KEY: "The SQLite file is encrypted with another key, or was opened without its key.",
   DATABASE_TOO_NEW: "The database was written by a newer version of stemma.",
   MIGRATION_REQUIRED: "The database's tables must be created or upgraded by a role that may do so.",
+  REDACTION_FAILED: "The redact function threw, or gave no text; nothing was stored.",
   DRIVER_MISSING: "A package is missing, such as a SQLite engine; the message says what to install.",
   // chat over HTTP
   REQUEST_TOO_LARGE: "The body of a request is larger than the handler takes.",

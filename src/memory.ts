@@ -1,10 +1,18 @@
+import { assertKnownOptions } from "./known-options.js";
+import type { RedactFunction } from "./storage/contract.js";
 import type { EmbeddableStore } from "./storage/embeddings/contract.js";
 import { openSqlite } from "./storage/sqlite/open-sqlite.js";
 
+export interface MemoryOptions {
+  /** Called on each text before it is stored, indexed or embedded: what it gives is stored instead. Default: none. */
+  redact?: RedactFunction | undefined;
+}
+
 /**
  * A store that ends with the process, for tests and experiments. It is SQLite without a file, so it behaves like `sqlite()`.
- * Errors: `DRIVER_MISSING`.
+ * Errors: `DRIVER_MISSING`, `INVALID_ARGUMENT`.
  */
-export function memory(): EmbeddableStore {
-  return openSqlite("memory", ":memory:", {});
+export function memory(options: MemoryOptions = {}): EmbeddableStore {
+  assertKnownOptions(options, "memory()", { redact: true });
+  return openSqlite("memory", ":memory:", options);
 }

@@ -10,6 +10,8 @@ import { SPREAD_TABLES } from "./storage/postgres/spread.js";
 import { openClient, openPostgres, type PostgresOptions, schemaOf } from "./storage/postgres/store.js";
 import { openUrl } from "./storage/postgres/url.js";
 import { postgresVectors, VECTOR_TABLES } from "./storage/postgres/vectors.js";
+import { redactedWith } from "./storage/redact/redact-store.js";
+import type { OpenStore } from "./storage/sql-store.js";
 
 export type {
   PGliteDatabase,
@@ -23,7 +25,7 @@ export type {
 } from "./storage/postgres/client.js";
 export type { PostgresOptions } from "./storage/postgres/store.js";
 
-const NAMES: OptionNames<PostgresOptions> = { schema: true, citus: true, prepare: true };
+const NAMES: OptionNames<PostgresOptions> = { schema: true, citus: true, prepare: true, redact: true };
 
 /**
  * A store in Postgres 13 or later. Takes a URL (then `pg` or `postgres` must be installed), or a client that you opened: a
@@ -34,13 +36,14 @@ const NAMES: OptionNames<PostgresOptions> = { schema: true, citus: true, prepare
  */
 export function postgres(source: string | PostgresSource, options: PostgresOptions = {}): EmbeddableStore {
   assertKnownOptions(options, "postgres()", NAMES);
-  if (typeof source !== "string")
-    return embeddable(checkable(openClient(source, options), postgresCheck), postgresVectors);
+  const storeOn = (open: OpenStore) =>
+    redactedWith(embeddable(checkable(open, postgresCheck), postgresVectors), options.redact, "postgres()");
+  if (typeof source !== "string") return storeOn(openClient(source, options));
   if (!/^postgres(?:ql)?:\/\//.test(source)) {
     throw invalid("postgres() takes a URL that starts with postgres:// or postgresql://, or an open client.");
   }
   const { driver, close } = openUrl(source, options.prepare);
-  return embeddable(checkable(openPostgres(driver, options, close), postgresCheck), postgresVectors);
+  return storeOn(openPostgres(driver, options, close));
 }
 
 /**

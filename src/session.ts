@@ -104,6 +104,9 @@ export type {
   MetadataValue,
   RecentHistory,
   RecentHistory as RecentHistoryResult,
+  RedactFunction,
+  Redaction,
+  RedactWhere,
   RememberedVersion,
   SearchExplanation,
   SearchHit,
@@ -122,6 +125,7 @@ export type {
 } from "./storage/contract.js";
 export type * from "./storage/embeddings/contract.js";
 export type { PgClientLike, PostgresClient, PostgresConnection } from "./storage/postgres/client.js";
+export { redactStore } from "./storage/redact/redact-store.js";
 export type { SqlProvider } from "./storage/sqlite/sql-host.js";
 export type { ToolSchema } from "./tools/input-schema.js";
 export type { SessionTool, SessionTools } from "./tools/tool.js";

@@ -21,6 +21,7 @@ export const GUIDE = [
       { text: "Session manager", link: "/session-manager" },
       { text: "Erasing and retention", link: "/erasing" },
       { text: "Encryption at rest", link: "/encryption" },
+      { text: "Privacy", link: "/privacy" },
       { text: "Search", link: "/search" },
       { text: "Embeddings", link: "/embeddings" },
       { text: "Errors", link: "/errors" },

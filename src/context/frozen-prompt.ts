@@ -152,7 +152,8 @@ export class FrozenPrompt {
     return this.#keeper === null ? this.#known : this.#keeper.get();
   }
 
-  async #write(call: number, prompt: string, options?: WriteOptions): Promise<string> {
+  async #write(call: number, rendered: string, options?: WriteOptions): Promise<string> {
+    const prompt = this.#keeper?.stored(rendered) ?? rendered;
     if (call < this.#latest) return prompt;
     this.#latest = call;
     await this.#keeper?.set(prompt, options);

@@ -9,6 +9,8 @@ const NAME = "cached prompt";
 export interface PromptStore extends WritableContextProvider {
   /** Missing where a prompt that is taken back is written as "". */
   drop?(): Promise<void>;
+  /** The prompt as it would be stored. Default: as it is. */
+  stored?(prompt: string): string;
 }
 
 /** The calls on a prompt's store. A provider of the host's is made ready first, and runs as a callback. */
@@ -25,6 +27,11 @@ export class PromptKeeper {
   /** True for a store of ours, which is asked at once, and answers. */
   get isOurs(): boolean {
     return this.store.drop !== undefined;
+  }
+
+  /** The prompt as it would be stored. Errors: `REDACTION_FAILED`. */
+  stored(prompt: string): string {
+    return this.store.stored?.(prompt) ?? prompt;
   }
 
   get(): Promise<string | null> {

@@ -7,6 +7,7 @@ import type { Erased, Pruned, PruneVersionsRequest, Residue, ScrubOptions } from
 import type { KeptWrite, WrittenIds } from "./contract/kept-write.js";
 import type { Observer } from "./contract/observer.js";
 import type { RecordStore } from "./contract/records.js";
+import type { Redaction } from "./contract/redact.js";
 import type { SearchHit, SearchRequest } from "./contract/search.js";
 import type { SessionStore } from "./contract/session.js";
 import type { SessionRegistry } from "./contract/sessions.js";
@@ -24,6 +25,7 @@ export * from "./contract/kept-write.js";
 export * from "./contract/observer.js";
 export * from "./contract/reading.js";
 export * from "./contract/records.js";
+export * from "./contract/redact.js";
 export * from "./contract/search.js";
 export * from "./contract/session.js";
 export * from "./contract/sessions.js";
@@ -38,8 +40,8 @@ export * from "./contract/writing.js";
  * awaited or not: a read sees the writes made before it, and none made after it.
  *
  * Arguments and results hold only what `structuredClone` copies, so a store can stand behind a message port. A stream
- * (`AsyncIterable`) is not copied itself, but each of its items can be. `observer`, `observeStatements` and `order` are for
- * the process only. A store that is not SQL implements this interface; a SQL one implements a connection and a dialect
+ * (`AsyncIterable`) is not copied itself, but each of its items can be. `observer`, `observeStatements`, `order` and
+ * `redaction` are for the process only. A store that is not SQL implements this interface; a SQL one implements a connection and a dialect
  * (`sql-store.ts`) and gets all of it.
  */
 export interface Store {
@@ -104,6 +106,8 @@ export interface Store {
   observeStatements?(wrap: <C extends Connection>(connection: C) => C): void;
   /** Orders the calls of all stores on one client in this process; it cannot be copied to another. Missing where stores share no client. */
   readonly order?: Queue | undefined;
+  /** Where texts are redacted before they are stored: `redact` of its constructor, or `redactStore`. For this process only: it has functions. */
+  readonly redaction?: Redaction | undefined;
   /** Creates or upgrades the tables. Also run by the first call that needs them. Idempotent. */
   migrate(): Promise<void>;
   /** Releases the connection, once the calls that were made before are over. Every later call fails with `STORE_CLOSED`. Idempotent. */

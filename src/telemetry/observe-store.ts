@@ -1,4 +1,5 @@
 import type { Observer, Store } from "../storage/contract.js";
+import { redactedObserver } from "../storage/redact/observer.js";
 import { observeConnection } from "./observe-connection.js";
 
 export interface ObserveOptions {
@@ -14,7 +15,8 @@ type Method = (...values: unknown[]) => unknown;
  */
 export function observeStore(store: Store, observer: Observer, { statements }: ObserveOptions): Store {
   if (statements) store.observeStatements?.((connection) => observeConnection(connection, observer, store.name));
-  return withObserver(store, observer);
+  const { redaction } = store;
+  return withObserver(store, redaction === undefined ? observer : redactedObserver(observer, redaction));
 }
 
 function withObserver<S extends Store>(store: S, observer: Observer, whole?: Store): S {

@@ -15,7 +15,10 @@ import type { HistoryTransaction } from "./sdk.js";
 export async function applyTransaction(history: ItemHistory, args: HistoryTransaction<unknown>): Promise<void> {
   const { operationId } = args;
   if (typeof operationId !== "string" || operationId.trim() === "") throw invalid("operationId must be a text.");
-  const transaction = toItemJson(args.transaction);
+  const given = toItemJson(args.transaction);
+  const where = { kind: "message", sessionId: history.session.id } as const;
+  // As the history holds it, with which it is compared.
+  const transaction = history.core.store?.redaction?.json(given, where) ?? given;
   const append = itemsIn(transaction, "append_items", "items");
   const expected = itemsIn(transaction, "replace_suffix", "expectedSuffix");
   const replacement = itemsIn(transaction, "replace_suffix", "replacement");

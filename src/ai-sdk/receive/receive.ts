@@ -1,6 +1,6 @@
 import { createUIMessageStreamResponse, type ToolSet, type UIMessageChunk } from "ai";
 import { assertSession } from "../../session/assert-session.js";
-import type { Session } from "../../session/session.js";
+import { coreOf, type Session } from "../../session/session.js";
 import { replayed, streamOf } from "../message/replay.js";
 import { runSession } from "../run/run-session.js";
 import { SessionRuns } from "../run/runs.js";
@@ -34,11 +34,12 @@ export async function receive(session: Session, request: Request, options: Recei
 /** The same for a body that was read. */
 export async function receiveSubmission(
   session: Session,
-  submission: Submission,
+  given: Submission,
   options: ReceiveOptions,
   signal: AbortSignal,
 ): Promise<Received> {
   const { tools = {}, whenBusy = "queue", lease = DEFAULT_LEASE, cacheTtl, recall, model } = options;
+  const submission = asStored(session, given);
   const runs = new SessionRuns(session);
   const repeated = await repeatedQuestion(session, submission);
   const running = repeated === null ? null : await runs.stream(repeated);
@@ -64,6 +65,13 @@ export async function receiveSubmission(
     await runs.release(held, "failed");
     throw error;
   }
+}
+
+// What a client repeats is compared with what was stored of it.
+function asStored(session: Session, submission: Submission): Submission {
+  const redaction = coreOf(session).store?.redaction;
+  if (redaction === undefined) return submission;
+  return { ...submission, messages: submission.messages.map((message) => redaction.message(message, session.id)) };
 }
 
 /** A response that `useChat` reads. */

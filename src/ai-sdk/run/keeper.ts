@@ -2,6 +2,7 @@ import type { UIMessageChunk } from "ai";
 import { StemmaError } from "../../errors.js";
 import type { RunState, RunStatus } from "../../session/run-record.js";
 import { addToBatch } from "./coalesce.js";
+import { FinishedParts } from "./finished-parts.js";
 import type { RunHold } from "./hold.js";
 import type { LiveRun } from "./live-run.js";
 import type { RunLog } from "./log.js";
@@ -24,12 +25,16 @@ export class RunKeeper {
   #isOver = false;
   #isBegun = false;
   readonly #claimedAt = Date.now();
+  /** Null where chunks are stored as they come. */
+  readonly #finished: FinishedParts | null;
 
   constructor(
     private readonly log: RunLog,
     private readonly run: LiveRun,
     private readonly hold: RunHold,
+    isRedacted: boolean,
   ) {
+    this.#finished = isRedacted ? new FinishedParts() : null;
     this.#schedule();
   }
 
@@ -39,7 +44,8 @@ export class RunKeeper {
   }
 
   push(chunk: UIMessageChunk): void {
-    addToBatch(this.#batch, chunk);
+    if (this.#finished === null) addToBatch(this.#batch, chunk);
+    else this.#batch.push(...this.#finished.take(chunk));
   }
 
   /** Makes writes of the run. Errors: `RUN_LOST`, and those of the writes. */
@@ -61,6 +67,7 @@ export class RunKeeper {
     this.#isOver = true;
     clearTimeout(this.#timer);
     await this.#ticking;
+    this.#batch.push(...(this.#finished?.rest() ?? []));
     try {
       while (this.#sent.length + this.#batch.length > 0) await this.#flush();
       await this.#own(() => this.hold.change({ status }));

@@ -125,7 +125,9 @@ export class SessionRuns {
       const run = new LiveRun(written.state);
       this.#process.live.set(this.session.id, run);
       if (known !== null) await this.#log.forgetChunks(known.state.runId);
-      return { run, keeper: new RunKeeper(this.#log, run, new RunHold(this.session, this.#log, written)) };
+      const hold = new RunHold(this.session, this.#log, written);
+      const isRedacted = coreOf(this.session).store?.redaction !== undefined;
+      return { run, keeper: new RunKeeper(this.#log, run, hold, isRedacted) };
     }
   }
 

@@ -8,8 +8,8 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import { allPages } from "../../adapters/pages.js";
 import { StemmaError } from "../../errors.js";
+import { packFrames, unpackFrames } from "../../model/frames.js";
 import type { RecordStore } from "../../storage/contract.js";
-import { packFrames, unpackFrames } from "./frames.js";
 import { keyOf, namesOf, type Place, scopeOf } from "./keys.js";
 
 /** What one task wrote to one checkpoint, as its record has it. */

@@ -1,5 +1,5 @@
+import { packFrames, unpackFrames } from "../../model/frames.js";
 import { sha256Bytes } from "../../model/sha256.js";
-import { packFrames, unpackFrames } from "./frames.js";
 
 /** A value as the serializer writes it: what it is, and its bytes. */
 export type Typed = readonly [type: string, bytes: Uint8Array];

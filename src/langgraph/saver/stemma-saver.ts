@@ -19,6 +19,7 @@ import { CheckpointWriter } from "./checkpoint-writer.js";
 import { deltaHistory } from "./delta-history.js";
 import { type Configurable, checkpointIdOf, configOf, type Place, placeOf } from "./keys.js";
 import { addWrites } from "./pending-writes.js";
+import { redactedValue } from "./redacted.js";
 
 export interface StemmaSaverOptions {
   /**
@@ -85,7 +86,9 @@ export class StemmaSaver extends BaseCheckpointSaver {
     newVersions: ChannelVersions,
   ): Promise<RunnableConfig> {
     const place = placeOf(config.configurable);
-    await this.#writer.put(place, config.configurable ?? {}, checkpoint, metadata, newVersions);
+    const kept = await this.#redacted(place, checkpoint, true);
+    const told = await this.#redacted(place, metadata, true);
+    await this.#writer.put(place, config.configurable ?? {}, kept, told, newVersions);
     return configOf(place, checkpoint.id);
   }
 
@@ -97,7 +100,10 @@ export class StemmaSaver extends BaseCheckpointSaver {
     taskPath = "",
   ): Promise<void> {
     const { place, id } = named(config.configurable);
-    await addWrites(this.#store.records, this.serde, place, id, { writes, taskId, path: taskPath });
+    const kept = await Promise.all(
+      writes.map(async ([channel, value]): Promise<PendingWrite> => [channel, await this.#redacted(place, value)]),
+    );
+    await addWrites(this.#store.records, this.serde, place, id, { writes: kept, taskId, path: taskPath });
   }
 
   /** Deletes a thread with its session: checkpoints, messages, blocks and entries. Errors: those of the store. */
@@ -114,6 +120,10 @@ export class StemmaSaver extends BaseCheckpointSaver {
     if (channels.length === 0) return {};
     const id = checkpointIdOf(config.configurable);
     return deltaHistory(this.#store.records, this.#reader, this.serde, placeOf(config.configurable), id, channels);
+  }
+
+  #redacted<T>({ threadId }: Place, value: T, isCheckpoint = false): Promise<T> {
+    return redactedValue(this.#store, this.serde, threadId, value, isCheckpoint);
   }
 }
 

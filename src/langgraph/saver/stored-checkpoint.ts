@@ -1,6 +1,6 @@
 import type { Checkpoint, CheckpointMetadata, SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { packFrames, unpackFrames } from "../../model/frames.js";
 import type { StoredRecord } from "../../storage/contract.js";
-import { packFrames, unpackFrames } from "./frames.js";
 import type { ChannelRef, StoredChannels } from "./values.js";
 
 /** A checkpoint as its record has it: the values of large channels stand in records of their own. */

@@ -116,7 +116,9 @@ async function saveMessages(store: Store, id: string, given: SessionMessage[], e
     if (stored.length > 0) await session.clear();
     return;
   }
-  const fresh = given.filter((message) => !isSummaryMessage(message));
+  const fresh = given
+    .filter((message) => !isSummaryMessage(message))
+    .map((message) => store.redaction?.message(message, id) ?? message);
   let shared = 0;
   for (const [index, message] of fresh.entries()) {
     const known = stored[index];

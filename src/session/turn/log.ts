@@ -57,11 +57,12 @@ export class TurnLog {
   async add(prompt: string, note: TurnNote): Promise<TurnNote> {
     const key = noteKey(prompt, note.messageId);
     try {
-      await this.records.set(this.#scope, key, encodeJson(note), {
+      const { value } = await this.records.set(this.#scope, key, encodeJson(note), {
         expectedVersion: 0,
         expiresAt: Date.now() + KEPT_FOR,
       });
-      return note;
+      // As it will be read the next time, which a store's redaction may have changed.
+      return decodeJson(value) as TurnNote;
     } catch (error) {
       if (!StemmaError.isInstance(error, "RECORD_CONFLICT")) throw error;
       return (await this.#read<TurnNote>(key)) ?? note;

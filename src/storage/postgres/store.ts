@@ -1,7 +1,7 @@
 import { invalid, StemmaError } from "../../errors.js";
 import { perObject } from "../../once.js";
 import { Queue } from "../../queue.js";
-import type { Store } from "../contract.js";
+import type { RedactFunction, Store } from "../contract.js";
 import { type OpenStore, openSqlStore } from "../sql-store.js";
 import { isStore } from "../store-of.js";
 import { clientOf, type PostgresSource, postgresDriver } from "./client.js";
@@ -27,6 +27,8 @@ export interface PostgresOptions {
    * where a pooler does not know them again. With postgres.js, `false` prepares no statement. Default: true.
    */
   prepare?: boolean | undefined;
+  /** Called on each text before it is stored, indexed or embedded: what it gives is stored instead. Default: none. */
+  redact?: RedactFunction | undefined;
 }
 
 /** A store on a client of Postgres. `close` ends what was opened for the store; a user's own client stays open. */

@@ -3,9 +3,10 @@ import { invalid, kindOf, reasonOf, StemmaError } from "../../errors.js";
 import { assertKnownOptions, type OptionNames } from "../../known-options.js";
 import { queueOf } from "../../queue.js";
 import { checkable } from "../check/store-check.js";
-import type { BackupOptions } from "../contract.js";
+import type { BackupOptions, RedactFunction } from "../contract.js";
 import type { EmbeddableStore } from "../embeddings/contract.js";
 import { embeddable } from "../embeddings/embed-store.js";
+import { redactedWith } from "../redact/redact-store.js";
 import { openSqlStore, type SqlStoreOptions } from "../sql-store.js";
 import { breaksOf } from "./breaks.js";
 import { sqliteCheck } from "./check.js";
@@ -32,9 +33,17 @@ export interface SqliteOptions {
    * encrypted where you set its key: then this is the same key, with which a backup is checked. Default: not encrypted.
    */
   key?: string | undefined;
+  /** Called on each text before it is stored, indexed or embedded: what it gives is stored instead. Default: none. */
+  redact?: RedactFunction | undefined;
 }
 
-const NAMES: OptionNames<SqliteOptions> = { synchronous: true, busyTimeout: true, search: true, key: true };
+const NAMES: OptionNames<SqliteOptions> = {
+  synchronous: true,
+  busyTimeout: true,
+  search: true,
+  key: true,
+  redact: true,
+};
 
 /** Bytes that SQLite takes in one column, less room for the rest of the row. */
 const MAX_TEXT_BYTES = 900_000_000;
@@ -85,7 +94,8 @@ export function openSqlite(name: string, source: SqliteSource, options: SqliteOp
     scrub: async (...given) => (await import("./scrub.js")).scrubFile(waiting, ...given),
   };
   const check = sqliteCheck({ schema: "temp", integrity: true });
-  return embeddable(checkable(openSqlStore(connection, dialect, opening), check), sqliteVectors);
+  const store = embeddable(checkable(openSqlStore(connection, dialect, opening), check), sqliteVectors);
+  return redactedWith(store, options.redact, `${name}()`);
 }
 
 function openFile(path: string, options: SqliteOptions): { client: SqliteClient; patience: number } {
