@@ -8,6 +8,11 @@ export function assertStorable(whose: string, fields: Readonly<Record<string, un
   }
 }
 
+/** Throws `INVALID_ARGUMENT` for an empty name. */
+export function assertNamed(name: string, what: string): void {
+  if (name === "") throw invalid(`${what} must be a text that is not empty.`);
+}
+
 /** Throws `INVALID_ARGUMENT` for a time that is not in the one form in which all are stored; those that are missing pass. */
 export function assertTimes(whose: string, times: Readonly<Record<string, string | undefined>>): void {
   for (const [name, time] of Object.entries(times)) {

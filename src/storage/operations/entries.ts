@@ -16,7 +16,7 @@ import type {
 import type { Dialect } from "../engine/dialect.js";
 import { first, type Operation, oneNumber } from "../engine/operation.js";
 import { UPGRADED_ROWS } from "../session-id.js";
-import { assertStorable, assertTimes } from "./assert-storable.js";
+import { assertNamed, assertStorable, assertTimes } from "./assert-storable.js";
 import {
   ENTRY_COLUMNS,
   type EntryRow,
@@ -76,6 +76,7 @@ export function* storeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry,
 }
 
 function assertEntry({ label }: EntryScope, { key, content }: StoredEntry): void {
+  assertNamed(key, "The key of an entry");
   assertStorable("An entry's", { label, key, content });
 }
 
