@@ -42,6 +42,7 @@ const QUICK = [
   "test/postgres/{documents,spread-search}.test.ts",
   "test/studio/{command,routes}.test.ts",
   "test/store/approval.test.ts",
+  "test/trips/{trips,refused}.test.ts",
 ];
 
 /** Files of it that put something in place of a module. */
@@ -76,6 +77,7 @@ const PLATFORMS = [
   "test/runner/redis.test.ts",
   "test/studio/{figures,page,pages,xss}.test.ts",
   "test/telemetry/conformance.test.ts",
+  "test/trips/pglite.test.ts",
   "test/website/*.test.ts",
   "test/workers/*.test.ts",
 ];
