@@ -12,7 +12,7 @@ import { backedUp, newFolder, TRIPS } from "./trips.js";
 import { asStored, type Write, writes } from "./writes.js";
 
 /** Opens an empty store of some kind. */
-export type Engines = Readonly<Record<string, () => Store | Promise<Store>>>;
+export type Engines = Readonly<Record<string, () => Store | PromiseLike<Store>>>;
 
 export interface Runs {
   /** Values that are written to each engine by themselves. */
