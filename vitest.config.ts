@@ -43,6 +43,7 @@ const QUICK = [
   "test/studio/{command,routes}.test.ts",
   "test/store/approval.test.ts",
   "test/redact/programs.test.ts",
+  "test/trips/{trips,refused}.test.ts",
 ];
 
 /** Files of it that put something in place of a module. */
@@ -79,6 +80,7 @@ const PLATFORMS = [
   "test/store/encrypted.test.ts",
   "test/studio/{figures,page,pages,xss}.test.ts",
   "test/telemetry/conformance.test.ts",
+  "test/trips/pglite.test.ts",
   "test/website/*.test.ts",
   "test/workers/*.test.ts",
 ];

@@ -117,7 +117,8 @@ export class SessionWriter {
 function messageOf({ message, parentId, storedAt, createdAt }: JsonObject): ImportedMessage {
   const given = message as unknown as ImportedMessage["message"];
   return {
-    message: createdAt === "Date" ? { ...given, createdAt: new Date(String(given.createdAt)) } : given,
+    // Of a store it is a date, whose text as such lacks milliseconds; of a line of JSON it is a text.
+    message: createdAt === "Date" ? { ...given, createdAt: new Date(given.createdAt as Date | string) } : given,
     parentId: parentId as string | null,
     storedAt: storedAt as string | undefined,
   };

@@ -1,6 +1,5 @@
 import { StemmaError } from "../errors.js";
 import { type EncodedMessage, encodeMessage } from "../model/codec.js";
-import { assertStorableText } from "../model/storable-text.js";
 import type { AppendResult, ReadOptions, SearchHit, SearchRequest, SessionStore } from "./contract.js";
 import type { Appended, Dialect, PathOptions } from "./engine/dialect.js";
 import type { Operation } from "./engine/operation.js";
@@ -129,10 +128,7 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
     search: (query, request) => calls.search(query, { ...request, sessionId: id }),
 
     compactions: () => readOne(() => compactions.listCompactions(id)),
-    addCompaction: async (compaction, guard) => {
-      assertStorableText(compaction.summary, "A summary");
-      return write(() => compactions.addCompaction(sql, id, compaction, guard));
-    },
+    addCompaction: (compaction, guard) => write(() => compactions.addCompaction(sql, id, compaction, guard)),
     removeCompaction: (compactionId) => write(() => compactions.removeCompaction(sql, id, compactionId)),
     originals: (compactionId) => read(() => compactions.readOriginals(sql, id, compactionId)),
     skills: () => readOne(() => readSkills(sql, id)),

@@ -140,7 +140,8 @@ async function fill(workspace: Workspace): Promise<void> {
   }
 }
 
-async function readWhole(store: Store) {
+/** What the contract tells of a whole store. */
+export async function readWhole(store: Store) {
   const { sessions } = await store.sessions.list({ orderBy: "registered" });
   const orders = [];
   for (const orderBy of ["change", "tokens", "cost", "registered"] as const) {

@@ -1,5 +1,6 @@
 import type { SyncConnection } from "./connection.js";
 import { type Operation, oneByOne, PAUSE, type Row, type Statement } from "./operation.js";
+import { isIllFormed, withoutUnstorable } from "./storable.js";
 
 /** Runs an operation on a connection that answers at once. */
 export function driveSync<T>(operation: Operation<T>, connection: SyncConnection): T {
@@ -19,17 +20,18 @@ export function driveWhile<T>(
   return step;
 }
 
-function answerSync(connection: SyncConnection, statement: Statement): Row[] {
-  if (statement === PAUSE) return [];
+function answerSync(connection: SyncConnection, given: Statement): Row[] {
+  if (given === PAUSE) return [];
+  const statement = withoutUnstorable(given, isIllFormed);
   const { as } = statement;
   if (as === undefined) return connection.query(statement);
   const found = connection[as]?.(statement);
   if (found !== undefined) return found as Row[];
-  const given =
+  const answer =
     as === "each" || as === "times"
       ? driveSync(oneByOne(statement), connection)
       : inForm(as, connection.query(plain(statement)));
-  return given as Row[];
+  return answer as Row[];
 }
 
 /** Runs an operation on a connection that is waited for. */

@@ -4,6 +4,7 @@ import { appendText } from "../../model/text.js";
 import type { BlockKey, ReplaceBlockOptions, StoredBlock, StoredVersion, VersionOptions } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import type { Operation } from "../engine/operation.js";
+import { assertNamed, assertStorable, assertTimes, assertVersionNumber } from "./assert-storable.js";
 import { findBlock, type OpenBlock, openBlock, putBlock, removeBlock } from "./block-row.js";
 import { dateSession } from "./session-dates.js";
 import {
@@ -30,6 +31,9 @@ export function* writeBlock(
   { expectedVersion, version: given, updatedAt }: Omit<ReplaceBlockOptions, keyof VersionOptions>,
   note: VersionNote,
 ): Operation<StoredBlock> {
+  assertBlock(key, content);
+  assertTimes("A block's", { updatedAt });
+  assertVersionNumber(given, "The version of a block");
   yield* dateSession(sql, key.sessionId);
   const open = yield* openBlock(sql, key);
   const version = open.block?.version ?? 0;
@@ -40,6 +44,12 @@ export function* writeBlock(
   return yield* storeBlock(key, content, open, note, { version: given, updatedAt });
 }
 
+// That of a prompt is empty.
+function assertBlock({ kind, label }: BlockKey, content: string): void {
+  if (kind === "block") assertNamed(label, "The label of a block");
+  assertStorable("A block's", { label, content });
+}
+
 /** See `BlockStore.append`. */
 export function* appendBlock(
   sql: Dialect,
@@ -48,6 +58,7 @@ export function* appendBlock(
   maxTokens: number,
   note: VersionNote,
 ): Operation<StoredBlock> {
+  assertBlock(key, text);
   yield* dateSession(sql, key.sessionId);
   const open = yield* openBlock(sql, key);
   const content = appendText(open.block?.content ?? "", text);

@@ -6,6 +6,7 @@ import { invalidRange, noCompaction, staleRange } from "../../model/tree-errors.
 import type { CompactionGuard, ImportedCompaction, StoredCompaction } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, insert, type Operation, tuples } from "../engine/operation.js";
+import { assertStorable, assertTimes } from "./assert-storable.js";
 import { isoNow } from "./clock.js";
 import {
   COMPACTION_COLUMNS,
@@ -31,6 +32,8 @@ export function* addCompaction(
   compaction: ImportedCompaction,
   guard?: CompactionGuard,
 ): Operation<StoredCompaction> {
+  assertStorable("A summary's", { id: compaction.id, text: compaction.summary });
+  assertTimes("A summary's", { createdAt: compaction.createdAt });
   const head = yield* openSessionHead(sql, sessionId);
   const from = yield* endOfRange(sql, sessionId, compaction.fromMessageId, "from");
   const to = yield* endOfRange(sql, sessionId, compaction.toMessageId, "to");

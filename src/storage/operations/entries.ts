@@ -16,6 +16,7 @@ import type {
 import type { Dialect } from "../engine/dialect.js";
 import { first, type Operation, oneNumber } from "../engine/operation.js";
 import { UPGRADED_ROWS } from "../session-id.js";
+import { assertNamed, assertStorable, assertTimes } from "./assert-storable.js";
 import {
   ENTRY_COLUMNS,
   type EntryRow,
@@ -56,6 +57,8 @@ export function* findEntry(sql: Dialect, scope: EntryScope, key: string): Operat
 
 /** See `EntryStore.set`. */
 export function* writeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry, note: EntryNote): Operation<void> {
+  assertEntry(scope, entry);
+  assertTimes("An entry's", { createdAt: note.createdAt, updatedAt: note.updatedAt });
   yield* dateSession(sql, scope.sessionId);
   yield* storeEntry(sql, scope, entry, note);
 }
@@ -70,6 +73,11 @@ export function* storeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry,
   assertExpected(scope, entry.key, known, note);
   yield* recordEntry(scope, entry.key, known, entry.content, note);
   yield* putEntry(sql, scope, { ...note, ...entry }, old);
+}
+
+function assertEntry({ label }: EntryScope, { key, content }: StoredEntry): void {
+  assertNamed(key, "The key of an entry");
+  assertStorable("An entry's", { label, key, content });
 }
 
 function assertExpected(scope: EntryScope, key: string, known: EntryRow | null, { expectedContent }: EntryNote): void {
@@ -117,6 +125,7 @@ export function* appendEntry(
   maxTokens: number,
   note: VersionNote,
 ): Operation<StoredEntry> {
+  assertEntry(scope, entry);
   yield* dateSession(sql, scope.sessionId);
   const own = yield* findOwnEntryRow(scope, entry.key, sql.forUpdate);
   const old = own ?? (yield* findEntryRow(sql, scope, entry.key));

@@ -1,6 +1,7 @@
 import type { ImportedTree } from "../contract.js";
 import type { Dialect, EncodedTree } from "../engine/dialect.js";
 import { type Operation, run } from "../engine/operation.js";
+import { assertTimes } from "./assert-storable.js";
 import { findCompaction } from "./compaction-row.js";
 import { addCompaction } from "./compactions.js";
 import { importMessages, setActiveLeaf } from "./messages.js";
@@ -11,6 +12,7 @@ import { importUsage } from "./usage.js";
 
 /** See `SessionStore.importTree`. */
 export function* importTree(sql: Dialect, sessionId: string, tree: EncodedTree): Operation<{ inserted: number }> {
+  for (const { storedAt } of tree.messages) assertTimes("A message's", { storedAt });
   if (tree.session !== undefined && (yield* readSession(sql, sessionId)) === null) {
     yield* createSession(sql, { ...tree.session, id: sessionId });
   }

@@ -1,7 +1,7 @@
 import { StemmaError } from "../../errors.js";
 import type { BlockScope } from "../contract.js";
 import { count, first, type Operation } from "../engine/operation.js";
-import { isScope, keyScope, userScope } from "../session-id.js";
+import { assertScope, isScope, keyScope, userScope } from "../session-id.js";
 
 /** Whose a session is: null for nobody's, undefined for one that has no row. */
 export function* ownerOf(sessionId: string): Operation<string | null | undefined> {
@@ -52,6 +52,7 @@ interface Scoped {
 export function* scopedKey<K extends Scoped>(key: K, userId: string | undefined): Operation<K> {
   const { sessionId, scope = "session" } = key;
   if (scope === "session") return key;
+  assertScope(scope);
   if (typeof scope === "object") return { ...key, sessionId: keyScope(scope.key) };
   const user = userId ?? (yield* ownerOf(sessionId));
   if (typeof user === "string") return { ...key, sessionId: userScope(user) };

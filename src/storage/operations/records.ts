@@ -1,6 +1,8 @@
+import { invalid } from "../../errors.js";
 import type { ListRecordsOptions, RecordScope, StoredRecord, WriteRecordOptions } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, column, count, first, type Operation, run } from "../engine/operation.js";
+import { assertStorable, assertVersionNumber } from "./assert-storable.js";
 import { orderedPage } from "./ordered-page.js";
 import { assertVersion, IN_SCOPE, insertRows, PRESENT, presentVersion, putRow, rowOf } from "./record-row.js";
 
@@ -31,6 +33,9 @@ export function* writeRecord(
   options: WriteRecordOptions,
 ): Operation<StoredRecord> {
   const { expectedVersion, expiresAt = null } = options;
+  assertRecord(scope, key);
+  assertVersionNumber(options.version, "The version of a record");
+  assertExpiry(expiresAt);
   const version = options.version ?? newVersion();
   const row = rowOf(sql, scope, key, value, version, expiresAt);
   while (!(yield* putRow(sql, row, expectedVersion))) {
@@ -44,6 +49,15 @@ export function* writeRecord(
   return { key, value, version, expiresAt };
 }
 
+function assertRecord({ sessionId, label }: RecordScope, key: string): void {
+  assertStorable("A record's", { sessionId, label, key });
+}
+
+function assertExpiry(expiresAt: number | null): void {
+  if (expiresAt === null || Number.isSafeInteger(expiresAt)) return;
+  throw invalid("A record expires at a whole number of milliseconds since 1970.", { expiresAt });
+}
+
 /** A record that is written over whatever is there. */
 export interface PlainRecord {
   readonly scope: RecordScope;
@@ -53,6 +67,7 @@ export interface PlainRecord {
 
 /** Writes several of them. Where each statement is a round trip, those that are new are one statement. */
 export function* writeRecords(sql: Dialect, records: readonly PlainRecord[]): Operation<void> {
+  for (const { scope, key } of records) assertRecord(scope, key);
   if (!sql.namesKeys && records.length > 1) {
     const rows = records.map(({ scope, key, value }) => rowOf(sql, scope, key, value, newVersion(), null));
     if (yield* insertRows(sql, rows)) return;

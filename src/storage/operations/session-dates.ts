@@ -2,6 +2,7 @@ import type { Dialect } from "../engine/dialect.js";
 import { count, type Operation, run } from "../engine/operation.js";
 import type { SessionRows } from "../engine/session-rows.js";
 import { isScope, UPGRADED_ROWS } from "../session-id.js";
+import { assertStorable } from "./assert-storable.js";
 import { isoNow } from "./clock.js";
 import { makeRow } from "./register.js";
 
@@ -12,6 +13,7 @@ import { makeRow } from "./register.js";
  */
 export function* dateSession(sql: Dialect, sessionId: string): Operation<void> {
   if (isScope(sessionId) || sessionId === UPGRADED_ROWS) return;
+  assertStorable("A session's", { id: sessionId });
   // Who else registers it meanwhile, or deletes it, has ended before a row is made.
   for (let isThere = false; !isThere; ) {
     const values = [isoNow(), sessionId];

@@ -4,6 +4,8 @@ import type { NewSession, SessionChange, SessionDates, SessionInfo } from "../co
 import type { Dialect } from "../engine/dialect.js";
 import { first, type Operation, oneNumber, run } from "../engine/operation.js";
 import { idsOf, ownOf } from "../engine/session-rows.js";
+import { assertSessionId, assertUserId } from "../session-id.js";
+import { assertStorable, assertTimes } from "./assert-storable.js";
 import { isoNow } from "./clock.js";
 import { adoptSession } from "./owners.js";
 import { insertSession } from "./register.js";
@@ -12,6 +14,7 @@ import { type ListedSession, sessionInfo, sessionsWhere } from "./session-info.j
 
 /** See `SessionRegistry.create`. */
 export function* createSession(sql: Dialect, session: NewSession): Operation<SessionInfo> {
+  assertNewSession(session);
   const { userId } = session;
   const known = yield* readSession(sql, session.id);
   if (known !== null) {
@@ -65,6 +68,7 @@ export function* updateSession(
   change: SessionChange,
   userId?: string,
 ): Operation<SessionInfo> {
+  assertStorable("A session's", { name: change.name });
   const present = yield* getSession(sql, id, userId);
   const { name, metadata } = present;
   if (change.expectedName !== undefined && change.expectedName !== name) return present;
@@ -76,6 +80,8 @@ export function* updateSession(
 
 /** See `SessionRegistry.restore`. */
 export function* restoreSession(sql: Dialect, id: string, dates: SessionDates, userId?: string): Operation<void> {
+  assertStorable("A session's", { endReason: dates.endReason });
+  assertTimes("A session's", { createdAt: dates.createdAt, updatedAt: dates.updatedAt });
   const present = yield* getSession(sql, id, userId);
   const { createdAt = present.created_at, updatedAt = isoNow(), endReason = present.end_reason } = dates;
   const update = `UPDATE assistant_sessions SET created_at = ?, updated_at = ?, appended_until = NULL, end_reason = ?,
@@ -94,6 +100,12 @@ export function* readChange(sql: Dialect, id: string): Operation<string> {
     id,
   );
   return row === undefined ? "" : `${row.registered ?? row.no}.${row.changes}.${row.newest ?? 0}`;
+}
+
+function assertNewSession({ id, userId, name, parentSessionId, model, source }: NewSession): void {
+  assertSessionId(id);
+  if (userId !== undefined) assertUserId(userId);
+  assertStorable("A session's", { name, parentSessionId, model, source });
 }
 
 function storedForm(metadata: SessionMetadata): string | null {

@@ -1,6 +1,8 @@
+import { invalid } from "../../errors.js";
 import type { Usage, UsageRow } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, count, type Operation, run } from "../engine/operation.js";
+import { assertStorable } from "./assert-storable.js";
 import { isoNow } from "./clock.js";
 import { getSession } from "./sessions.js";
 
@@ -10,17 +12,26 @@ function exactSum(column: string): string {
   return `CASE WHEN ${column} + ? > ${most} THEN ${most} WHEN ${column} + ? < -${most} THEN -${most} ELSE ${column} + ? END`;
 }
 
+/** Throws `INVALID_ARGUMENT` for what counters cannot add exactly. */
+function assertUsage({ inputTokens, outputTokens, cost }: Usage): void {
+  const isCountable = Number.isSafeInteger(inputTokens) && Number.isSafeInteger(outputTokens);
+  if (isCountable && Math.abs(cost) <= Number.MAX_SAFE_INTEGER) return;
+  const message = "Usage is counted in whole numbers of input and output tokens, and a cost.";
+  throw invalid(message, { inputTokens, outputTokens, cost });
+}
+
 /** Counts a request of a session for the present day, in UTC, and a model. */
 function* countRequest(sessionId: string, model: string, { inputTokens, outputTokens, cost }: Usage): Operation<void> {
   const day = new Date().toISOString().slice(0, 10);
   // Not ON CONFLICT with columns: where tenants share the tables, the key has one more.
   const counted = yield* count(
     `UPDATE assistant_usage SET requests = requests + 1, input_tokens = ${exactSum("input_tokens")},
-       output_tokens = ${exactSum("output_tokens")}, cost = cost + ? WHERE session_id = ? AND day = ? AND model = ?`,
+       output_tokens = ${exactSum("output_tokens")}, cost = ${exactSum("cost")} WHERE session_id = ? AND day = ? AND model = ?`,
     [
       ...[inputTokens, inputTokens, inputTokens],
       ...[outputTokens, outputTokens, outputTokens],
-      ...[cost, sessionId, day, model],
+      ...[cost, cost, cost],
+      ...[sessionId, day, model],
     ],
   );
   if (counted === 0) yield* insertUsageRow(sessionId, { day, model, requests: 1, inputTokens, outputTokens, cost });
@@ -82,6 +93,8 @@ export function* addUsage(
   usage: Usage,
   { model = "", userId }: { readonly model?: string | undefined; readonly userId?: string | undefined },
 ): Operation<void> {
+  assertUsage(usage);
+  assertStorable("Usage's", { model });
   yield* getSession(sql, id, userId);
   yield* countRequest(id, model, usage);
   yield* addToTotal(id, usage);
@@ -94,6 +107,8 @@ export function* importUsage(
   total: Usage,
   { rows = [], userId }: { readonly rows?: readonly UsageRow[] | undefined; readonly userId?: string | undefined } = {},
 ): Operation<void> {
+  for (const usage of [total, ...rows]) assertUsage(usage);
+  for (const { model } of rows) assertStorable("Usage's", { model });
   yield* getSession(sql, id, userId);
   for (const row of rows) yield* raiseUsageRow(id, row);
   yield* addToTotal(id, total);
@@ -102,10 +117,10 @@ export function* importUsage(
 function* addToTotal(id: string, { inputTokens, outputTokens, cost }: Usage): Operation<void> {
   yield* run(
     `UPDATE assistant_sessions SET input_tokens = ${exactSum("input_tokens")}, output_tokens = ${exactSum("output_tokens")},
-       estimated_cost = estimated_cost + ?, updated_at = ?, changes = changes + 1 WHERE id = ?`,
+       estimated_cost = ${exactSum("estimated_cost")}, updated_at = ?, changes = changes + 1 WHERE id = ?`,
     ...[inputTokens, inputTokens, inputTokens],
     ...[outputTokens, outputTokens, outputTokens],
-    cost,
+    ...[cost, cost, cost],
     isoNow(),
     id,
   );

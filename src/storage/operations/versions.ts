@@ -7,6 +7,7 @@ import {
 } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
+import { assertStorable, assertTimes, assertVersionNumber } from "./assert-storable.js";
 import { isoNow } from "./clock.js";
 import { dateSession } from "./session-dates.js";
 import { VERSION_COLUMNS, type VersionRow, versionOf } from "./version-row.js";
@@ -51,6 +52,7 @@ export function unrecorded(version: number, content: string, writtenAt: string):
 
 /** The version that a write makes. */
 export function newVersion(version: number, content: string | null, { origin, writtenIn }: VersionNote): StoredVersion {
+  assertStorable("A version's", { sessionId: writtenIn, toolCallId: origin?.toolCallId });
   return {
     version,
     content,
@@ -90,6 +92,12 @@ function* insertVersion(key: VersionKey, version: StoredVersion): Operation<void
 
 /** Brings along versions that were kept elsewhere. */
 export function* importVersions(sql: Dialect, key: VersionKey, versions: readonly StoredVersion[]): Operation<void> {
+  assertStorable("A version's", { label: key.label, key: key.key });
+  for (const { version, content, writtenAt, author, sessionId, toolCallId } of versions) {
+    assertStorable("A version's", { content, author, sessionId, toolCallId });
+    assertTimes("A version's", { writtenAt });
+    assertVersionNumber(version, "The number of a version");
+  }
   // Whoever writes beside a session's messages registers it.
   yield* dateSession(sql, key.sessionId);
   for (const version of versions) yield* insertVersion(key, version);

@@ -1,6 +1,6 @@
-import { StemmaError } from "../../errors.js";
 import type { AsyncConnection, TransactionMode } from "../engine/connection.js";
 import type { Row, SqlValue, Statement } from "../engine/operation.js";
+import { withoutUnstorable } from "../engine/storable.js";
 import { readRows } from "./column-types.js";
 import type { PostgresDriver, PostgresQuery } from "./driver.js";
 import { afterLost, failureOf, postgresError } from "./error.js";
@@ -42,10 +42,10 @@ export function connectPostgres(
     texts.set(sql, text);
     return text;
   };
-  const run = async (query: PostgresQuery, { sql, values, isFrequent }: Statement): Promise<Row[]> => {
-    const storable = values.every(isStorable) ? values : withoutUnstorable(sql, values);
+  const run = async (query: PostgresQuery, given: Statement): Promise<Row[]> => {
+    const { sql, values, isFrequent } = withoutUnstorable(given, isUnstorable);
     try {
-      return readRows(await query(textOf(sql), storable, isFrequent));
+      return readRows(await query(textOf(sql), values, isFrequent));
     } catch (error) {
       throw postgresError(error);
     }
@@ -151,9 +151,4 @@ function numberValues(sql: string): string {
   });
 }
 
-// No row holds such a text, so a query for it finds what a query for NULL does: nothing.
-function withoutUnstorable(sql: string, values: readonly SqlValue[]): SqlValue[] {
-  if (/^\s*(?:SELECT|WITH)\b/i.test(sql)) return values.map((value) => (isStorable(value) ? value : null));
-  const message = "A text holds NUL or half a surrogate pair, which the database cannot keep; remove it.";
-  throw new StemmaError("INVALID_TEXT", {}, message);
-}
+const isUnstorable = (value: SqlValue) => !isStorable(value);

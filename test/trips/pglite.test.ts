@@ -1,0 +1,13 @@
+import { afterAll } from "vitest";
+import { memory } from "../../src/memory.js";
+import { openPGlite } from "../postgres/pglite.js";
+import { postgresTarget } from "../postgres/target.js";
+import { describeTrips } from "./describe-trips.js";
+
+const database = openPGlite();
+
+afterAll(() => database.close());
+
+const target = postgresTarget("PGlite", () => database);
+
+describeTrips({ memory, PGlite: () => target.open() }, { values: 400, stores: 1, each: 60 });
