@@ -37,7 +37,8 @@ interface DatabaseRow {
   readonly file: string | null;
 }
 
-function pathOf(client: SqliteClient): string | null {
+/** The file of a database, as SQLite names it; null where it has none. */
+export function pathOf(client: SqliteClient): string | null {
   try {
     const rows = client.prepare("PRAGMA database_list").all() as DatabaseRow[];
     return rows.find(({ name }) => name === "main")?.file || null;

@@ -1,11 +1,11 @@
 import { closeSync, existsSync, openSync } from "node:fs";
 import { invalid, kindOf, reasonOf, StemmaError } from "../../errors.js";
 import { assertKnownOptions, type OptionNames } from "../../known-options.js";
-import { queueOf } from "../../queue.js";
+import { Queue, queueOf } from "../../queue.js";
 import { checkable } from "../check/store-check.js";
-import type { BackupOptions } from "../contract.js";
 import type { EmbeddableStore } from "../embeddings/contract.js";
 import { embeddable } from "../embeddings/embed-store.js";
+import { type Lane, ownLane } from "../engine/steps.js";
 import { openSqlStore, type SqlStoreOptions } from "../sql-store.js";
 import { breaksOf } from "./breaks.js";
 import { sqliteCheck } from "./check.js";
@@ -13,7 +13,7 @@ import { connectClient, isSqliteClient, type SqliteClient } from "./client.js";
 import { sqliteDialect } from "./dialect.js";
 import { findEngine, type OpenedFile, openWith } from "./engine.js";
 import { sqliteError } from "./error.js";
-import { watchFile } from "./file-identity.js";
+import { pathOf, watchFile } from "./file-identity.js";
 import { isPrepared } from "./schema.js";
 import { sqliteVectors } from "./vectors.js";
 
@@ -58,21 +58,31 @@ export function openSqlite(name: string, source: SqliteSource, options: SqliteOp
   });
   const durable = source !== ":memory:";
   const waiting = { patience };
-  const connection = connectClient(client, { assertInPlace: watchFile(client) ?? undefined, waiting });
+  const isOwn = typeof source === "string";
+  const connection = connectClient(client, { assertInPlace: watchFile(client) ?? undefined, waiting, isOwn });
   const opening: SqlStoreOptions = {
     transactions: true,
     durable,
     isPrepared: () => isPrepared(dialect, connection),
     breaks: breaksOf(client),
+    lane: laneOf(client),
     order: queueOf(client),
-    backup: async (path: string, given: BackupOptions = {}) =>
-      (await import("./backup.js")).backupFile(connection, path, given, (copy) =>
+    backup: async (runner, path, given) =>
+      (await import("./backup.js")).backupFile(runner, path, given, (copy) =>
         openSqlite("sqlite", copy, { search: options.search }),
       ),
     scrub: async (...given) => (await import("./scrub.js")).scrubFile(waiting, ...given),
   };
   const check = sqliteCheck({ schema: "temp", integrity: true });
   return embeddable(checkable(openSqlStore(connection, dialect, opening), check), sqliteVectors);
+}
+
+// Who waits for another connection of this process keeps that one from going on.
+const files = new Queue();
+
+function laneOf(client: SqliteClient): Lane {
+  const key = pathOf(client);
+  return key === null ? ownLane() : { queue: files, key };
 }
 
 function openFile(path: string, options: SqliteOptions): { client: SqliteClient; patience: number } {
