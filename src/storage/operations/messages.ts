@@ -12,8 +12,10 @@ import { removeBlock } from "./block-row.js";
 import { dropContent, storeContent } from "./media.js";
 import { findNamed, findPosition, type MessagePosition, messageNotFound } from "./message-position.js";
 import { currentTotal, insertFollowers, insertRow } from "./message-rows.js";
+import type { Segment } from "./path.js";
 import { removeRecords } from "./records.js";
 import { ceilingOf, floorOf } from "./row-id.js";
+import { inPortions } from "./row-portions.js";
 import { indexChanged, indexWritten, isLarge } from "./search/unindexed.js";
 import { touchSession } from "./session-dates.js";
 import { dateAppend, findSessionHead, openSessionHead, type SessionHead } from "./session-head.js";
@@ -143,14 +145,29 @@ export function* clearMessages(sql: Dialect, sessionId: string): Operation<boole
 }
 
 /** Removes everything that is kept by a session's number. */
-export function* removeRows(sql: Dialect, { id, sessionNumber, own, ids }: SessionRows): Operation<void> {
+export function* removeRows(sql: Dialect, rows: SessionRows): Operation<void> {
+  const { id, sessionNumber, own, ids } = rows;
   const range = [floorOf(sessionNumber), ceilingOf(sessionNumber)] as const;
+  if (sql.isInProcess) yield* removeInPortions(sql, rows, range);
   if (sql.search !== null) yield* sql.search.remove("messages", id, ...range);
   yield* run(`DELETE FROM assistant_messages WHERE ${own}n BETWEEN ? AND ?`, ...ids, ...range);
   yield* run(`DELETE FROM assistant_compactions WHERE ${own}n BETWEEN ? AND ?`, ...ids, ...range);
   yield* run(`DELETE FROM assistant_branches WHERE ${own}no = ?`, ...ids, sessionNumber);
   yield* run(`DELETE FROM assistant_media_refs WHERE ${own}no = ?`, ...ids, sessionNumber);
   yield* run(`DELETE FROM assistant_media WHERE ${own}no = ?`, ...ids, sessionNumber);
+}
+
+// What is left after that is little, or damage.
+function* removeInPortions(sql: Dialect, rows: SessionRows, range: readonly [number, number]): Operation<void> {
+  const query = `SELECT min(n) AS lo, max(n) AS hi FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ?`;
+  const ends = yield* first<{ lo: number | null; hi: number | null }>(query, ...rows.ids, ...range);
+  if (ends?.lo == null || ends.hi === null) return;
+  yield* inPortions(sql, [{ branch: 0, lo: ends.lo, hi: ends.hi }], function* ([some]) {
+    const { lo, hi } = some as Segment;
+    if (sql.search !== null) yield* sql.search.remove("messages", rows.id, lo, hi);
+    yield* dropContent(rows, lo, hi);
+    yield* run(`DELETE FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ?`, ...rows.ids, lo, hi);
+  });
 }
 
 function documentAt({ rows }: SessionHead, { rowId }: MessagePosition, message: EncodedMessage): IndexedDocument {
