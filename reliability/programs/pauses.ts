@@ -1,8 +1,7 @@
 // node reliability/pauses.mjs [--messages 100000] [--runs 3] [--only fork,clear] [--driver node:sqlite]
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { makeFastFolder } from "../../test/helpers/fast-folder.js";
 import { leaveOutBetterSqlite3, type MeasuredCall, measureCalls } from "../pauses/measure-calls.js";
 
 const { values } = parseArgs({
@@ -15,7 +14,7 @@ const { values } = parseArgs({
   },
 });
 if (values.driver === "node:sqlite") leaveOutBetterSqlite3();
-const folder = mkdtempSync(join(tmpdir(), "stemma-pauses-"));
+const folder = makeFastFolder();
 const parts = values.only?.split(",");
 const line = ({ name, time, pause, failure }: MeasuredCall): string =>
   `${pause.toFixed(0).padStart(7)} ${time.toFixed(0).padStart(8)}  ${name}${failure === null ? "" : `\n${failure}`}`;

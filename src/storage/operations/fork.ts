@@ -99,7 +99,7 @@ function* copyPath(sql: Dialect, from: SessionHead, at: MessagePosition, to: Ses
       ...[shift, to.id, from.stale ?? 0, some],
       ...source.ids,
     );
-    const ends = [portion[0]?.lo ?? 0, portion.at(-1)?.hi ?? 0];
+    const ends = [portion[0].lo, (portion.at(-1) ?? portion[0]).hi];
     const values = [...source.ids, source.sessionNumber, ...ends, some, ...source.ids];
     yield* run(
       `INSERT INTO assistant_media_refs (${to.column}no, n, hash) SELECT ${to.mark}?, r.n + ?, r.hash ${refs}`,

@@ -4,7 +4,7 @@ import { searchDocument } from "../../model/text.js";
 import { noParent } from "../../model/tree-errors.js";
 import { type ParentRef, promptKey, TURNS, type UpsertResult } from "../contract.js";
 import type { Appended, Dialect, EncodedTree } from "../engine/dialect.js";
-import { first, type Operation, run } from "../engine/operation.js";
+import { column, first, type Operation, run } from "../engine/operation.js";
 import type { IndexedDocument } from "../engine/search-dialect.js";
 import type { SessionRows } from "../engine/session-rows.js";
 import { activeLeaf, NO_LEAF } from "./active-leaf.js";
@@ -12,7 +12,6 @@ import { removeBlock } from "./block-row.js";
 import { dropContent, storeContent } from "./media.js";
 import { findNamed, findPosition, type MessagePosition, messageNotFound } from "./message-position.js";
 import { currentTotal, insertFollowers, insertRow } from "./message-rows.js";
-import type { Segment } from "./path.js";
 import { removeRecords } from "./records.js";
 import { ceilingOf, floorOf } from "./row-id.js";
 import { inPortions } from "./row-portions.js";
@@ -159,12 +158,16 @@ export function* removeRows(sql: Dialect, rows: SessionRows): Operation<void> {
 
 // What is left after that is little, or damage.
 function* removeInPortions(sql: Dialect, rows: SessionRows, range: readonly [number, number]): Operation<void> {
-  const query = `SELECT min(n) AS lo, max(n) AS hi FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ?`;
-  const ends = yield* first<{ lo: number | null; hi: number | null }>(query, ...rows.ids, ...range);
-  if (ends?.lo == null || ends.hi === null) return;
-  yield* inPortions(sql, [{ branch: 0, lo: ends.lo, hi: ends.hi }], function* ([some]) {
-    const { lo, hi } = some as Segment;
-    if (sql.search !== null) yield* sql.search.remove("messages", rows.id, lo, hi);
+  const end = (which: "min" | "max") =>
+    `SELECT ${which}(n) AS n FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ?`;
+  const [lo = 0] = yield* column<number | null>(end("min"), ...rows.ids, ...range);
+  const [hi = 0] = yield* column<number | null>(end("max"), ...rows.ids, ...range);
+  if (lo === null || hi === null) return;
+  const all = [{ branch: 0, lo, hi }];
+  const { search } = sql;
+  // One table after the other: the engine keeps few pages in memory.
+  if (search !== null) yield* inPortions(sql, all, ([some]) => search.remove("messages", rows.id, some.lo, some.hi));
+  yield* inPortions(sql, all, function* ([{ lo, hi }]) {
     yield* dropContent(rows, lo, hi);
     yield* run(`DELETE FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ?`, ...rows.ids, lo, hi);
   });

@@ -9,6 +9,11 @@ const MOST = 4_000;
 /** How long a portion takes, in milliseconds: the next one is smaller above this, and larger below half of it. */
 const GOOD = 8;
 
+/** Ranges of rows, in their order. */
+export type Portion = readonly [Segment, ...Segment[]];
+
+const isSome = (ranges: readonly Segment[]): ranges is Portion => ranges.length > 0;
+
 /**
  * Does a work on ranges of rows in portions, none of which takes an engine of this process long, whatever the rows hold. Where
  * a server works, all of it is one portion.
@@ -16,12 +21,14 @@ const GOOD = 8;
 export function* inPortions(
   sql: Dialect,
   ranges: readonly Segment[],
-  work: (portion: readonly Segment[]) => Operation<void>,
+  work: (portion: Portion) => Operation<void>,
 ): Operation<void> {
+  if (!isSome(ranges)) return;
   if (!sql.isInProcess) return yield* work(ranges);
   const rest = ranges.slice().reverse();
   for (let rows = FIRST; rest.length > 0; ) {
     const portion = takeRows(rest, rows);
+    if (!isSome(portion)) return;
     const begun = performance.now();
     yield* work(portion);
     const took = performance.now() - begun;
