@@ -147,8 +147,8 @@ export function* clearMessages(sql: Dialect, sessionId: string): Operation<boole
 export function* removeRows(sql: Dialect, rows: SessionRows): Operation<void> {
   const { id, sessionNumber, own, ids } = rows;
   const range = [floorOf(sessionNumber), ceilingOf(sessionNumber)] as const;
-  if (sql.isInProcess) yield* removeInPortions(sql, rows, range);
   if (sql.search !== null) yield* sql.search.remove("messages", id, ...range);
+  if (sql.isInProcess) yield* removeInPortions(sql, rows, range);
   yield* run(`DELETE FROM assistant_messages WHERE ${own}n BETWEEN ? AND ?`, ...ids, ...range);
   yield* run(`DELETE FROM assistant_compactions WHERE ${own}n BETWEEN ? AND ?`, ...ids, ...range);
   yield* run(`DELETE FROM assistant_branches WHERE ${own}no = ?`, ...ids, sessionNumber);
@@ -163,11 +163,7 @@ function* removeInPortions(sql: Dialect, rows: SessionRows, range: readonly [num
   const [lo = 0] = yield* column<number | null>(end("min"), ...rows.ids, ...range);
   const [hi = 0] = yield* column<number | null>(end("max"), ...rows.ids, ...range);
   if (lo === null || hi === null) return;
-  const all = [{ branch: 0, lo, hi }];
-  const { search } = sql;
-  // One table after the other: the engine keeps few pages in memory.
-  if (search !== null) yield* inPortions(sql, all, ([some]) => search.remove("messages", rows.id, some.lo, some.hi));
-  yield* inPortions(sql, all, function* ([{ lo, hi }]) {
+  yield* inPortions(sql, [{ branch: 0, lo, hi }], function* ([{ lo, hi }]) {
     yield* dropContent(rows, lo, hi);
     yield* run(`DELETE FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ?`, ...rows.ids, lo, hi);
   });

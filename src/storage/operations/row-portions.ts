@@ -23,8 +23,12 @@ export function* inPortions(
   ranges: readonly Segment[],
   work: (portion: Portion) => Operation<void>,
 ): Operation<void> {
-  if (!isSome(ranges)) return;
-  if (!sql.isInProcess) return yield* work(ranges);
+  if (sql.isInProcess) yield* divided(ranges, work);
+  else if (isSome(ranges)) yield* work(ranges);
+}
+
+/** The same for an engine that always is one of this process. */
+export function* divided(ranges: readonly Segment[], work: (portion: Portion) => Operation<void>): Operation<void> {
   const rest = ranges.slice().reverse();
   for (let rows = FIRST; rest.length > 0; ) {
     const portion = takeRows(rest, rows);
