@@ -2,6 +2,7 @@ import { canaries } from "../rows/canaries.js";
 import { damagedLogs } from "../rows/damaged-logs.js";
 import { erasing } from "../rows/erasing.js";
 import { escapes } from "../rows/escapes.js";
+import { eventLoop } from "../rows/event-loop.js";
 import { faultsRow } from "../rows/faults.js";
 import { fileClaims } from "../rows/file-claims.js";
 import { forgedHeaders } from "../rows/forged-headers.js";
@@ -41,6 +42,7 @@ export const ROWS: readonly Row[] = [
   appendCost,
   coldOpen,
   completeHistory,
+  eventLoop,
   rowsOfColdObject,
   levelHeap,
   canaries,

@@ -3,10 +3,19 @@ import { parseQuery, type SearchQuery } from "../model/query.js";
 import { once } from "../once.js";
 import { Queue } from "../queue.js";
 import { confined, confining } from "./confine.js";
-import type { MemoryScope, Residue, ScrubOptions, SearchHit, SearchRequest, Store } from "./contract.js";
+import type {
+  BackupOptions,
+  BackupReport,
+  MemoryScope,
+  Residue,
+  ScrubOptions,
+  SearchHit,
+  SearchRequest,
+  Store,
+} from "./contract.js";
 import type { Connection } from "./engine/connection.js";
 import type { Dialect } from "./engine/dialect.js";
-import { type Breaks, closed, createRunner, type Runner } from "./engine/runner.js";
+import { closed, createRunner, type Runner, type SyncOptions } from "./engine/runner.js";
 import { NO_WAIT, type Turns, turnsOf } from "./engine/turns.js";
 import * as blocks from "./operations/blocks.js";
 import * as entries from "./operations/entries.js";
@@ -24,20 +33,20 @@ import { operationsOf } from "./sql-kept-writes.js";
 import { sqlRegistry } from "./sql-registry.js";
 import { sqlSession } from "./sql-session.js";
 
-export interface SqlStoreOptions {
+export interface SqlStoreOptions extends SyncOptions {
   readonly durable: boolean;
   readonly transactions: boolean;
   /** Tells that the tables are there and of the present version, where one statement can. */
   readonly isPrepared?: (() => boolean | Promise<boolean>) | undefined;
-  /** For an engine that works at once. Default: none. */
-  readonly breaks?: Breaks | undefined;
   /** See `Store.backup`. Default: refused, for there is no file. */
-  readonly backup?: Store["backup"] | undefined;
+  readonly backup?: Backup | undefined;
   /** What stores on the same client share. Default: one of the store's own. */
   readonly order?: Queue | undefined;
   /** Rewrites the database without what was deleted. See `Store.scrub`. */
   readonly scrub?: Scrub | undefined;
 }
+
+type Backup = (runner: Runner, path: string, options: BackupOptions) => Promise<BackupReport>;
 
 type Scrub = (runner: Runner, sql: Dialect, options: ScrubOptions) => Promise<Residue>;
 
@@ -59,8 +68,8 @@ export function sqlStore(connection: Connection, sql: Dialect, options: SqlStore
 
 /** The same, for what runs operations of its own beside those of the store. */
 export function openSqlStore(connection: Connection, sql: Dialect, options: SqlStoreOptions): OpenStore {
-  const { durable, transactions, isPrepared, breaks, scrub, order = new Queue() } = options;
-  const runner = createRunner(connection, sql.name, { prepare: () => sql.migrate(), isPrepared, breaks });
+  const { durable, transactions, isPrepared, breaks, lane, scrub, order = new Queue() } = options;
+  const runner = createRunner(connection, sql.name, { prepare: () => sql.migrate(), isPrepared, breaks, lane });
   const turns = connection.kind === "sync" ? NO_WAIT : turnsOf(order, () => closed(sql.name));
   const search = (query: SearchQuery, request: SearchRequest, rank?: RankMessages): Promise<SearchHit[]> => {
     const { sessionId, sessionIds = [] } = request;
@@ -173,7 +182,8 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         assertKnownOptions(backupOptions, "backup()", { check: true });
         if (userId !== undefined) throw confined("back up the whole database");
         await runner.ready();
-        return (options.backup ?? refuseBackup(sql.name))(path, backupOptions);
+        if (options.backup === undefined) return refuseBackup(sql.name)(path, backupOptions);
+        return options.backup(runner, path, backupOptions);
       },
       order,
       observeStatements: runner.observe,

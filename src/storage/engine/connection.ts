@@ -23,7 +23,15 @@ export interface SyncConnection {
   times?(statement: Statement): number;
   /** Runs `work` in one transaction, rolled back when it throws. */
   transaction<T>(mode: TransactionMode, work: () => T): T;
+  /** Begins a transaction that may stay open while the event loop turns. Missing where the program may use the connection then. */
+  begin?(mode: TransactionMode): OpenTransaction;
   close(): void;
+}
+
+export interface OpenTransaction {
+  commit(): void;
+  /** Does nothing after a commit. */
+  rollback(): void;
 }
 
 /** An engine behind a wire. */

@@ -31,6 +31,8 @@ export interface Dialect {
   readonly countsSessions: boolean;
   /** Rows are spread over servers by session: a statement of several sessions joins rows of one session only with each other. */
   readonly isSpread: boolean;
+  /** The engine works in this process, so what a statement takes long for is divided: see `inPortions`. */
+  readonly isInProcess: boolean;
   /** A statement may name the columns of a key, in `ON CONFLICT`. False where tenants may have added one to it. */
   readonly namesKeys: boolean;
   /** The day of a column of times, in UTC, as `2026-11-22`. */

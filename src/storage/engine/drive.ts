@@ -20,6 +20,25 @@ export function driveWhile<T>(
   return step;
 }
 
+/**
+ * Runs an operation until it is done, or a statement after which the condition no longer holds: then `rows` are what it goes on
+ * with. It begins with those of the time before.
+ */
+export function driveSome<T>(
+  mayGoOn: () => boolean,
+  operation: Operation<T>,
+  connection: SyncConnection,
+  rows: Row[],
+): { readonly done: true; readonly value: T } | { readonly done: false; readonly rows: Row[] } {
+  let step = operation.next(rows);
+  while (!step.done) {
+    const answer = answerSync(connection, step.value);
+    if (!mayGoOn()) return { done: false, rows: answer };
+    step = operation.next(answer);
+  }
+  return { done: true, value: step.value };
+}
+
 function answerSync(connection: SyncConnection, given: Statement): Row[] {
   if (given === PAUSE) return [];
   const statement = withoutUnstorable(given, isIllFormed);

@@ -4,6 +4,7 @@ import { once } from "../../once.js";
 import type { AsyncConnection, Connection, SyncConnection, TransactionMode } from "./connection.js";
 import { driveAsync, driveSync, driveWhile } from "./drive.js";
 import type { Operation } from "./operation.js";
+import { type Lane, type MaybeLater, ownLane, runInSteps } from "./steps.js";
 
 /** How long an operation that is run in steps works before others do, in milliseconds. */
 const BUSY = 10;
@@ -52,13 +53,21 @@ export interface Breaks {
   due(isClosed: boolean): Promise<void> | null;
 }
 
+/** For a connection that answers at once. */
+export interface SyncOptions {
+  /** Default: none. */
+  readonly breaks?: Breaks | undefined;
+  /** What it shares with the other connections of this process to the same database. Default: nothing. */
+  readonly lane?: Lane | undefined;
+}
+
 export function createRunner(
   connection: Connection,
   name: string,
-  { breaks, ...preparation }: Preparation & { readonly breaks?: Breaks | undefined },
+  { breaks, lane, ...preparation }: Preparation & SyncOptions,
 ): Runner {
   return connection.kind === "sync"
-    ? syncRunner(connection, name, preparation, breaks)
+    ? syncRunner(connection, name, preparation, { breaks, lane })
     : asyncRunner(connection, name, preparation);
 }
 
@@ -66,24 +75,37 @@ function syncRunner(
   given: SyncConnection,
   name: string,
   { prepare, isPrepared }: Preparation,
-  breaks?: Breaks,
+  { breaks, lane = ownLane() }: SyncOptions,
 ): Runner {
   let connection = given;
   let state: "new" | "ready" | "closed" = "new";
-  const transact = <T>(mode: TransactionMode, operation: () => Operation<T>): T =>
-    connection.transaction(mode, () => driveSync(operation(), connection));
+  const transact = <T>(mode: TransactionMode, operation: () => Operation<T>): MaybeLater<T> =>
+    connection.begin === undefined
+      ? connection.transaction(mode, () => driveSync(operation(), connection))
+      : runInSteps(connection.begin(mode), operation(), () => connection);
   const ready = (): void => {
     if (state === "ready") return;
     if (state === "closed") throw closed(name);
-    for (let done = isPrepared?.() === true; !done; ) done = transact("write", prepare);
+    const step = () => connection.transaction("write", () => driveSync(prepare(), connection));
+    for (let done = isPrepared?.() === true; !done; ) done = step();
     state = "ready";
   };
-  // Nothing is awaited before the work is done: calls made in one turn run in the order in which they were made.
-  const answer = async <T>(work: () => T): Promise<T> => {
+  // In general at once: calls made in one turn run in the order in which they were made. While one stays open, those made
+  // meanwhile wait for it.
+  const inLane = <T>(work: () => MaybeLater<T>): MaybeLater<T> => {
+    const { queue, key } = lane;
+    if (queue.has(key)) return queue.write(key, async () => work());
+    const result = work();
+    return result instanceof Promise ? queue.write(key, () => result) : result;
+  };
+  const answer = async <T>(work: () => MaybeLater<T>): Promise<T> => {
     breaks?.begin();
     try {
-      ready();
-      return work();
+      const result = inLane(() => {
+        ready();
+        return work();
+      });
+      return result instanceof Promise ? await result : result;
     } finally {
       const turn = breaks?.due(state === "closed") ?? null;
       if (turn !== null) await turn;
@@ -102,8 +124,10 @@ function syncRunner(
     const steps = operation();
     for (;;) {
       await rest();
-      ready();
-      const step = connection.transaction("read", () => driveWhile(isRested, steps, connection));
+      const step = await inLane(() => {
+        ready();
+        return connection.transaction("read", () => driveWhile(isRested, steps, connection));
+      });
       if (step.done === true) return step.value;
     }
   };
@@ -111,19 +135,22 @@ function syncRunner(
     write: (operation, mode = "write") => call(mode, operation),
     read: (operation, first) =>
       answer(() => {
-        if (first !== undefined && driveSync(first.isNeeded(), connection)) transact("write", first.work);
-        return transact("read", operation);
+        const isBehind = first !== undefined && driveSync(first.isNeeded(), connection);
+        const caughtUp = isBehind ? transact("write", first.work) : undefined;
+        const read = () => transact("read", operation);
+        return caughtUp instanceof Promise ? caughtUp.then(read) : read();
       }),
     readInSteps,
     single: (operation) => answer(() => driveSync(operation(), connection)),
     // Costs no round trip, and makes sure of the file.
     writeSingle: (operation) => call("write", operation),
-    ready: async () => ready(),
-    close: async () => {
-      if (state === "closed") return;
-      state = "closed";
-      connection.close();
-    },
+    ready: async () => inLane(ready),
+    close: async () =>
+      inLane(() => {
+        if (state === "closed") return;
+        state = "closed";
+        connection.close();
+      }),
     observe: (wrap) => {
       connection = wrap(connection);
     },

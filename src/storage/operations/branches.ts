@@ -1,15 +1,16 @@
 import type { EncodedMessage } from "../../model/codec.js";
 import type { SessionMessage } from "../../model/message.js";
 import type { Appended, Dialect } from "../engine/dialect.js";
-import { first, type Operation, tuples } from "../engine/operation.js";
+import { first, type Operation, pause, tuples } from "../engine/operation.js";
 import { ownOf, type SessionRows } from "../engine/session-rows.js";
 import { append } from "./append.js";
 import { type ContentTuple, readable, readRows } from "./content.js";
 import { damaged } from "./damage.js";
 import { readMessage } from "./history.js";
-import { findAllWithParents, findWithParent } from "./message-parent.js";
+import { findAllWithParents, findWithParent, type WithParent } from "./message-parent.js";
 import { assertWithin, findNamed, type MessagePosition, messageNotFound, POSITION } from "./message-position.js";
 import { ceilingOf, floorOf } from "./row-id.js";
+import { inListPortions } from "./row-portions.js";
 import { touchSession } from "./session-dates.js";
 import { findSessionHead, openSessionHead, type SessionHead } from "./session-head.js";
 
@@ -45,19 +46,33 @@ export function* readSiblingIds(
   ids: readonly string[],
 ): Operation<Record<string, string[]>> {
   const head = yield* findSessionHead(sql, sessionId);
-  const found = head === null ? [] : yield* findAllWithParents(sql, sessionId, ids);
-  if (head === null || found.length === 0) return {};
-  for (const { position } of found) assertWithin(head, position);
-  const parents = new Map(found.map(({ parent }) => [parent?.id, parent]));
-  const families = yield* findChildren(sql, head.rows, [...parents.values()]);
-  const byParent = new Map([...parents.keys()].map((parentId, index) => [parentId, families[index] as Child[]]));
-  return Object.fromEntries(
-    found.map(({ position, parent }) => {
+  if (head === null) return {};
+  const found: WithParent[] = [];
+  const parents = new Map<string | undefined, MessagePosition | null>();
+  yield* inListPortions(sql, ids, function* (some) {
+    for (const each of yield* findAllWithParents(sql, sessionId, some)) {
+      assertWithin(head, each.position);
+      found.push(each);
+      parents.set(each.parent?.id, each.parent);
+    }
+  });
+  // In their order, each branch that begins below them is read once.
+  const ordered = [...parents.values()].sort((a, b) => (a?.rowId ?? 0) - (b?.rowId ?? 0));
+  const byParent = new Map<string | undefined, Child[]>();
+  yield* inListPortions(sql, ordered, function* (some) {
+    const families = yield* findChildren(sql, head.rows, some);
+    for (const [index, parent] of some.entries()) byParent.set(parent?.id, families[index] as Child[]);
+  });
+  const siblingIds: [string, string[]][] = [];
+  yield* inListPortions(sql, found, function* (some) {
+    for (const { position, parent } of some) {
       const siblings = byParent.get(parent?.id) as Child[];
       assertAmong(siblings, position);
-      return [position.id, siblings.map((sibling) => sibling.id)];
-    }),
-  );
+      siblingIds.push([position.id, siblings.map((sibling) => sibling.id)]);
+    }
+    yield* pause();
+  });
+  return Object.fromEntries(siblingIds);
 }
 
 function* openNamed(sql: Dialect, sessionId: string, id: string) {

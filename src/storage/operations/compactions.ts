@@ -20,6 +20,7 @@ import { tokensOf } from "./measures.js";
 import { findNamed, findPosition, type MessagePosition } from "./message-position.js";
 import { findSegments, selectRanges } from "./path.js";
 import { spansBetween, visibleSpans } from "./path-spans.js";
+import { inPortions } from "./row-portions.js";
 import { touchSession } from "./session-dates.js";
 import { findSessionHead, openSessionHead, type SessionHead } from "./session-head.js";
 import { skillsOf } from "./skill-state.js";
@@ -109,9 +110,12 @@ export function* readOriginals(sql: Dialect, sessionId: string, id: string): Ope
   const ranges = (yield* findSegments(head.rows, to))
     .filter(({ hi }) => hi >= from)
     .map((segment) => ({ ...segment, lo: Math.max(segment.lo, from) }));
-  return readable(
-    yield* readRows(head.rows, yield* tuples<ContentTuple>(...selectRanges(sql, head.rows, "m.n, m.content", ranges))),
-  );
+  const messages: SessionMessage[] = [];
+  yield* inPortions(sql, ranges, function* (portion) {
+    const rows = yield* tuples<ContentTuple>(...selectRanges(sql, head.rows, "m.n, m.content", portion));
+    for (const message of readable(yield* readRows(head.rows, rows))) messages.push(message);
+  });
+  return messages;
 }
 
 // An end may be named by the summary that stands for it.

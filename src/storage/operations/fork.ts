@@ -3,15 +3,16 @@ import type { EncodedMessage } from "../../model/codec.js";
 import type { SkillState } from "../../model/skills.js";
 import { type Continuation, LEARNING, type NewSession, type SessionInfo } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
-import { type Operation, run } from "../engine/operation.js";
+import { type Operation, OR_KEEP, run } from "../engine/operation.js";
 import { ownOf, type SessionRows } from "../engine/session-rows.js";
 import { isoNow } from "./clock.js";
 import { copyEntries } from "./entry-row.js";
 import { findNamed, type MessagePosition, messageNotFound } from "./message-position.js";
 import { appendMessages } from "./messages.js";
-import { findSegments, inRanges } from "./path.js";
+import { findSegments, inRanges, type Segment } from "./path.js";
 import { copyRecord } from "./records.js";
 import { ceilingOf, floorOf } from "./row-id.js";
+import { inPortions } from "./row-portions.js";
 import { indexSession } from "./search/index-rows.js";
 import { findSessionHead, type SessionHead } from "./session-head.js";
 import { createSession, getSession, readSession } from "./sessions.js";
@@ -79,37 +80,42 @@ function* continueSession(sql: Dialect, source: SessionInfo, next: NewSession): 
 function* copyPath(sql: Dialect, from: SessionHead, at: MessagePosition, to: SessionRows): Operation<void> {
   const source = from.rows;
   const segments = yield* findSegments(source, at);
-  const path = JSON.stringify(segments.map(({ branch, lo, hi }) => [branch, lo, hi]));
+  const path = jsonOf(segments);
   const shift = floorOf(to.sessionNumber) - floorOf(source.sessionNumber);
   const text = sql.keepsText ? ", text_content" : "";
-  yield* run(
-    `INSERT INTO assistant_messages
-       (n, id, session_id, parent_id, role, created_at, branch, tokens, total, dated_at, content${text})
-     SELECT n + ?, id, ?, parent_id, role, created_at, 0, tokens, CASE WHEN n > ? THEN total END, dated_at, content${text}
-     FROM ${inRanges(sql)}`,
-    ...[shift, to.id, from.stale ?? 0, path],
-    ...source.ids,
-  );
   // What is copied further is found by the source's rows alone. Contents name their keys, so these stay what they are.
   const branchOf = (row: string) =>
     `(SELECT m.branch FROM assistant_messages m WHERE ${ownOf(source, "m")}m.n = ${row})`;
   const onPath = (row: string) => `EXISTS (
        SELECT 1 FROM ${sql.segmentTable} AS s WHERE ${row} BETWEEN s.lo AND s.hi AND ${branchOf(row)} = s.branch)`;
-  const refs = `FROM assistant_media_refs r WHERE ${ownOf(source, "r")}r.no = ? AND ${onPath("r.n")}`;
-  const values = [...source.ids, source.sessionNumber, path, ...source.ids];
-  yield* run(
-    `INSERT INTO assistant_media_refs (${to.column}no, n, hash) SELECT ${to.mark}?, r.n + ?, r.hash ${refs}`,
-    ...[...to.ids, to.sessionNumber, shift],
-    ...values,
-  );
-  yield* run(
-    `INSERT INTO assistant_media (${to.column}no, hash, part, data)
-     SELECT ${to.mark}?, d.hash, d.part, d.data FROM assistant_media d
-     WHERE ${ownOf(source, "d")}d.no = ? AND d.hash IN (SELECT r.hash ${refs})`,
-    ...[...to.ids, to.sessionNumber],
-    ...[...source.ids, source.sessionNumber],
-    ...values,
-  );
+  const refs = `FROM assistant_media_refs r WHERE ${ownOf(source, "r")}r.no = ? AND r.n BETWEEN ? AND ? AND ${onPath("r.n")}`;
+  yield* inPortions(sql, segments, function* (portion) {
+    const some = jsonOf(portion);
+    yield* run(
+      `INSERT INTO assistant_messages
+         (n, id, session_id, parent_id, role, created_at, branch, tokens, total, dated_at, content${text})
+       SELECT n + ?, id, ?, parent_id, role, created_at, 0, tokens, CASE WHEN n > ? THEN total END, dated_at, content${text}
+       FROM ${inRanges(sql)}`,
+      ...[shift, to.id, from.stale ?? 0, some],
+      ...source.ids,
+    );
+    const ends = [portion[0].lo, (portion.at(-1) ?? portion[0]).hi];
+    const values = [...source.ids, source.sessionNumber, ...ends, some, ...source.ids];
+    yield* run(
+      `INSERT INTO assistant_media_refs (${to.column}no, n, hash) SELECT ${to.mark}?, r.n + ?, r.hash ${refs}`,
+      ...[...to.ids, to.sessionNumber, shift],
+      ...values,
+    );
+    // Rows of several portions may have one content.
+    yield* run(
+      `INSERT INTO assistant_media (${to.column}no, hash, part, data)
+       SELECT ${to.mark}?, d.hash, d.part, d.data FROM assistant_media d
+       WHERE ${ownOf(source, "d")}d.no = ? AND d.hash IN (SELECT r.hash ${refs})${OR_KEEP}`,
+      ...[...to.ids, to.sessionNumber],
+      ...[...source.ids, source.sessionNumber],
+      ...values,
+    );
+  });
   yield* run(
     `INSERT INTO assistant_compactions
        (n, id, session_id, summary, from_message_id, to_message_id, created_at, tokens, covered_tokens, from_n, to_n)
@@ -132,6 +138,8 @@ function* copyPath(sql: Dialect, from: SessionHead, at: MessagePosition, to: Ses
   if (sql.search?.copy !== undefined) yield* sql.search.copy(source, to, shift, messages);
   else if (sql.search !== null) yield* indexSession(sql, sql.search, to);
 }
+
+const jsonOf = (ranges: readonly Segment[]) => JSON.stringify(ranges.map(({ branch, lo, hi }) => [branch, lo, hi]));
 
 // An unload reaches as far on the copied path as it did on the original, and no further than that goes.
 function* copySkills(from: SessionHead, at: MessagePosition, to: SessionRows, shift: number): Operation<void> {

@@ -8,6 +8,7 @@ import { currentTotal } from "./message-rows.js";
 import { findSegments, inRanges, selectRanges } from "./path.js";
 import { type PathSpan, rangesOf, visibleSpans } from "./path-spans.js";
 import { floorOf, SPAN } from "./row-id.js";
+import { inPortions } from "./row-portions.js";
 
 // How long a path is: in messages, bytes and estimated tokens.
 
@@ -20,9 +21,13 @@ export function* rowStats(sql: Dialect, sessionId: string, leafId: string | unde
     JOIN assistant_media p ON ${sameSession(sql, "p", "r")}p.no = r.no AND p.hash = r.hash
     WHERE ${ownOf(head.rows, "r")}r.no = ${head.sessionNumber} AND r.n = m.n)`;
   const columns = `m.id AS id, m.role AS role, ${sql.byteLength("m.content")} + COALESCE(${outside}, 0) AS bytes`;
-  const [query, ...values] = selectRanges(sql, head.rows, columns, yield* findSegments(head.rows, leaf));
-  const rows = yield* all<HistoryRowStat>(query, ...head.rows.ids, ...values);
-  return rows.map(({ id, role, bytes }) => ({ id, role, bytes: Number(bytes) }));
+  const stats: HistoryRowStat[] = [];
+  yield* inPortions(sql, yield* findSegments(head.rows, leaf), function* (portion) {
+    const [query, ...values] = selectRanges(sql, head.rows, columns, portion);
+    const rows = yield* all<HistoryRowStat>(query, ...head.rows.ids, ...values);
+    for (const { id, role, bytes } of rows) stats.push({ id, role, bytes: Number(bytes) });
+  });
+  return stats;
 }
 
 /** A length that is worth writing down: the next count of a path through the row `to` begins behind it. */

@@ -4,7 +4,7 @@ import { searchDocument } from "../../model/text.js";
 import { noParent } from "../../model/tree-errors.js";
 import { type ParentRef, promptKey, TURNS, type UpsertResult } from "../contract.js";
 import type { Appended, Dialect, EncodedTree } from "../engine/dialect.js";
-import { first, type Operation, run } from "../engine/operation.js";
+import { column, first, type Operation, run } from "../engine/operation.js";
 import type { IndexedDocument } from "../engine/search-dialect.js";
 import type { SessionRows } from "../engine/session-rows.js";
 import { activeLeaf, NO_LEAF } from "./active-leaf.js";
@@ -14,6 +14,7 @@ import { findNamed, findPosition, type MessagePosition, messageNotFound } from "
 import { currentTotal, insertFollowers, insertRow } from "./message-rows.js";
 import { removeRecords } from "./records.js";
 import { ceilingOf, floorOf } from "./row-id.js";
+import { inPortions } from "./row-portions.js";
 import { indexChanged, indexWritten, isLarge } from "./search/unindexed.js";
 import { touchSession } from "./session-dates.js";
 import { dateAppend, findSessionHead, openSessionHead, type SessionHead } from "./session-head.js";
@@ -143,14 +144,29 @@ export function* clearMessages(sql: Dialect, sessionId: string): Operation<boole
 }
 
 /** Removes everything that is kept by a session's number. */
-export function* removeRows(sql: Dialect, { id, sessionNumber, own, ids }: SessionRows): Operation<void> {
+export function* removeRows(sql: Dialect, rows: SessionRows): Operation<void> {
+  const { id, sessionNumber, own, ids } = rows;
   const range = [floorOf(sessionNumber), ceilingOf(sessionNumber)] as const;
   if (sql.search !== null) yield* sql.search.remove("messages", id, ...range);
+  if (sql.isInProcess) yield* removeInPortions(sql, rows, range);
   yield* run(`DELETE FROM assistant_messages WHERE ${own}n BETWEEN ? AND ?`, ...ids, ...range);
   yield* run(`DELETE FROM assistant_compactions WHERE ${own}n BETWEEN ? AND ?`, ...ids, ...range);
   yield* run(`DELETE FROM assistant_branches WHERE ${own}no = ?`, ...ids, sessionNumber);
   yield* run(`DELETE FROM assistant_media_refs WHERE ${own}no = ?`, ...ids, sessionNumber);
   yield* run(`DELETE FROM assistant_media WHERE ${own}no = ?`, ...ids, sessionNumber);
+}
+
+// What is left after that is little, or damage.
+function* removeInPortions(sql: Dialect, rows: SessionRows, range: readonly [number, number]): Operation<void> {
+  const end = (which: "min" | "max") =>
+    `SELECT ${which}(n) AS n FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ?`;
+  const [lo = 0] = yield* column<number | null>(end("min"), ...rows.ids, ...range);
+  const [hi = 0] = yield* column<number | null>(end("max"), ...rows.ids, ...range);
+  if (lo === null || hi === null) return;
+  yield* inPortions(sql, [{ branch: 0, lo, hi }], function* ([{ lo, hi }]) {
+    yield* dropContent(rows, lo, hi);
+    yield* run(`DELETE FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ?`, ...rows.ids, lo, hi);
+  });
 }
 
 function documentAt({ rows }: SessionHead, { rowId }: MessagePosition, message: EncodedMessage): IndexedDocument {

@@ -11,6 +11,7 @@ import { ceilingOf, floorOf } from "./row-id.js";
 import { findSessionHead } from "./session-head.js";
 
 const PREVIEW_LENGTH = 80;
+const ROWS_AT_ONCE = 256;
 
 interface TreeRow extends ContentRow {
   readonly id: string;
@@ -28,7 +29,7 @@ export function* readTree(sql: Dialect, sessionId: string): Operation<TreeNode[]
   const known = new Set<string>();
   let from = floorOf(head.sessionNumber);
   for (;;) {
-    const rows = yield* treeRows(head.rows, from, ceilingOf(head.sessionNumber), "ASC", 256);
+    const rows = yield* treeRows(head.rows, from, ceilingOf(head.sessionNumber), "ASC", ROWS_AT_ONCE);
     for (const row of rows) {
       if (row.parent_id !== null && !known.has(row.parent_id)) {
         throw damaged({ sessionId, messageId: row.id }, `The parent of message "${row.id}" is not before it.`);
@@ -56,10 +57,16 @@ export function* readTreePage(
     assertWithin(head, position);
     last = position.rowId - 1;
   }
-  const rows = yield* treeRows(head.rows, floorOf(head.sessionNumber), last, "DESC", limit + 1);
   const nodes: TreeNode[] = [];
-  for (const row of rows.slice(0, limit)) nodes.push(yield* treeNode(head.rows, row));
-  return { nodes, next: rows.length > limit ? (nodes.at(-1)?.id ?? null) : null };
+  for (;;) {
+    const wanted = limit - nodes.length;
+    const length = sql.isInProcess ? Math.min(wanted, ROWS_AT_ONCE) : wanted;
+    const rows = yield* treeRows(head.rows, floorOf(head.sessionNumber), last, "DESC", length + 1);
+    for (const row of rows.slice(0, length)) nodes.push(yield* treeNode(head.rows, row));
+    if (rows.length <= length) return { nodes, next: null };
+    if (nodes.length >= limit) return { nodes, next: nodes.at(-1)?.id ?? null };
+    last = (rows[length] as TreeRow).n;
+  }
 }
 
 function treeRows(

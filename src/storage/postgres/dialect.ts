@@ -35,6 +35,7 @@ export function postgresDialect(
     get isSpread() {
       return placement.isSpread;
     },
+    isInProcess: false,
     namesKeys: false,
     // As text: clients have types of their own for bytes.
     bytes: {

@@ -5,17 +5,18 @@ import { invalid, StemmaError } from "../../errors.js";
 import { codeOf, syncDirectoryOf } from "../../files/replace-file.js";
 import { whyNotWritten } from "../../files/why-not-written.js";
 import type { BackupOptions, BackupReport, CheckReport, Store } from "../contract.js";
-import type { SyncConnection } from "../engine/connection.js";
+import { run } from "../engine/operation.js";
+import type { Runner } from "../engine/runner.js";
 
 /** What SQLite may have put beside a file: it would be read as part of whatever takes the file's place. */
 const BESIDE = ["-wal", "-shm", "-journal"];
 
 /**
- * Copies the database of a connection to a new file: one state of it, whoever writes meanwhile. The copy is made beside `path`
+ * Copies the database of a runner to a new file: one state of it, whoever writes meanwhile. The copy is made beside `path`
  * and checked there by `openCopy`, so that what stands at `path` is whole and on the disk.
  */
 export async function backupFile(
-  connection: SyncConnection,
+  runner: Runner,
   path: string,
   { check = true }: BackupOptions,
   openCopy: (path: string) => Store,
@@ -26,8 +27,8 @@ export async function backupFile(
     // Before SQLite does: only the owner may read it.
     makeFile(draft, path);
     // A look at whether the file is still the one at its path.
-    connection.transaction("read", () => {});
-    connection.query({ sql: "VACUUM INTO ?", values: [draft] });
+    await runner.read(function* () {});
+    await runner.single(() => run("VACUUM INTO ?", draft));
     const found = check ? await checkCopy(openCopy(draft)) : null;
     await sync(draft);
     await putInPlace(draft, path);

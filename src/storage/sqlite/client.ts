@@ -1,4 +1,4 @@
-import type { SyncConnection, TransactionMode } from "../engine/connection.js";
+import type { OpenTransaction, SyncConnection, TransactionMode } from "../engine/connection.js";
 import type { Row, Statement } from "../engine/operation.js";
 import { sqliteError, tellingErrors } from "./error.js";
 import { isBusy, untilFree } from "./patience.js";
@@ -58,12 +58,14 @@ interface Connecting {
   readonly waiting?: Waiting;
   /** Whether a file that is no database may be one that is encrypted. */
   readonly mayBeEncrypted?: () => boolean;
+  /** Nobody else has the client, so a transaction may stay open while the event loop turns. */
+  readonly isOwn?: boolean;
 }
 
 /** A connection on an open database. Statements are prepared once. */
 export function connectClient(
   client: SqliteClient,
-  { assertInPlace = () => {}, waiting = { patience: 0 }, mayBeEncrypted }: Connecting = {},
+  { assertInPlace = () => {}, waiting = { patience: 0 }, isOwn = false, mayBeEncrypted }: Connecting = {},
 ): SyncConnection {
   const prepared: Record<Form, Map<string, Execute>> = { rows: new Map(), column: new Map(), tuples: new Map() };
   let depth = 0;
@@ -91,33 +93,52 @@ export function connectClient(
   // node:sqlite does not even say this of a database that was closed.
   const inTransaction = (): boolean | undefined => tellingErrors(() => client.inTransaction ?? client.isTransaction);
 
-  const transaction = <T>(mode: TransactionMode, work: () => T): T => {
+  const begin = (mode: TransactionMode): OpenTransaction => {
     // Inside a transaction of the host's, ours is a savepoint of it.
     const nested = depth > 0 || inTransaction() === true;
     execute(nested ? "SAVEPOINT stemma" : mode === "read" ? "BEGIN" : "BEGIN IMMEDIATE");
     depth += 1;
-    let result: T;
-    try {
-      // A read is told too: what it would give is the past.
-      if (mode === "read") assertInPlace();
-      result = work();
-      execute(nested ? "RELEASE stemma" : "COMMIT");
-    } catch (error) {
-      rollback(nested);
-      throw error;
-    } finally {
+    let isOver = false;
+    const end = (): void => {
       depth -= 1;
+      isOver = true;
+    };
+    const rollback = (): void => {
+      if (isOver) return;
+      end();
+      // SQLite may have rolled back by itself, as it does when the disk is full.
+      if (inTransaction() === false) return;
+      execute(nested ? "ROLLBACK TO stemma" : "ROLLBACK");
+      if (nested) execute("RELEASE stemma");
+    };
+    const commit = (): void => {
+      execute(nested ? "RELEASE stemma" : "COMMIT");
+      end();
+      // Not before: a commit can take as long as the disk does.
+      if (mode !== "read") assertInPlace();
+    };
+    if (mode === "read") {
+      try {
+        // A read is told too: what it would give is the past.
+        assertInPlace();
+      } catch (error) {
+        rollback();
+        throw error;
+      }
     }
-    // Not before: a commit can take as long as the disk does.
-    if (mode !== "read") assertInPlace();
-    return result;
+    return { commit, rollback };
   };
 
-  const rollback = (nested: boolean): void => {
-    // SQLite may have rolled back by itself, as it does when the disk is full.
-    if (inTransaction() === false) return;
-    execute(nested ? "ROLLBACK TO stemma" : "ROLLBACK");
-    if (nested) execute("RELEASE stemma");
+  const transaction = <T>(mode: TransactionMode, work: () => T): T => {
+    const open = begin(mode);
+    try {
+      const result = work();
+      open.commit();
+      return result;
+    } catch (error) {
+      open.rollback();
+      throw error;
+    }
   };
 
   return {
@@ -135,6 +156,7 @@ export function connectClient(
       return unwritten === -1 ? rows.length : unwritten;
     },
     transaction,
+    ...(isOwn ? { begin } : {}),
     close: () => {
       for (const statements of Object.values(prepared)) statements.clear();
       client.close();

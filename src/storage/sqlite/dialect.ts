@@ -35,6 +35,7 @@ export function sqliteDialect(options: SqliteDialectOptions): Dialect {
     namesSessions: false,
     countsSessions: true,
     isSpread: false,
+    isInProcess: true,
     namesKeys: true,
     bytes: {
       bound: "?",

@@ -46,7 +46,7 @@ interface DatabaseRow {
   readonly file: string | null;
 }
 
-/** The file of an open database; null for none that can be seen. */
+/** The file of a database, as SQLite names it; null where it has none. */
 export function pathOf(client: SqliteClient): string | null {
   try {
     const rows = client.prepare("PRAGMA database_list").all() as DatabaseRow[];

@@ -1,11 +1,12 @@
 import { closeSync, existsSync, openSync } from "node:fs";
 import { invalid, kindOf, reasonOf, StemmaError } from "../../errors.js";
 import { assertKnownOptions, type OptionNames } from "../../known-options.js";
-import { queueOf } from "../../queue.js";
+import { Queue, queueOf } from "../../queue.js";
 import { checkable } from "../check/store-check.js";
-import type { BackupOptions, RedactFunction } from "../contract.js";
+import type { RedactFunction } from "../contract.js";
 import type { EmbeddableStore } from "../embeddings/contract.js";
 import { embeddable } from "../embeddings/embed-store.js";
+import { type Lane, ownLane } from "../engine/steps.js";
 import { redactedWith } from "../redact/redact-store.js";
 import { openSqlStore, type SqlStoreOptions } from "../sql-store.js";
 import { breaksOf } from "./breaks.js";
@@ -76,9 +77,11 @@ export function openSqlite(name: string, source: SqliteSource, options: SqliteOp
   });
   const durable = source !== ":memory:";
   const waiting = { patience };
+  const isOwn = typeof source === "string";
   const connection = connectClient(client, {
     assertInPlace: watchFile(client) ?? undefined,
     waiting,
+    isOwn,
     mayBeEncrypted: () => mayBeEncrypted(pathOf(client)),
   });
   const opening: SqlStoreOptions = {
@@ -86,9 +89,10 @@ export function openSqlite(name: string, source: SqliteSource, options: SqliteOp
     durable,
     isPrepared: () => isPrepared(dialect, connection),
     breaks: breaksOf(client),
+    lane: laneOf(client),
     order: queueOf(client),
-    backup: async (path: string, given: BackupOptions = {}) =>
-      (await import("./backup.js")).backupFile(connection, path, given, (copy) =>
+    backup: async (runner, path, given) =>
+      (await import("./backup.js")).backupFile(runner, path, given, (copy) =>
         openSqlite("sqlite", copy, { search: options.search, key }),
       ),
     scrub: async (...given) => (await import("./scrub.js")).scrubFile(waiting, ...given),
@@ -96,6 +100,14 @@ export function openSqlite(name: string, source: SqliteSource, options: SqliteOp
   const check = sqliteCheck({ schema: "temp", integrity: true });
   const store = embeddable(checkable(openSqlStore(connection, dialect, opening), check), sqliteVectors);
   return redactedWith(store, options.redact, `${name}()`);
+}
+
+// Who waits for another connection of this process keeps that one from going on.
+const files = new Queue();
+
+function laneOf(client: SqliteClient): Lane {
+  const key = pathOf(client);
+  return key === null ? ownLane() : { queue: files, key };
 }
 
 function openFile(path: string, options: SqliteOptions): { client: SqliteClient; patience: number } {

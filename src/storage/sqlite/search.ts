@@ -1,7 +1,7 @@
 import { joinedTerms } from "../../model/joined-terms.js";
 import { FEWEST, needOthers, RAREST } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
-import { type Operation, run, runEach } from "../engine/operation.js";
+import { column, type Operation, run, runEach } from "../engine/operation.js";
 import {
   type FoundMatches,
   INDEX_TABLES,
@@ -10,6 +10,7 @@ import {
   type SearchDialect,
   type SearchIndex,
 } from "../engine/search-dialect.js";
+import { divided } from "../operations/row-portions.js";
 import { searchEntries } from "./entry-search.js";
 import { fitTerms } from "./fit-terms.js";
 import { sizeOfIndex } from "./index-size.js";
@@ -44,7 +45,7 @@ export function sqliteSearch(maxBytes: number, indexesLater: boolean): SearchDia
     yield* runEach(ADD[index], rows);
   }
   function* remove(index: SearchIndex, _sessionId: string | null, lo: number, hi: number): Operation<void> {
-    yield* run(`DELETE FROM ${INDEX_TABLES[index]} WHERE rowid BETWEEN ${INTEGER} AND ${INTEGER}`, lo, hi);
+    yield* hi - lo < FEW ? removeRange(index, lo, hi) : removeMany(index, lo, hi);
     if (index === "messages") yield* run("DELETE FROM assistant_unindexed WHERE n BETWEEN ? AND ?", lo, hi);
   }
   function* replace(index: SearchIndex, documents: readonly IndexedDocument[]): Operation<void> {
@@ -59,6 +60,30 @@ export function sqliteSearch(maxBytes: number, indexesLater: boolean): SearchDia
   }
   return { rows: ROWS, mayLag: true, indexesLater, add, replace, remove, matches, entries: searchEntries };
 }
+
+/** So many documents are removed as one is. */
+const FEW = 100;
+
+function* removeRange(index: SearchIndex, lo: number, hi: number): Operation<void> {
+  yield* run(`DELETE FROM ${INDEX_TABLES[index]} WHERE rowid BETWEEN ${INTEGER} AND ${INTEGER}`, lo, hi);
+}
+
+// After each statement FTS5 would merge what it noted of deletions so far, which takes ten times as long as they do. That is
+// left to who writes next.
+function* removeMany(index: SearchIndex, lo: number, hi: number): Operation<void> {
+  const table = INDEX_TABLES[index];
+  const end = (which: "min" | "max") => `SELECT ${which}(id) AS id FROM ${table}_docsize WHERE id BETWEEN ? AND ?`;
+  const [least = null] = yield* column<number | null>(end("min"), lo, hi);
+  const [most = null] = yield* column<number | null>(end("max"), lo, hi);
+  if (least === null || most === null) return;
+  const set = `INSERT INTO ${table} (${table}, rank) VALUES ('deletemerge', ${INTEGER})`;
+  yield* run(set, 0);
+  yield* divided([{ branch: 0, lo: least, hi: most }], ([some]) => removeRange(index, some.lo, some.hi));
+  yield* run(set, DELETE_MERGE);
+}
+
+/** What FTS5 has where nothing is said: the percentage of documents of a part that were removed, from which on it is merged. */
+const DELETE_MERGE = 10;
 
 function* findMatches(
   sequences: TermSequences,

@@ -1,0 +1,30 @@
+/** A call that holds the event loop longer than others: for how many milliseconds at most at 100,000 messages, and by what. */
+interface Exception {
+  readonly most: number;
+  readonly by: string;
+}
+
+const VACUUM: Exception = { most: 400, by: "VACUUM, one statement that writes the whole file" };
+const COPY: Exception = {
+  most: 400,
+  by: "VACUUM INTO, one statement that copies the whole file, and its integrity_check",
+};
+const CHECK: Exception = { most: 300, by: "PRAGMA integrity_check, one statement that reads the whole file" };
+const LIST: Exception = {
+  most: 1_000,
+  by: "a list of 100,000 messages that one call is given, which is read before the call returns",
+};
+
+/** What cannot be divided. docs/stores/sqlite.md names it. */
+export const EXCEPTIONS: Readonly<Record<string, Exception>> = {
+  "SessionManager scrub": VACUUM,
+  "Store scrub": VACUUM,
+  "Store backup": COPY,
+  "Store check": CHECK,
+  "Session appendAll": LIST,
+  "SessionManager appendAll": LIST,
+  "Store writeTogether": LIST,
+  "Store session().append": LIST,
+  "Store session().importTree": LIST,
+  "copy importSession": LIST,
+};
