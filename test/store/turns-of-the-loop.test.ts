@@ -28,9 +28,9 @@ it("reads what a request holds of a long history once, and makes the request in 
 
 it("adds a block in the same time, however many there are", async () => {
   const configure = async (count: number) => {
+    const started = performance.now();
     let session = Session.create(memory()) as Session;
     for (let index = 0; index < count; index += 1) session = session.withContext(`block ${index}`);
-    const started = performance.now();
     await session.tools();
     return performance.now() - started;
   };
