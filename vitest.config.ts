@@ -91,6 +91,7 @@ const SLOW = {
   processes: [
     "src/model/{quoted-results,shapes}.test.ts",
     "src/runner/tools/attacks.test.ts",
+    "test/ai-sdk/readers.test.ts",
     "src/storage/sqlite/search.test.ts",
     "test/**/*processes.test.ts",
     "test/runner/{chat-screen,commit,examples,kill,long,memory}.test.ts",

@@ -116,7 +116,8 @@ export class BlockSet {
 
   #put(config: ContextConfig): LiveBlock {
     const { label, scope } = config;
-    assertNewLabel(label, this.#labels());
+    const existing = typeof label === "string" ? this.get(label) : undefined;
+    assertNewLabel(label, existing?.label);
     assertBlockOptions(label, config);
     const { wire, sessionId, userId, open = async () => {} } = this.options;
     const provider = config.provider ?? wire?.(label, scope);

@@ -1,5 +1,4 @@
 import { quote, StemmaError } from "../errors.js";
-import { foldLabel } from "../model/fold-label.js";
 
 /** The longest label of a block, in characters. */
 export const MAX_LABEL_LENGTH = 128;
@@ -18,15 +17,12 @@ export function assertLabel(label: unknown): asserts label is string {
     throw invalid(label, "must not have NUL or half of a surrogate pair");
 }
 
-/** Throws `INVALID_LABEL`, or `DUPLICATE_LABEL` when one of `taken` is the same label regardless of case. */
-export function assertNewLabel(label: unknown, taken: Iterable<string>): asserts label is string {
+/** Throws `INVALID_LABEL`, or `DUPLICATE_LABEL` when a block has that label, written as in `existing`. */
+export function assertNewLabel(label: unknown, existing: string | undefined): asserts label is string {
   assertLabel(label);
-  const folded = foldLabel(label);
-  for (const other of taken) {
-    if (foldLabel(other) !== folded) continue;
-    const message = `A block "${other}" exists already; labels differ by more than case. Choose another label than "${label}".`;
-    throw new StemmaError("DUPLICATE_LABEL", { label, existing: other }, message);
-  }
+  if (existing === undefined) return;
+  const message = `A block "${existing}" exists already; labels differ by more than case. Choose another label than "${label}".`;
+  throw new StemmaError("DUPLICATE_LABEL", { label, existing }, message);
 }
 
 function invalid(label: unknown, rule: string): StemmaError {

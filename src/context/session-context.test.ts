@@ -139,6 +139,7 @@ describe("the blocks of a session", () => {
     expect(make(memory)).toThrow(code("PROVIDER_REQUIRED"));
     expect(make(soul)).not.toThrow();
     expect(make(soul, { ...soul, label: "SOUL" })).toThrow(code("DUPLICATE_LABEL"));
+    expect(make({ ...soul, label: "straße" }, { ...soul, label: "STRASSE" })).toThrow(code("DUPLICATE_LABEL"));
     expect(make({ ...soul, label: "a\nb" })).toThrow(code("INVALID_LABEL"));
     for (const options of [
       { maxTokens: 0 },

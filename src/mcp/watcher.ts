@@ -6,6 +6,8 @@ import { findSession, type McpScope } from "./scope.js";
 
 /** How often what is watched is compared, in milliseconds. */
 const INTERVAL = 1_000;
+/** A pause is at least so many times as long as the look before it: servers of one process share its time. */
+const PAUSE = 9;
 const MAX_WATCHED = 1_000;
 
 /** Tells of resources that another process, or this one, wrote to. It looks while something is watched. */
@@ -33,14 +35,15 @@ export function createWatcher(scope: McpScope, changed: (uri: string) => void): 
       }
     }
   };
-  const schedule = () => {
+  const schedule = (interval = INTERVAL) => {
     if (timer !== null || known.size === 0) return;
     timer = setTimeout(() => {
+      const began = performance.now();
       void look().finally(() => {
         timer = null;
-        schedule();
+        schedule(Math.max(INTERVAL, PAUSE * (performance.now() - began)));
       });
-    }, INTERVAL);
+    }, interval);
     timer.unref?.();
   };
   return {

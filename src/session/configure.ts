@@ -11,7 +11,6 @@ import {
   type OnLearningOptions,
   type SessionConfig,
   type SessionOptions,
-  withBlock,
 } from "./options.js";
 import { assertTimeout, DEFAULT_COMPACTION_TIMEOUT } from "./time-limit.js";
 
@@ -32,7 +31,7 @@ export function configOf(options: SessionOptions): SessionConfig {
   for (const block of context) assertKnownOptions(block, "a block of the context", BLOCK_OPTIONS);
   return {
     ...EMPTY_CONFIG,
-    context: context.reduce(withBlock, EMPTY_CONFIG.context),
+    context: new Map(context.map((block) => [block.label, block])),
     cachedPrompt: options.promptStore ?? false,
     tokenCounter: options.tokenCounter ?? null,
     onCompactionError: options.onCompactionError ?? null,

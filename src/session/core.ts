@@ -68,7 +68,7 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
   const wired = provider instanceof AgentSessionProvider ? provider.store : null;
   const events = new SessionEvents(provider instanceof AgentSessionProvider ? provider.host : null, sessionId);
   const context = new SessionContext({
-    configs: config.context,
+    configs: [...config.context.values()],
     wire: wired && ((label, scope) => new WiredContextProvider(wired, { sessionId, kind: "block", label, scope })),
     promptStore: promptStoreFor(config.cachedPrompt, wired, sessionId),
     promptOrder:

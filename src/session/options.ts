@@ -39,7 +39,8 @@ export interface OnLearningOptions {
 
 /** Everything a session is configured with before its first use. */
 export interface SessionConfig {
-  readonly context: readonly ContextConfig[];
+  /** The blocks in their order, by label. */
+  readonly context: ReadonlyMap<string, ContextConfig>;
   /** `true`: kept in the session's store. */
   readonly cachedPrompt: boolean | ContextBlockProvider;
   readonly compact: CompactFunction | null;
@@ -54,7 +55,7 @@ export interface SessionConfig {
 }
 
 export const EMPTY_CONFIG: SessionConfig = {
-  context: [],
+  context: new Map(),
   cachedPrompt: false,
   compact: null,
   compactTimeout: null,
@@ -66,9 +67,3 @@ export const EMPTY_CONFIG: SessionConfig = {
   learning: null,
   title: null,
 };
-
-/** Blocks with one more, in the place of the one with its label when there is one. */
-export function withBlock(blocks: readonly ContextConfig[], block: ContextConfig): readonly ContextConfig[] {
-  const place = blocks.findIndex(({ label }) => label === block.label);
-  return place < 0 ? [...blocks, block] : blocks.with(place, block);
-}

@@ -1,7 +1,7 @@
 // One class, because the documents give it these methods: each checks its arguments and hands over to what does the work
 // (`writes`, `backend`, `context`, `turns`, `compactor`). `configure.ts` says what a builder method changes.
 import type { CompactFunction, CompactResult } from "../compaction/compact.js";
-import { BLOCK_OPTIONS, type ContextBlock, type ContextBlockOptions } from "../context/block.js";
+import { BLOCK_OPTIONS, type ContextBlock, type ContextBlockOptions, type ContextConfig } from "../context/block.js";
 import type { BlockSchema, ValueOfSchema } from "../context/block-schema.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import type { SessionContext } from "../context/session-context.js";
@@ -47,13 +47,12 @@ import type {
   ToolsOf,
   WiredBlockOptions,
 } from "./known-tools.js";
-import {
-  type CompactAfterOptions,
-  type OnCompactionOptions,
-  type OnLearningOptions,
-  type SessionConfig,
-  type SessionOptions,
-  withBlock,
+import type {
+  CompactAfterOptions,
+  OnCompactionOptions,
+  OnLearningOptions,
+  SessionConfig,
+  SessionOptions,
 } from "./options.js";
 import type {
   AppendedMessage,
@@ -106,6 +105,7 @@ export class Session {
   #provider: SessionProvider;
   #sessionId: string;
   #config: SessionConfig;
+  readonly #blocks: Map<string, ContextConfig>;
   #core: SessionCore | null = null;
 
   static {
@@ -122,6 +122,7 @@ export class Session {
       );
     }
     this.#config = configOf(options);
+    this.#blocks = new Map(this.#config.context);
     this.#provider = provider;
     this.#sessionId = sessionIdOf(provider) ?? "";
   }
@@ -177,7 +178,9 @@ export class Session {
   withContext(label: string, options?: ContextBlockOptions): this;
   withContext(label: string, options: ContextBlockOptions = {}): this {
     assertKnownOptions(options, "withContext()", BLOCK_OPTIONS);
-    return this.#configure({ context: withBlock(this.#config.context, { ...options, label }) });
+    const configured = this.#configure({ context: this.#blocks });
+    this.#blocks.set(label, { ...options, label });
+    return configured;
   }
 
   /**

@@ -13,6 +13,7 @@ const LAYERS = [
   "once.ts",
   "queue.ts",
   "recent.ts",
+  "event-loop.ts",
   "deferred.ts",
   "unless-aborted.ts",
   "model",

@@ -1,5 +1,6 @@
 import type { UIMessageChunk } from "ai";
 import { StemmaError } from "../../errors.js";
+import { turnIfDue } from "../../event-loop.js";
 import type { RunState, RunStatus } from "../../session/run-record.js";
 import { addToBatch } from "./coalesce.js";
 import { FinishedParts } from "./finished-parts.js";
@@ -10,9 +11,14 @@ import type { WriteRun } from "./run-session.js";
 
 /** How often a run writes what it has and looks whether it was stopped, in milliseconds. */
 const TICK = 200;
+/** For each run that a process keeps at once its ticks are so many milliseconds further apart: it makes 250 a second at most. */
+const SHARE = 4;
 
 /** How long a run is kept whose answer nobody has begun, in milliseconds. */
 const UNANSWERED = 60_000;
+
+/** How many runs this process keeps. */
+let kept = 0;
 
 /** Keeps other processes informed of a run: writes its chunks, renews its lease, and breaks it off when they say so. */
 export class RunKeeper {
@@ -35,6 +41,7 @@ export class RunKeeper {
     isRedacted: boolean,
   ) {
     this.#finished = isRedacted ? new FinishedParts() : null;
+    kept += 1;
     this.#schedule();
   }
 
@@ -64,7 +71,7 @@ export class RunKeeper {
 
   /** Writes the last chunks and how the run ended, unless it is lost. */
   async end(status: RunStatus): Promise<void> {
-    this.#isOver = true;
+    this.#leave();
     clearTimeout(this.#timer);
     await this.#ticking;
     this.#batch.push(...(this.#finished?.rest() ?? []));
@@ -88,12 +95,22 @@ export class RunKeeper {
 
   #schedule(): void {
     if (this.#isOver) return;
-    this.#timer = setTimeout(() => {
-      this.#ticking = this.#tick().then(() => this.#schedule());
-    }, TICK);
+    this.#timer = setTimeout(
+      () => {
+        this.#ticking = this.#tick().then(() => this.#schedule());
+      },
+      Math.max(TICK, Math.min(SHARE * kept, this.run.state.lease / 4)),
+    );
+  }
+
+  #leave(): void {
+    if (!this.#isOver) kept -= 1;
+    this.#isOver = true;
   }
 
   async #tick(): Promise<void> {
+    // Many runs are due at once.
+    await turnIfDue();
     try {
       await this.#flush();
       await this.#look();
@@ -122,7 +139,7 @@ export class RunKeeper {
 
   // Its lease ends, and with it the run.
   #abandon(): void {
-    this.#isOver = true;
+    this.#leave();
     this.run.breakOff("lost");
     this.run.end();
   }

@@ -1,6 +1,7 @@
 import type { UIMessageChunk } from "ai";
-import { type Deferred, defer } from "../../deferred.js";
+import { defer } from "../../deferred.js";
 import type { RunState } from "../../session/run-record.js";
+import { Feed } from "./feed.js";
 
 /**
  * Why a run was broken off: the user stopped it, another process took it over, or the chat was deleted. Nothing more may be
@@ -17,12 +18,11 @@ interface SentChunk {
 /** A run of this process. Whoever reads its answer reads it from the start, and nobody holds it up. */
 export class LiveRun {
   state: RunState;
-  readonly #chunks: SentChunk[] = [];
+  readonly #chunks = new Feed<SentChunk>();
   readonly #abort = new AbortController();
   readonly #ended = defer();
   /** Null while it is not. */
   brokenOff: BrokenOff | null = null;
-  #more: Deferred = defer();
   isOver = false;
 
   constructor(state: RunState) {
@@ -54,38 +54,17 @@ export class LiveRun {
   }
 
   push(chunk: UIMessageChunk, isBase = false): void {
-    this.#chunks.push({ chunk, isBase });
-    this.#wake();
+    this.#chunks.push([{ chunk, isBase }]);
   }
 
   end(): void {
     this.isOver = true;
-    this.#wake();
+    this.#chunks.close();
     this.#ended.resolve();
   }
 
   /** All chunks, those to come included; without those that a client `holds` that continues an answer. */
   stream(holds = false): ReadableStream<UIMessageChunk> {
-    let next = 0;
-    return new ReadableStream({
-      pull: async (controller) => {
-        for (;;) {
-          const sent = this.#chunks[next];
-          if (sent === undefined && this.isOver) return controller.close();
-          if (sent === undefined) {
-            await this.#more.promise;
-            continue;
-          }
-          next += 1;
-          if (holds && sent.isBase) continue;
-          return controller.enqueue(sent.chunk);
-        }
-      },
-    });
-  }
-
-  #wake(): void {
-    this.#more.resolve();
-    this.#more = defer();
+    return this.#chunks.stream(({ chunk, isBase }) => (holds && isBase ? null : chunk));
   }
 }

@@ -28,13 +28,18 @@ export class RunLog extends RunRecord {
     return records.map(({ key, value }) => ({ key, chunks: decodeJson(value) as UIMessageChunk[] }));
   }
 
+  /** Whether there may be more batches behind these. */
+  isPage(batches: readonly ChunkBatch[]): boolean {
+    return batches.length === PAGE;
+  }
+
   /** All chunks of a run. */
   async allChunks(runId: string): Promise<UIMessageChunk[]> {
     const all: UIMessageChunk[] = [];
     for (let after: string | undefined; ; ) {
       const batches = await this.chunks(runId, after);
       for (const { chunks } of batches) all.push(...chunks);
-      if (batches.length < PAGE) return all;
+      if (!this.isPage(batches)) return all;
       after = batches.at(-1)?.key;
     }
   }
@@ -43,7 +48,7 @@ export class RunLog extends RunRecord {
     for (;;) {
       const batches = await this.chunks(runId);
       for (const { key } of batches) await this.records.delete(this.scope, key);
-      if (batches.length < PAGE) return;
+      if (!this.isPage(batches)) return;
     }
   }
 }

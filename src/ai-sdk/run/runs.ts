@@ -4,12 +4,12 @@ import { StemmaError } from "../../errors.js";
 import { Queue } from "../../queue.js";
 import { isDead, isUnderWay, type KnownRun, type RunState } from "../../session/run-record.js";
 import { coreOf, type Session } from "../../session/session.js";
+import { FollowedRun } from "./followed-run.js";
 import { RunHold } from "./hold.js";
 import { RunKeeper } from "./keeper.js";
 import { LiveRun } from "./live-run.js";
 import { RunLog } from "./log.js";
 import { recover } from "./recover.js";
-import { storedStream } from "./stored-stream.js";
 
 /** What to do with a request while the session answers another one. */
 export type WhenBusy = "queue" | "reject";
@@ -28,6 +28,8 @@ export type NewRun = Pick<RunState, "runId" | "questionId" | "answerId" | "leafB
 
 interface Process {
   readonly live: Map<string, LiveRun>;
+  /** Runs of other processes that somebody of this one reads, by their ids. */
+  readonly followed: Map<string, FollowedRun>;
   readonly queue: Queue;
 }
 
@@ -42,7 +44,7 @@ export class SessionRuns {
   constructor(private readonly session: Session) {
     const { records, store } = coreOf(session);
     const key = store?.whole ?? store ?? records;
-    const known = processes.get(key) ?? { live: new Map(), queue: new Queue() };
+    const known = processes.get(key) ?? { live: new Map(), followed: new Map(), queue: new Queue() };
     processes.set(key, known);
     this.#process = known;
     this.#log = new RunLog(records, session.id);
@@ -103,7 +105,9 @@ export class SessionRuns {
     if (state === null || !isUnderWay(state)) return null;
     if (questionId !== undefined && state.questionId !== questionId) return null;
     if (this.live?.id === state.runId) return this.live.stream();
-    return storedStream(this.#log, state.runId, () => this.latest());
+    const { followed } = this.#process;
+    const run = followed.get(state.runId) ?? new FollowedRun(state.runId, this.#log, () => this.latest(), followed);
+    return run.stream();
   }
 
   async #claim(state: NewRun, options: ClaimOptions): Promise<HeldRun> {

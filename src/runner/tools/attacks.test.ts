@@ -17,6 +17,8 @@ import { type FileHandle, open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { longestHold } from "../../../test/helpers/longest-hold.js";
+import { patience } from "../../../test/helpers/patience.js";
 import { createBuiltinTools } from "./builtin-tools.js";
 
 const isWritten = (answer: string) => answer.startsWith("Wrote");
@@ -221,6 +223,31 @@ describe("endless work", () => {
     const started = Date.now();
     expect(await tools.grep.execute({ pattern: "^(a+)+$" })).toMatch(/^Error: .*takes too long/);
     expect(Date.now() - started).toBeLessThan(6000);
+  });
+
+  it.each([
+    ["grep", { pattern: "^(a+)+$" }],
+    ["grep", { pattern: "(x+x+)+y" }],
+    ["grep", { pattern: "a", files: `${"*a".repeat(12)}*b` }],
+    ["glob", { pattern: `${"*a".repeat(12)}*b` }],
+    ["glob", { pattern: "**/{".repeat(16_000) }],
+  ])("lets others work while it matches: %s %j", async (name, input) => {
+    const texts = [`${"a".repeat(40)}!`, "x".repeat(200_000)];
+    writeFileSync(join(cwd, `${"a".repeat(200)}.txt`), `${texts.join("\n")}\n`);
+    let answer = "";
+    const held = await longestHold(async () => {
+      answer = await tools[name as "grep" | "glob"].execute(input as never);
+    });
+    expect(answer).toMatch(/^(Error: |No|$)/);
+    expect(held).toBeLessThan(patience(250));
+  });
+
+  it("ends a match when the turn is stopped", async () => {
+    writeFileSync(join(cwd, "a.txt"), `${"a".repeat(40)}!\n`);
+    const started = performance.now();
+    const abortSignal = AbortSignal.timeout(200);
+    expect(await tools.grep.execute({ pattern: "^(a+)+$" }, { abortSignal } as object)).toMatch(/^Error: .*aborted/);
+    expect(performance.now() - started).toBeLessThan(patience(1500));
   });
 
   it("bounds an output without end", async () => {

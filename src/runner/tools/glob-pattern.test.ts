@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { globPattern } from "./glob-pattern.js";
 
-const fits = (pattern: string, paths: readonly string[]) => paths.filter(globPattern(pattern));
+function fits(pattern: string, paths: readonly string[]): readonly string[] {
+  const { expression, exactly } = globPattern(pattern);
+  return paths.filter((path) => path === exactly || expression.test(path));
+}
 
 describe("a file pattern", () => {
   it.each([

@@ -2,7 +2,7 @@ import { objectSchema } from "../../tools/input-schema.js";
 import { boundedLines } from "./bounded.js";
 import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
 import { globPattern } from "./glob-pattern.js";
-import { TimeLimit } from "./time-limit.js";
+import { Matcher } from "./matcher.js";
 import { INCOMPLETE } from "./walk.js";
 
 const MAX_SHOWN = 500;
@@ -24,8 +24,9 @@ export const createGlobTool = (settings: BuiltinSettings) =>
     ),
     async run({ pattern }, { workspace, abortSignal }) {
       const { files, complete } = await workspace.walk(await workspace.directory(), abortSignal);
-      const limit = await TimeLimit.create();
-      const found = limit.run(() => files.map(({ path }) => path).filter(globPattern(pattern)));
+      const paths = files.map(({ path }) => path);
+      const matches = await Matcher.use(globPattern(pattern), abortSignal, (matcher) => matcher.match(paths));
+      const found = matches.map(({ text }) => text);
       const shown = found.length === 0 ? `No file matches ${pattern}.` : boundedLines(found.sort(), MAX_SHOWN);
       return complete ? shown : shown + INCOMPLETE;
     },

@@ -5,8 +5,8 @@ import { refusal } from "../../tools/tool.js";
 import { boundedLine, boundedLines } from "./bounded.js";
 import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
 import { globPattern } from "./glob-pattern.js";
+import { Matcher } from "./matcher.js";
 import { readFound } from "./text-file.js";
-import { TimeLimit } from "./time-limit.js";
 import { type Entry, INCOMPLETE, type Walk } from "./walk.js";
 import type { Workspace } from "./workspace.js";
 
@@ -34,24 +34,23 @@ export const createGrepTool = (settings: BuiltinSettings) =>
     async run({ pattern, path = ".", files: only, ignoreCase = false }, { workspace, abortSignal }) {
       const expression = parseExpression(pattern, ignoreCase);
       if (expression === null) return refusal(`"${pattern}" is not a regular expression.`);
-      const limit = await TimeLimit.create();
       const { files, complete } = await filesBelow(workspace, path, abortSignal);
-      const searched = only === undefined ? files : limit.run(() => matching(files, only));
+      const searched = only === undefined ? files : await matching(files, only, abortSignal);
       const found: string[] = [];
       const end = performance.now() + MAX_TIME;
       let looked = 0;
-      for (const file of searched) {
-        abortSignal?.throwIfAborted();
-        if (performance.now() > end) break;
-        looked += 1;
-        // What is no text, or too large, has no lines to show.
-        const lines = (await readFound(workspace, file).catch(() => "")).split("\n");
-        const hits = limit.run(() => [...lines.keys()].filter((index) => expression.test(lines[index] ?? "")));
-        for (const index of hits) {
-          found.push(`${file.path}:${index + 1}: ${boundedLine((lines[index] ?? "").trim(), MAX_LINE)}`);
+      await Matcher.use({ expression }, abortSignal, async (matcher) => {
+        for (const file of searched) {
+          abortSignal?.throwIfAborted();
+          if (performance.now() > end) break;
+          looked += 1;
+          // What is no text, or too large, has no lines to show.
+          for (const { index, text } of await matcher.match(await readFound(workspace, file).catch(() => ""))) {
+            found.push(`${file.path}:${index + 1}: ${boundedLine(text.trim(), MAX_LINE)}`);
+          }
+          if (found.length > MAX_FOUND) break;
         }
-        if (found.length > MAX_FOUND) break;
-      }
+      });
       const shown = found.length === 0 ? `Nothing matches ${pattern}.` : boundedLines(found, MAX_SHOWN);
       if (!complete) return shown + INCOMPLETE;
       if (found.length > MAX_FOUND || looked === searched.length) return shown;
@@ -59,9 +58,14 @@ export const createGrepTool = (settings: BuiltinSettings) =>
     },
   });
 
-function matching(files: readonly Entry[], pattern: string): readonly Entry[] {
-  const matches = globPattern(pattern);
-  return files.filter(({ path }) => matches(path));
+async function matching(
+  files: readonly Entry[],
+  pattern: string,
+  signal: AbortSignal | undefined,
+): Promise<readonly Entry[]> {
+  const paths = files.map(({ path }) => path);
+  const matches = await Matcher.use(globPattern(pattern), signal, (matcher) => matcher.match(paths));
+  return matches.map(({ index }) => files[index] as Entry);
 }
 
 async function filesBelow(workspace: Workspace, path: string, signal: AbortSignal | undefined): Promise<Walk> {

@@ -1,7 +1,7 @@
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
 import { utf8Length } from "../../model/text.js";
 import type { TurnNote } from "./notes.js";
-import { firstDifference, hashOf, partsOf, type RequestPart, sizeOf, sizeOfText } from "./parts.js";
+import { firstDifference, hashOf, type RequestPart, sizeOf, sizeOfText, sizesOf } from "./parts.js";
 import { summaryIn } from "./plan.js";
 import type { PrefixBreak, ToldNote, TurnRecord, TurnState } from "./record.js";
 import type { RefreshReason } from "./request.js";
@@ -20,7 +20,7 @@ export interface ComposedTurn {
 }
 
 /** What to keep of a request; `before` is what was sent last. */
-export function recordOf(turn: ComposedTurn, before: TurnState | null): TurnRecord {
+export async function recordOf(turn: ComposedTurn, before: TurnState | null): Promise<TurnRecord> {
   const { target, refreshed, parts, messages, notes } = turn;
   const isFixed = ({ source }: RequestPart) => source !== "message" && source !== "summary";
   return {
@@ -32,7 +32,7 @@ export function recordOf(turn: ComposedTurn, before: TurnState | null): TurnReco
     size: sizeOf(parts),
     fixed: parts.filter(isFixed).map(({ source, name, tokens, bytes }) => ({ source, name, tokens, bytes })),
     summaryIds: messages.filter(isSummaryMessage).map(({ id }) => id),
-    history: { ...sizeOf(partsOf({}, "", messages)), count: messages.length },
+    history: { ...sizeOf(await sizesOf(messages)), count: messages.length },
     notes: messages.flatMap(({ id }) => {
       const note = notes.get(id);
       return note === undefined ? [] : [toldBy(note)];

@@ -3,7 +3,7 @@ import { summaryMessage } from "../../model/compactions.js";
 import { foldLabel } from "../../model/fold-label.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
 import type { StoredCompaction } from "../../storage/contract.js";
-import { type ContextSize, type PartSource, partsOf, sizeOf } from "./parts.js";
+import { type ContextSize, type PartSource, sizeOf, sizesOf } from "./parts.js";
 import type { PrefixBreak, ToldNote, TurnRecord } from "./record.js";
 import type { RefreshReason } from "./request.js";
 
@@ -44,13 +44,13 @@ export interface ExplainedParts {
 }
 
 /** Explains a request from what is kept of it. */
-export function explainTurn(
+export async function explainTurn(
   turn: Omit<TurnRecord, "sentAt"> & { sentAt: number | null },
   now: ExplainedParts,
-): ContextExplanation {
+): Promise<ContextExplanation> {
   const notes = new Map(turn.notes.map((note) => [note.messageId, note]));
   const fixed = turn.fixed.map((part) => ({ ...part, reason: reasonOf(part.source, part.name, turn, now.blocks) }));
-  const shown = partsOf({}, "", now.messages);
+  const shown = await sizesOf(now.messages);
   const history = shown.flatMap(({ source, name, tokens, bytes }): ContextPart[] => {
     const reason = source === "summary" ? coverOf(name, now.compactions) : messageReason(name, turn.messageId);
     return [{ source, name, tokens, bytes, reason }, ...told(notes.get(name))];

@@ -1,4 +1,5 @@
 import { splitPrompt } from "../../context/prompt.js";
+import { forEachYielding } from "../../event-loop.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
 import { sendableMessage } from "../../model/sendable.js";
 import { sha256 } from "../../model/sha256.js";
@@ -17,6 +18,8 @@ export interface RequestPart extends ContextSize {
   readonly digest: string;
 }
 
+export type SizedMessage = Omit<RequestPart, "digest">;
+
 export interface ContextSize {
   /** Estimated. */
   readonly tokens: number;
@@ -25,21 +28,36 @@ export interface ContextSize {
 }
 
 /** The pieces of a request. */
-export function partsOf(tools: SessionTools, system: string, messages: readonly SessionMessage[]): RequestPart[] {
-  return [
+export async function partsOf(
+  tools: SessionTools,
+  system: string,
+  messages: readonly SessionMessage[],
+): Promise<RequestPart[]> {
+  const parts = [
     ...Object.entries(tools).map(([name, { description, inputSchema }]) =>
       textPart("tool", name, JSON.stringify([name, description, inputSchema["~standard"].jsonSchema.input()])),
     ),
     ...splitPrompt(system).map(({ label, text }) => textPart(label === "" ? "prompt" : "block", label, text)),
-    ...messages.map((message) =>
-      part(
-        isSummaryMessage(message) ? "summary" : "message",
-        message.id,
-        JSON.stringify(sendableMessage(message)),
-        estimateMessageTokens(message),
-      ),
-    ),
   ];
+  await forEachYielding(messages, (message) => {
+    const text = JSON.stringify(sendableMessage(message));
+    parts.push(part(sourceOf(message), message.id, text, estimateMessageTokens(message)));
+  });
+  return parts;
+}
+
+/** The sizes of messages, each as a piece of a request. */
+export async function sizesOf(messages: readonly SessionMessage[]): Promise<SizedMessage[]> {
+  const sizes: SizedMessage[] = [];
+  await forEachYielding(messages, (message) => {
+    const bytes = utf8Length(JSON.stringify(sendableMessage(message)));
+    sizes.push({ source: sourceOf(message), name: message.id, tokens: estimateMessageTokens(message), bytes });
+  });
+  return sizes;
+}
+
+function sourceOf(message: SessionMessage): PartSource {
+  return isSummaryMessage(message) ? "summary" : "message";
 }
 
 function textPart(source: PartSource, name: string, text: string): RequestPart {

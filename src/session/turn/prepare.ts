@@ -50,7 +50,7 @@ export async function prepareTurn(parts: TurnParts, memory: TurnMemory, asked: A
     render: () => context.prompt.refresh(),
     keep: (digest, made) => log.add(digest, made),
   });
-  const record = recordOf(turn, now.state);
+  const record = await recordOf(turn, now.state);
   const { messageId, leafId, sentAt, prefixHash } = record;
   const outline = outlineOf(turn.parts);
   await log.keepState({ sentAt, prompt, summaryId: summaryIn(now.messages), messageId, leafId, outline });
@@ -90,7 +90,7 @@ export async function explainNext(parts: TurnParts, asked: Asked): Promise<Conte
     keep: async (_, made) => made,
   });
   const compactions = await backend.compactions();
-  const record = { ...recordOf(turn, now.state), sentAt: null };
+  const record = { ...(await recordOf(turn, now.state)), sentAt: null };
   return explainTurn(record, { messages: now.messages, blocks: context.live.all, compactions });
 }
 
@@ -108,7 +108,7 @@ async function compose(parts: TurnParts, { options, answeredAt, now, tools }: As
   const told = summaryNote(now.messages, { tools: new Set([...Object.keys(tools), ...others]), searchable });
   if (told !== null) notes.set(told.messageId, told);
   const sent = { system: sendableText(system), messages: withNotes(now.messages, notes) };
-  const pieces = partsOf(tools, sent.system, sent.messages);
+  const pieces = await partsOf(tools, sent.system, sent.messages);
   const { target, refreshed } = plan;
   const turn: ComposedTurn = {
     target,

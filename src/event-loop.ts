@@ -1,0 +1,75 @@
+/** How long work keeps the event loop from turning, in milliseconds. */
+const LONGEST = 20;
+/** How many go on in one turn at most. */
+const AT_ONCE = 100;
+
+// Those that are there now: a test may put others in their place.
+const now = performance.now.bind(performance);
+const afterPoll: (work: () => void) => unknown = globalThis.setImmediate ?? setTimeout;
+
+// Of all work, whoever does it: a program may read from one store and write to another.
+let busySince: number | null = null;
+/** What waits for a turn, and goes on in this order. */
+const waiting: (() => void)[] = [];
+let scheduled = 0;
+/** Since when what waited goes on in this turn. */
+let goingOnSince: number | null = null;
+
+const turned = (): void => {
+  busySince = null;
+};
+
+const nextTurn = (): void => {
+  goingOnSince = null;
+};
+
+// What goes on works before the next one does: it makes its next call, say. So each turn lets one go on, and more while there is time.
+const letOneGoOn = (): void => {
+  if (goingOnSince === null) {
+    goingOnSince = now();
+    afterPoll(nextTurn);
+  } else if (now() - goingOnSince >= LONGEST) {
+    afterPoll(letOneGoOn);
+    return;
+  }
+  waiting.shift()?.();
+  if (waiting.length >= scheduled) afterPoll(letOneGoOn);
+  else scheduled -= 1;
+};
+
+/** Notes that there is work in this turn of the event loop. */
+export function beginWork(): void {
+  if (busySince !== null) return;
+  busySince = now();
+  afterPoll(turned);
+}
+
+/** True when work has kept the event loop from turning for so long that others are due. */
+export function isTurnDue(): boolean {
+  return waiting.length > 0 || (busySince !== null && now() - busySince >= LONGEST);
+}
+
+/** Waits until the event loop has turned, and for what waited before. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    waiting.push(resolve);
+    if (scheduled === AT_ONCE) return;
+    scheduled += 1;
+    afterPoll(letOneGoOn);
+  });
+}
+
+/** What long work waits for between two of its pieces. Null while it need not wait. */
+export function turnIfDue(): Promise<void> | null {
+  beginWork();
+  return isTurnDue() ? turn() : null;
+}
+
+/** Does something for each item, and lets the event loop turn meanwhile. */
+export async function forEachYielding<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
+  for (const item of items) {
+    work(item);
+    const due = turnIfDue();
+    if (due !== null) await due;
+  }
+}
