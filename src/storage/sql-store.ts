@@ -60,6 +60,7 @@ export function sqlStore(connection: Connection, sql: Dialect, options: SqlStore
 /** The same, for what runs operations of its own beside those of the store. */
 export function openSqlStore(connection: Connection, sql: Dialect, options: SqlStoreOptions): OpenStore {
   const { durable, transactions, isPrepared, breaks, scrub, order = new Queue() } = options;
+  const { serverTime } = sql;
   const runner = createRunner(connection, sql.name, { prepare: () => sql.migrate(), isPrepared, breaks });
   const turns = connection.kind === "sync" ? NO_WAIT : turnsOf(order, () => closed(sql.name));
   const search = (query: SearchQuery, request: SearchRequest, rank?: RankMessages): Promise<SearchHit[]> => {
@@ -153,6 +154,9 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         list: (scope, listOptions = {}) =>
           readKept("records", scope, () => records.listRecords(sql, scope, listOptions)),
         labels: (sessionId) => listKept({ sessionId }, () => records.listRecordLabels(sql, sessionId)),
+        ...(serverTime !== null && {
+          now: () => turns.hold({}, () => runner.single(() => records.readServerTime(serverTime))),
+        }),
       },
       deleteMemory: (scope) => eraseKept(scope, (owned) => deleteMemory(sql, owned)),
       pruneVersions: async (scope, request) => {

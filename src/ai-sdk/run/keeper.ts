@@ -23,7 +23,7 @@ export class RunKeeper {
   #ticking: Promise<void> = Promise.resolve();
   #isOver = false;
   #isBegun = false;
-  readonly #claimedAt = Date.now();
+  readonly #claimedAt = performance.now();
 
   constructor(
     private readonly log: RunLog,
@@ -92,7 +92,7 @@ export class RunKeeper {
       await this.#look();
     } catch {
       // The store may answer the next time. Until the lease ends the run is ours.
-      if (this.run.state.leaseUntil < Date.now()) this.run.breakOff("lost");
+      if (this.hold.isLeaseOver) this.run.breakOff("lost");
     }
   }
 
@@ -106,10 +106,10 @@ export class RunKeeper {
   }
 
   async #look(): Promise<void> {
-    if (!this.#isBegun && Date.now() - this.#claimedAt > UNANSWERED) return this.#abandon();
-    const { status, leaseUntil, lease } = await this.#own(() => this.hold.look());
+    if (!this.#isBegun && performance.now() - this.#claimedAt > UNANSWERED) return this.#abandon();
+    const { status } = await this.#own(() => this.hold.look());
     if (status === "stopping") this.run.breakOff("stopped");
-    if (leaseUntil - Date.now() < lease / 2) await this.#own(() => this.hold.change({}));
+    await this.#own(() => this.hold.renew());
     this.run.state = this.hold.state;
   }
 

@@ -19,7 +19,7 @@ const STEP = "step-start";
  */
 export async function recover(session: Session, log: RunLog, dead: KnownRun): Promise<void> {
   const { lease } = dead.state;
-  const taken = { ...dead.state, owner: crypto.randomUUID(), leaseUntil: Date.now() + lease };
+  const taken = { ...dead.state, owner: crypto.randomUUID(), leaseUntil: await log.leaseEnd(lease) };
   const known = await log.write(taken, dead.version);
   if (known === null) return;
   const hold = new RunHold(session, log, known);

@@ -48,6 +48,11 @@ export interface RecordStore {
   list(scope: RecordScope, options?: ListRecordsOptions): Promise<StoredRecord[]>;
   /** The labels under which a session has records, in the order of their UTF-8 bytes. */
   labels(sessionId: string): Promise<string[]>;
+  /**
+   * Milliseconds since 1970 by the database's clock, for programs on several machines to tell by whether a lease has ended.
+   * Missing where the database has none: then each tells it by how long a record's version did not change.
+   */
+  now?(): Promise<number>;
 }
 
 /** The label of how far a session was learned from. A fork has a copy of it. */

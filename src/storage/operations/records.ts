@@ -1,6 +1,6 @@
 import type { ListRecordsOptions, RecordScope, StoredRecord, WriteRecordOptions } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, column, count, first, type Operation, run } from "../engine/operation.js";
+import { all, column, count, first, type Operation, oneNumber, run } from "../engine/operation.js";
 import { orderedPage } from "./ordered-page.js";
 import { assertVersion, IN_SCOPE, insertRows, PRESENT, presentVersion, putRow, rowOf } from "./record-row.js";
 
@@ -94,6 +94,9 @@ export function* listRecordLabels(sql: Dialect, sessionId: string): Operation<st
   const query = `SELECT label FROM assistant_records WHERE session_id = ? AND ${PRESENT} GROUP BY label ORDER BY ${sql.bytes.ordered("label")}`;
   return yield* column<string>(query, sessionId, Date.now());
 }
+
+/** See `RecordStore.now`. */
+export const readServerTime = (time: string): Operation<number> => oneNumber(`SELECT ${time}`);
 
 /** Copies a record of a session to another one. */
 export function* copyRecord(from: RecordScope, key: string, sessionId: string): Operation<void> {

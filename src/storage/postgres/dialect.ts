@@ -36,6 +36,7 @@ export function postgresDialect(
       return placement.isSpread;
     },
     namesKeys: false,
+    serverTime: "floor(extract(epoch FROM clock_timestamp()) * 1000)",
     // As text: clients have types of their own for bytes.
     bytes: {
       bound: "decode(?::text, 'base64')",

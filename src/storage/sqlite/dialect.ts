@@ -36,6 +36,7 @@ export function sqliteDialect(options: SqliteDialectOptions): Dialect {
     countsSessions: true,
     isSpread: false,
     namesKeys: true,
+    serverTime: null,
     bytes: {
       bound: "?",
       read: (column) => column,
