@@ -150,9 +150,12 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         set: (scope, key, value, recordOptions = {}) =>
           writeRecord(scope, () => records.writeRecord(sql, scope, key, value, recordOptions)),
         delete: (scope, key, { expectedVersion } = {}) =>
-          writeKept("records", scope, () => records.deleteRecord(scope, key, expectedVersion)),
+          writeKept("records", scope, () => records.deleteRecord(sql, scope, key, expectedVersion)),
         list: (scope, listOptions = {}) =>
           readKept("records", scope, () => records.listRecords(sql, scope, listOptions)),
+        expire: async (scope, prefix, after) => {
+          await writeKept("records", scope, () => records.expireRecords(sql, scope, prefix, after));
+        },
         labels: (sessionId) => listKept({ sessionId }, () => records.listRecordLabels(sql, sessionId)),
         ...(serverTime !== null && {
           now: () => turns.hold({}, () => runner.single(() => records.readServerTime(serverTime))),

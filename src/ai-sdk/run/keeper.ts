@@ -63,6 +63,7 @@ export class RunKeeper {
     await this.#ticking;
     try {
       while (this.#sent.length + this.#batch.length > 0) await this.#flush();
+      if (!this.run.isLost) await this.log.chunksEnd(this.run.id);
       await this.#own(() => this.hold.change({ status }));
     } catch (error) {
       if (!this.run.isLost) throw error;

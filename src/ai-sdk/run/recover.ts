@@ -25,6 +25,7 @@ export async function recover(session: Session, log: RunLog, dead: KnownRun): Pr
   const hold = new RunHold(session, log, known);
   try {
     const status = await keepWhatIsThere(session, log, hold);
+    await log.chunksEnd(dead.state.runId);
     await hold.change({ status });
   } catch (error) {
     // It took too long, and another process does it now.

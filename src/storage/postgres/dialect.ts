@@ -36,7 +36,7 @@ export function postgresDialect(
       return placement.isSpread;
     },
     namesKeys: false,
-    serverTime: "floor(extract(epoch FROM clock_timestamp()) * 1000)",
+    serverTime: "CAST(floor(extract(epoch FROM statement_timestamp()) * 1000) AS bigint)",
     // As text: clients have types of their own for bytes.
     bytes: {
       bound: "decode(?::text, 'base64')",
