@@ -251,11 +251,13 @@ function describeWork(open: () => Opened): void {
     for (const rule of [{ olderThan: 1000 }, { keepMessages: 2 }]) {
       const stops = await atEachCall({
         before: async (store, id) => {
+          const now = vi.getRealSystemTime();
+          vi.setSystemTime(now - 3_600_000);
           await store
             .forUser(id)
             .session(id)
             .append(["a", "b", "c", "d"].map((each) => textMessage(each)));
-          vi.setSystemTime(Date.now() + 3_600_000);
+          vi.setSystemTime(now);
         },
         first: (store, id) => SessionManager.create(store).retain({ ...rule, userId: id }),
         second: (store, id) =>
