@@ -39,8 +39,7 @@ console.log(`url: ${url}`);
 const MachineDate = Date;
 let shift = 0;
 globalThis.Date = class extends MachineDate {
-  // biome-ignore lint/suspicious/noExplicitAny: as a Date is made
-  constructor(...given: [any]) {
+  constructor(...given: unknown[]) {
     super(...((given.length === 0 ? [MachineDate.now() + shift] : given) as [number]));
   }
   static override now = () => MachineDate.now() + shift;
