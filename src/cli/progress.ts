@@ -12,12 +12,12 @@ const BAR = 20;
 
 /** One line on standard error that tells how far a long work is; nothing where nobody reads along. */
 export function createProgress(io: Io): Progress {
-  const started = Date.now();
+  const started = performance.now();
   let shown = 0;
   let dirty = false;
   return {
     show(text, done) {
-      const now = Date.now();
+      const now = performance.now();
       // What is done in a moment needs no bar.
       if (!io.isTerminal.error || now - shown < INTERVAL || now - started < INTERVAL) return;
       shown = now;

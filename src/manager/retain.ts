@@ -1,9 +1,10 @@
-import { invalid } from "../errors.js";
+import { invalid, type StemmaError } from "../errors.js";
 import { assertKnownOptions, type OptionNames } from "../known-options.js";
 import { assertSessionMetadata } from "../session/search-options.js";
 import type { MemoryScope, Pruned, RowCounts, Store } from "../storage/contract.js";
 import { allOwners, allSessions } from "../storage/list-all.js";
 import { assertUserId } from "../storage/session-id.js";
+import { storeTime } from "../storage/store-time.js";
 import { residueOf, sumOf } from "./erase.js";
 import type { RetainOptions, RetentionReceipt } from "./options.js";
 
@@ -35,7 +36,7 @@ export async function retain(
 ): Promise<RetentionReceipt> {
   const { olderThan, keepMessages, keepVersions, userId, metadata, dryRun = false } = given(options);
   const store = userId === undefined ? whole : whole.forUser(userId);
-  const changedBefore = olderThan === undefined ? undefined : timeOf(olderThan);
+  const changedBefore = olderThan === undefined ? undefined : await timeOf(whole, olderThan);
   const found: Partial<RowCounts>[] = [];
   const prune = async (step: Step): Promise<void> => {
     const { deleted } = await step({ limit: FEWEST_ROWS, dryRun: true });
@@ -78,11 +79,15 @@ async function* steps(step: Step): AsyncIterable<Partial<RowCounts>> {
   }
 }
 
-function timeOf(olderThan: number | Date): string {
-  const time = olderThan instanceof Date ? olderThan.getTime() : Date.now() - olderThan;
+async function timeOf(store: Store, olderThan: number | Date): Promise<string> {
+  const time = olderThan instanceof Date ? olderThan.getTime() : (await storeTime(store)) - olderThan;
   const date = new Date(time);
   if (!Number.isNaN(date.getTime())) return date.toISOString();
-  throw invalid("olderThan must be an age in milliseconds, or a Date.", { olderThan });
+  throw notAnAge(olderThan);
+}
+
+function notAnAge(olderThan: unknown): StemmaError {
+  return invalid("olderThan must be an age in milliseconds, or a Date.", { olderThan });
 }
 
 function given(options: RetainOptions): RetainOptions {
@@ -95,7 +100,9 @@ function given(options: RetainOptions): RetainOptions {
   if (olderThan === undefined && keepMessages === undefined && keepVersions === undefined) {
     throw invalid("retain() needs to be told what to keep: olderThan, keepMessages or keepVersions.");
   }
-  if (olderThan !== undefined && typeof olderThan !== "number" && !(olderThan instanceof Date)) timeOf(Number.NaN);
+  if (olderThan !== undefined && typeof olderThan !== "number" && !(olderThan instanceof Date)) {
+    throw notAnAge(olderThan);
+  }
   if (userId !== undefined) assertUserId(userId);
   if (metadata !== undefined) assertSessionMetadata(metadata, "metadata");
   return options;

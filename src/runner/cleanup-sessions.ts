@@ -2,6 +2,7 @@ import { invalid } from "../errors.js";
 import type { Store } from "../storage/contract.js";
 import { allSessions } from "../storage/list-all.js";
 import { isStore } from "../storage/store-of.js";
+import { storeTime } from "../storage/store-time.js";
 import { isStoreBacked, type StorageLike } from "./open-store.js";
 import { isScopeKey } from "./storages/session-id.js";
 import type { SessionStorage } from "./types.js";
@@ -13,11 +14,12 @@ import type { SessionStorage } from "./types.js";
  */
 export async function cleanupSessions(storage: StorageLike, options: { olderThan: number | Date }): Promise<string[]> {
   const { olderThan } = options;
-  const limit = olderThan instanceof Date ? olderThan.getTime() : Date.now() - olderThan;
-  if (!Number.isFinite(limit)) throw invalid("olderThan must be an age in milliseconds, or a Date.", { olderThan });
-  if (isStore(storage)) return cleanStore(storage, limit);
-  if (isStoreBacked(storage)) return cleanStore(await storage.openStore(), limit);
-  return cleanStorage(storage, limit);
+  const age = olderThan instanceof Date ? olderThan.getTime() : olderThan;
+  if (!Number.isFinite(age)) throw invalid("olderThan must be an age in milliseconds, or a Date.", { olderThan });
+  const limitAt = (now: number) => (olderThan instanceof Date ? age : now - age);
+  const store = isStore(storage) ? storage : isStoreBacked(storage) ? await storage.openStore() : null;
+  if (store !== null) return cleanStore(store, limitAt(await storeTime(store)));
+  return cleanStorage(storage as SessionStorage, limitAt(Date.now()));
 }
 
 async function cleanStorage(storage: SessionStorage, limit: number): Promise<string[]> {

@@ -20,7 +20,6 @@ export interface TitleParts {
 /** So many of the first messages are named. */
 const FIRST = 8;
 const MAX_FAILURES = 3;
-const SPARE_TIME = 60_000;
 const LABEL = "title";
 const FAILURES = "failures";
 
@@ -36,7 +35,7 @@ export async function nameSession(parts: TitleParts): Promise<boolean> {
   const hasText = (wanted: string) => messages.some((each) => each.role === wanted && searchableText(each) !== "");
   if (!hasText("user") || !hasText("assistant")) return false;
   const scope = { sessionId: parts.backend.id, label: LABEL };
-  const lease = await takeLease(parts.store.records, scope, DEFAULT_COMPACTION_TIMEOUT + SPARE_TIME);
+  const lease = await takeLease(parts.store, scope, parts.waiters);
   if (lease === null) return false;
   try {
     return await generateName(parts, messages, lease);
@@ -45,7 +44,7 @@ export async function nameSession(parts: TitleParts): Promise<boolean> {
   }
 }
 
-async function generateName(parts: TitleParts, messages: readonly SessionMessage[], { held }: Lease): Promise<boolean> {
+async function generateName(parts: TitleParts, messages: readonly SessionMessage[], lease: Lease): Promise<boolean> {
   // Another process may have named it meanwhile.
   const { isNamed, name: present } = await presentName(parts);
   if (isNamed) return true;
@@ -61,7 +60,7 @@ async function generateName(parts: TitleParts, messages: readonly SessionMessage
     const name = titleIn(String(answer ?? ""));
     if (name === "") return false;
     const change = { name, expectedName: present };
-    await store.writeTogether([held, { registered: backend.id, change }]);
+    await lease.write([{ registered: backend.id, change }]);
     if ((await store.sessions.get(backend.id))?.name === name) events.emit({ type: "title", name });
     return true;
   } catch (error) {
@@ -69,7 +68,7 @@ async function generateName(parts: TitleParts, messages: readonly SessionMessage
     if (StemmaError.isInstance(error, "RECORD_CONFLICT")) return false;
     // Where the session was deleted meanwhile, nothing is kept of it. Whatever becomes of the note, the failure is told.
     const failed = { records: scope, key: FAILURES, value: new Uint8Array([failures + 1]) };
-    await store.writeTogether([held, failed]).catch(() => {});
+    await lease.write([failed]).catch(() => {});
     throw error;
   }
 }

@@ -2,21 +2,16 @@ import { sleep } from "../deferred.js";
 import { StemmaError } from "../errors.js";
 import { decodeJson, encodeJson } from "../model/json-bytes.js";
 import type { RecordCheck, RecordScope } from "../storage/contract.js";
+import { isLeaseOver, type LeaseState, leaseEnd } from "./lease.js";
 import type { TurnRecords } from "./turn/log.js";
 
 /** Of `running` and `stopping` a process says that it is at work; the others are the ends of a run. */
 export type RunStatus = "running" | "stopping" | "completed" | "stopped" | "failed" | "interrupted";
 
 /** The latest run of a session, as all processes see it. */
-export interface RunState {
+export interface RunState extends LeaseState {
   readonly runId: string;
   readonly status: RunStatus;
-  /** Who is at work on it: another one after it was taken over. */
-  readonly owner: string;
-  /** Milliseconds since 1970 until which the owner says that it lives. */
-  readonly leaseUntil: number;
-  /** How long the owner counts as alive after it last said so, in milliseconds. */
-  readonly lease: number;
   /** The message that is answered: the parent of the answer. Null for an answer without one. */
   readonly questionId: string | null;
   /** The message that holds the answer. */
@@ -64,12 +59,22 @@ export class RunRecord {
   async stop(runId: string): Promise<boolean> {
     for (;;) {
       const known = await this.read();
-      if (known === null || known.state.runId !== runId || !isUnderWay(known.state) || isDead(known.state))
-        return false;
+      if (known === null || known.state.runId !== runId || !isUnderWay(known.state)) return false;
+      if (await this.isDead(known)) return false;
       if (known.state.status === "stopping") return true;
       const state = { ...known.state, status: "stopping" } as const;
       if ((await this.write(state, known.version)) !== null) return true;
     }
+  }
+
+  /** When the lease of a run ends that is written now. */
+  leaseEnd(lease: number): Promise<number | null> {
+    return leaseEnd(this.records, lease);
+  }
+
+  /** True for a run whose process died. */
+  async isDead({ state, version }: KnownRun): Promise<boolean> {
+    return isUnderWay(state) && (await isLeaseOver(this.records, state, version));
   }
 
   /** Makes writes that are made together with it fail with `RECORD_CONFLICT` where the record no longer has this version. */
@@ -84,9 +89,9 @@ const POLL = 50;
 /** Breaks off the run that is under way, if there is one, and waits until it has ended: at most so many milliseconds. */
 export async function endRun(records: TurnRecords, sessionId: string, timeout: number): Promise<void> {
   const record = new RunRecord(records, sessionId);
-  const end = Date.now() + timeout;
+  const end = performance.now() + timeout;
   for (let known = await record.read(); known !== null; known = await record.read()) {
-    if (!(await record.stop(known.state.runId)) || Date.now() > end) return;
+    if (!(await record.stop(known.state.runId)) || performance.now() > end) return;
     await sleep(POLL);
   }
 }
@@ -94,9 +99,4 @@ export async function endRun(records: TurnRecords, sessionId: string, timeout: n
 /** True for a run that some process may still be at work on. */
 export function isUnderWay({ status }: RunState): boolean {
   return status === "running" || status === "stopping";
-}
-
-/** True for a run whose process died. */
-export function isDead(state: RunState): boolean {
-  return isUnderWay(state) && state.leaseUntil < Date.now();
 }

@@ -71,6 +71,17 @@ export class Waiters {
     this.#timers.delete(timer);
   }
 
+  /** Waits within the work. */
+  async sleep(milliseconds: number): Promise<void> {
+    await new Promise<void>((wake) => {
+      const timer = setTimeout(() => {
+        this.remove(timer);
+        wake();
+      }, milliseconds);
+      this.add(timer);
+    });
+  }
+
   // Other hosts than Node have numbers for timers.
   #hold(timer: Timer): void {
     const { ref, unref } = timer as { ref?: () => void; unref?: () => void };

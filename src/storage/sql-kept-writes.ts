@@ -70,7 +70,7 @@ function operationOf(sql: Dialect, write: KeptWrite, userId: string | undefined)
     const { records: scope, key, value, options = {} } = write;
     const operation = () =>
       value === null
-        ? records.deleteRecord(scope, key, options.expectedVersion)
+        ? records.deleteRecord(sql, scope, key, options.expectedVersion)
         : records.writeRecord(sql, scope, key, value, options);
     return { kind: "records", key: scope, operation };
   }

@@ -69,6 +69,7 @@ export function sqlStore(connection: Connection, sql: Dialect, options: SqlStore
 /** The same, for what runs operations of its own beside those of the store. */
 export function openSqlStore(connection: Connection, sql: Dialect, options: SqlStoreOptions): OpenStore {
   const { durable, transactions, isPrepared, breaks, lane, scrub, order = new Queue() } = options;
+  const { serverTime } = sql;
   const runner = createRunner(connection, sql.name, { prepare: () => sql.migrate(), isPrepared, breaks, lane });
   const turns = connection.kind === "sync" ? NO_WAIT : turnsOf(order, () => closed(sql.name));
   const search = (query: SearchQuery, request: SearchRequest, rank?: RankMessages): Promise<SearchHit[]> => {
@@ -158,10 +159,16 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         set: (scope, key, value, recordOptions = {}) =>
           writeRecord(scope, () => records.writeRecord(sql, scope, key, value, recordOptions)),
         delete: (scope, key, { expectedVersion } = {}) =>
-          writeKept("records", scope, () => records.deleteRecord(scope, key, expectedVersion)),
+          writeKept("records", scope, () => records.deleteRecord(sql, scope, key, expectedVersion)),
         list: (scope, listOptions = {}) =>
           readKept("records", scope, () => records.listRecords(sql, scope, listOptions)),
+        expire: async (scope, prefix, after) => {
+          await writeKept("records", scope, () => records.expireRecords(sql, scope, prefix, after));
+        },
         labels: (sessionId) => listKept({ sessionId }, () => records.listRecordLabels(sql, sessionId)),
+        ...(serverTime !== null && {
+          now: () => turns.hold({}, () => runner.single(() => records.readServerTime(serverTime))),
+        }),
       },
       deleteMemory: (scope) => eraseKept(scope, (owned) => deleteMemory(sql, owned)),
       pruneVersions: async (scope, request) => {

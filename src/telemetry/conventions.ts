@@ -41,7 +41,7 @@ const OPERATIONS: readonly (readonly [RegExp, string])[] = [
   [/^session\.(append|appendSibling|importTree)$|^sessions\.(create|fork|split)$/, "create_memory"],
   [/^session\.(update|setActiveLeaf|selectBranch|rewindTo)$|^sessions\.(update|restore|claim)$/, "update_memory"],
   [
-    /^session\.(upsert|addCompaction|changeSkills)$|^(blocks|entries|records)\.(set|append|importVersions)$|^writeTogether$/,
+    /^session\.(upsert|addCompaction|changeSkills)$|^(blocks|entries|records)\.(set|append|importVersions|expire)$|^writeTogether$/,
     "upsert_memory",
   ],
   [/^session\.(delete|clear|removeCompaction)$|^(sessions|blocks|entries|records)\.delete$/, "delete_memory"],

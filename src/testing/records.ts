@@ -63,6 +63,37 @@ export const records = defineTopic("records", (it) => {
     expect((await records.get(SCOPE, "lease"))?.value).toEqual(bytes(3));
   });
 
+  it("lets the records with a prefix expire, and no others", async ({ store }) => {
+    const { records } = store;
+    if (records.expire === undefined) return;
+    for (const key of ["a/1", "a/2", "a0", "b"]) await records.set(SCOPE, key, bytes(1));
+    const other = { ...SCOPE, label: "other" };
+    await records.set(other, "a/1", bytes(1));
+    await records.expire(SCOPE, "a/", 3_600_000);
+    const found = await records.list(SCOPE);
+    expect(found.map(({ key, expiresAt }) => [key, expiresAt !== null])).toEqual([
+      ["a/1", true],
+      ["a/2", true],
+      ["a0", false],
+      ["b", false],
+    ]);
+    await records.expire(SCOPE, "a/", 0);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect((await records.list(SCOPE)).map(({ key }) => key)).toEqual(["a0", "b"]);
+    expect((await records.get(other, "a/1"))?.expiresAt).toBe(null);
+  });
+
+  it("tells a time by which its records expire, where it has a clock of its own", async ({ store }) => {
+    const { records } = store;
+    if (records.now === undefined) return;
+    const now = await records.now();
+    expect(Number.isInteger(now)).toBe(true);
+    await records.set(SCOPE, "over", bytes(1), { expiresAt: now });
+    await records.set(SCOPE, "stays", bytes(1), { expiresAt: now + 3_600_000 });
+    expect((await records.list(SCOPE)).map(({ key }) => key)).toEqual(["stays"]);
+    expect((await records.now()) >= now).toBe(true);
+  });
+
   it("lists keys by their bytes, in both directions, by prefix and page by page", async ({ store }) => {
     const keys = ["B", "a", "a/1", "a/10", "a/2", "a0", "ä", "Z", "\ud7ff", "𝒳", "a/"];
     for (const key of keys) await store.records.set(SCOPE, key, bytes(1));

@@ -1,4 +1,5 @@
 import { StemmaError } from "../../errors.js";
+import { Renewal } from "../../session/lease.js";
 import { isUnderWay, type KnownRun, type RunState } from "../../session/run-record.js";
 import { coreOf, type Session } from "../../session/session.js";
 import type { KeptWrite } from "../../storage/contract.js";
@@ -16,12 +17,15 @@ export class RunHold {
   #before: Promise<unknown> = Promise.resolve();
   /** What the writes have started, which nobody waits for. */
   #settled: Promise<unknown> = Promise.resolve();
+  #renewal: Renewal;
 
   constructor(
     private readonly session: Session,
     private readonly log: RunLog,
     private known: KnownRun,
-  ) {}
+  ) {
+    this.#renewal = new Renewal(known.state.lease);
+  }
 
   /** The run as it was when this process last looked. */
   get state(): RunState {
@@ -54,12 +58,12 @@ export class RunHold {
     return this.#inOrder(() => this.#look());
   }
 
-  /** Changes the record, and says that the process lives. */
+  /** Changes the record. */
   change(change: Partial<RunState>): Promise<void> {
     return this.#inOrder(async () => {
       for (;;) {
         const { state, version } = this.known;
-        const written = await this.log.write({ ...state, ...change, leaseUntil: Date.now() + state.lease }, version);
+        const written = await this.log.write({ ...state, ...change }, version);
         if (written !== null) {
           this.known = written;
           return;
@@ -67,6 +71,20 @@ export class RunHold {
         await this.#look();
       }
     });
+  }
+
+  /** Says that the process lives, where it is time to. */
+  async renew(): Promise<void> {
+    if (!this.#renewal.isDue) return;
+    const { lease } = this.state;
+    const renewal = new Renewal(lease);
+    await this.change({ leaseUntil: await this.log.leaseEnd(lease) });
+    this.#renewal = renewal;
+  }
+
+  /** True once other processes may have taken the run over. */
+  get isLeaseOver(): boolean {
+    return this.#renewal.isOver;
   }
 
   /** The error of a process whose run was taken over, or deleted. */

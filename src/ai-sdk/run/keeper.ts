@@ -30,7 +30,7 @@ export class RunKeeper {
   #ticking: Promise<void> = Promise.resolve();
   #isOver = false;
   #isBegun = false;
-  readonly #claimedAt = Date.now();
+  readonly #claimedAt = performance.now();
   /** Null where chunks are stored as they come. */
   readonly #finished: FinishedParts | null;
 
@@ -77,6 +77,7 @@ export class RunKeeper {
     this.#batch.push(...(this.#finished?.rest() ?? []));
     try {
       while (this.#sent.length + this.#batch.length > 0) await this.#flush();
+      if (!this.run.isLost) await this.log.chunksEnd(this.run.id);
       await this.#own(() => this.hold.change({ status }));
     } catch (error) {
       if (!this.run.isLost) throw error;
@@ -116,7 +117,7 @@ export class RunKeeper {
       await this.#look();
     } catch {
       // The store may answer the next time. Until the lease ends the run is ours.
-      if (this.run.state.leaseUntil < Date.now()) this.run.breakOff("lost");
+      if (this.hold.isLeaseOver) this.run.breakOff("lost");
     }
   }
 
@@ -130,10 +131,10 @@ export class RunKeeper {
   }
 
   async #look(): Promise<void> {
-    if (!this.#isBegun && Date.now() - this.#claimedAt > UNANSWERED) return this.#abandon();
-    const { status, leaseUntil, lease } = await this.#own(() => this.hold.look());
+    if (!this.#isBegun && performance.now() - this.#claimedAt > UNANSWERED) return this.#abandon();
+    const { status } = await this.#own(() => this.hold.look());
     if (status === "stopping") this.run.breakOff("stopped");
-    if (leaseUntil - Date.now() < lease / 2) await this.#own(() => this.hold.change({}));
+    await this.#own(() => this.hold.renew());
     this.run.state = this.hold.state;
   }
 

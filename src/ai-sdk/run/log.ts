@@ -9,7 +9,7 @@ export interface ChunkBatch {
   readonly chunks: readonly UIMessageChunk[];
 }
 
-/** How long the chunks of an answer can be read again, in milliseconds. */
+/** How long the chunks of an answer can be read after its end, in milliseconds. */
 const CHUNKS_KEPT = 3_600_000;
 const PAGE = 100;
 
@@ -18,8 +18,7 @@ export class RunLog extends RunRecord {
   /** The write of a batch of chunks. */
   chunkWrite(runId: string, number: number, chunks: readonly UIMessageChunk[]): RecordWrite {
     const key = `${prefixOf(runId)}${String(number).padStart(8, "0")}`;
-    const options = { expiresAt: Date.now() + CHUNKS_KEPT };
-    return { records: this.scope, key, value: encodeJson(chunks), options };
+    return { records: this.scope, key, value: encodeJson(chunks) };
   }
 
   /** The batches of a run behind the one with the key `after`: a page of them. */
@@ -42,6 +41,11 @@ export class RunLog extends RunRecord {
       if (!this.isPage(batches)) return all;
       after = batches.at(-1)?.key;
     }
+  }
+
+  /** The run has ended: whoever still reads its answer has some time left. */
+  async chunksEnd(runId: string): Promise<void> {
+    await this.records.expire?.(this.scope, prefixOf(runId), CHUNKS_KEPT);
   }
 
   async forgetChunks(runId: string): Promise<void> {

@@ -19,12 +19,13 @@ const STEP = "step-start";
  */
 export async function recover(session: Session, log: RunLog, dead: KnownRun): Promise<void> {
   const { lease } = dead.state;
-  const taken = { ...dead.state, owner: crypto.randomUUID(), leaseUntil: Date.now() + lease };
+  const taken = { ...dead.state, owner: crypto.randomUUID(), leaseUntil: await log.leaseEnd(lease) };
   const known = await log.write(taken, dead.version);
   if (known === null) return;
   const hold = new RunHold(session, log, known);
   try {
     const status = await keepWhatIsThere(session, log, hold);
+    await log.chunksEnd(dead.state.runId);
     await hold.change({ status });
   } catch (error) {
     // It took too long, and another process does it now.

@@ -2,7 +2,7 @@ import type { UIMessageChunk } from "ai";
 import { sleep } from "../../deferred.js";
 import { StemmaError } from "../../errors.js";
 import { Queue } from "../../queue.js";
-import { isDead, isUnderWay, type KnownRun, type RunState } from "../../session/run-record.js";
+import { isUnderWay, type KnownRun, type RunState } from "../../session/run-record.js";
 import { coreOf, type Session } from "../../session/session.js";
 import { FollowedRun } from "./followed-run.js";
 import { RunHold } from "./hold.js";
@@ -54,7 +54,7 @@ export class SessionRuns {
   async latest(): Promise<RunState | null> {
     for (;;) {
       const known = await this.#log.read();
-      if (known === null || !this.#isDead(known.state)) return known?.state ?? null;
+      if (known === null || !(await this.#isDead(known))) return known?.state ?? null;
       await recover(this.session, this.#log, known);
     }
   }
@@ -92,10 +92,10 @@ export class SessionRuns {
 
   /** Waits until no run is under way, at most so many milliseconds. */
   async idle(timeout: number): Promise<void> {
-    for (const end = Date.now() + timeout; Date.now() < end; ) {
+    for (const end = performance.now() + timeout; performance.now() < end; ) {
       const state = await this.latest();
       if (state === null || !isUnderWay(state)) return;
-      await Promise.race([this.live?.ended ?? sleep(POLL), sleep(Math.max(1, end - Date.now()))]);
+      await Promise.race([this.live?.ended ?? sleep(POLL), sleep(Math.max(1, end - performance.now()))]);
     }
   }
 
@@ -115,15 +115,21 @@ export class SessionRuns {
     for (;;) {
       const known = await this.#log.read();
       if (known !== null && isUnderWay(known.state)) {
-        if (this.#isDead(known.state)) await recover(this.session, this.#log, known);
+        if (await this.#isDead(known)) await recover(this.session, this.#log, known);
         else if (whenBusy === "reject") throw this.#busy(known);
-        else await (this.live?.ended ?? sleep(POLL));
+        else await (this.live?.ended ?? sleep(Math.min(POLL, known.state.lease / 4)));
         // Whoever has gone while it waited was told nothing yet.
         if (signal?.aborted) throw this.#busy(known);
         continue;
       }
       const owner = crypto.randomUUID();
-      const running = { ...state, status: "running", owner, lease, leaseUntil: Date.now() + lease } as const;
+      const running = {
+        ...state,
+        status: "running",
+        owner,
+        lease,
+        leaseUntil: await this.#log.leaseEnd(lease),
+      } as const;
       const written = await this.#log.write(running, known?.version ?? 0);
       if (written === null) continue;
       const run = new LiveRun(written.state);
@@ -136,9 +142,10 @@ export class SessionRuns {
   }
 
   // One of this process lives, however late it says so.
-  #isDead(state: RunState): boolean {
+  async #isDead(known: KnownRun): Promise<boolean> {
     const { live } = this;
-    return isDead(state) && (live === null || live.isLost || live.state.owner !== state.owner);
+    const isOwn = live !== null && !live.isLost && live.state.owner === known.state.owner;
+    return !isOwn && (await this.#log.isDead(known));
   }
 
   #busy({ state }: KnownRun): StemmaError {

@@ -21,14 +21,14 @@ export async function watchFiles<F extends { readonly path: string }>(
 ): Promise<void> {
   const seen = new Map<string, string>();
   while (!signal.aborted) {
-    const started = Date.now();
+    const started = performance.now();
     for (const file of await list()) {
       if (signal.aborted) return;
       const state = await stateOf(file.path);
       if (state === null || seen.get(file.path) === state) continue;
       if (await read(file)) seen.set(file.path, state);
     }
-    await pause(Math.max(interval, 3 * (Date.now() - started)), signal);
+    await pause(Math.max(interval, 3 * (performance.now() - started)), signal);
   }
 }
 

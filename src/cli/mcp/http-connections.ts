@@ -42,7 +42,7 @@ export function createConnections(
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => crypto.randomUUID(),
       onsessioninitialized: (id) => {
-        open.set(id, { transport, usedAt: Date.now(), streams: 0 });
+        open.set(id, { transport, usedAt: performance.now(), streams: 0 });
       },
     });
     const watcher = createWatcher(scope, (uri) => void server.server.sendResourceUpdated({ uri }).catch(scope.onError));
@@ -58,7 +58,7 @@ export function createConnections(
 
   const unused = () => [...open.values()].filter(({ streams }) => streams === 0);
   const closeIdle = async (): Promise<void> => {
-    const since = Date.now() - idle;
+    const since = performance.now() - idle;
     for (const { transport, usedAt } of unused()) if (usedAt <= since) await transport.close();
   };
   const makeRoom = async (): Promise<void> => {
@@ -83,13 +83,13 @@ export function createConnections(
     if (connection === undefined) return unknownConnection();
     open.delete(id);
     open.set(id, connection);
-    connection.usedAt = Date.now();
+    connection.usedAt = performance.now();
     const response = await connection.transport.handleRequest(request);
     if (response.body === null) return response;
     connection.streams += 1;
     const ended = () => {
       connection.streams -= 1;
-      connection.usedAt = Date.now();
+      connection.usedAt = performance.now();
     };
     return new Response(untilEnd(response.body, ended), response);
   };

@@ -9,7 +9,7 @@ import type { KeptWrite, Store } from "../../storage/contract.js";
 import type { SessionEvents } from "../events.js";
 import type { Lease } from "../lease.js";
 import type { SessionBackend } from "../provider.js";
-import { answerWithin, LONGEST, type Waiters } from "../time-limit.js";
+import { answerWithin, type Waiters } from "../time-limit.js";
 import { LearnLog, type LearnState } from "./log.js";
 import { describeBlocks, entriesFor, keptWrites, learnableBlocks, readMemory } from "./memory-view.js";
 import { firstBatch, unlearnedMessages } from "./unlearned.js";
@@ -18,8 +18,6 @@ import { firstBatch, unlearnedMessages } from "./unlearned.js";
 const MAX_FAILURES = 3;
 /** How often edits are applied anew because someone else wrote to a block. */
 const MAX_ATTEMPTS = 10;
-/** Milliseconds that reading and writing may take beside the function. */
-const SPARE_TIME = 60_000;
 
 export interface LearnerOptions {
   readonly learn: LearnFunction;
@@ -53,7 +51,7 @@ export class LearningRun {
   readonly #log: LearnLog;
 
   constructor(private readonly parts: LearnParts) {
-    this.#log = new LearnLog(parts.store.records, parts.backend.id);
+    this.#log = new LearnLog(parts.store, parts.backend.id);
   }
 
   /** Listeners are told of what the learn function fails with. Errors: those of the store. */
@@ -65,7 +63,7 @@ export class LearningRun {
 
   // True when there is more.
   async #learnSome(): Promise<boolean> {
-    const lease = await this.#log.lease(Math.min(this.parts.options.timeout, LONGEST) + SPARE_TIME);
+    const lease = await this.#log.lease(this.parts.waiters);
     if (lease === null) return false;
     try {
       const { state, version } = await this.#log.state();
@@ -136,9 +134,9 @@ export class LearningRun {
   }
 
   // False where someone else has learned from these messages meanwhile, and where their session was deleted.
-  async #write(writes: readonly KeptWrite[], { held }: Lease): Promise<boolean> {
+  async #write(writes: readonly KeptWrite[], lease: Lease): Promise<boolean> {
     try {
-      await this.parts.store.writeTogether([held, ...writes]);
+      await lease.write(writes);
       return true;
     } catch (error) {
       if (StemmaError.isInstance(error, "RECORD_CONFLICT")) return false;

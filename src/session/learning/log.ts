@@ -1,6 +1,7 @@
 import { decodeJson, encodeJson } from "../../model/json-bytes.js";
-import { type KeptWrite, LEARNING, type RecordScope, type RecordStore } from "../../storage/contract.js";
+import { type KeptWrite, LEARNING, type RecordScope, type Store } from "../../storage/contract.js";
 import { type Lease, takeLease } from "../lease.js";
+import type { Waiters } from "../time-limit.js";
 
 /** How far a session was learned from. */
 export interface LearnState {
@@ -20,7 +21,7 @@ export class LearnLog {
   readonly #scope: RecordScope;
 
   constructor(
-    private readonly records: RecordStore,
+    private readonly store: Store,
     sessionId: string,
   ) {
     this.#scope = { sessionId, label: LEARNING };
@@ -28,7 +29,7 @@ export class LearnLog {
 
   /** The state, and the version of it that `next` writes over. */
   async state(): Promise<{ state: LearnState; version: number }> {
-    const record = await this.records.get(this.#scope, STATE);
+    const record = await this.store.records.get(this.#scope, STATE);
     if (record === null) return { state: { learned: [], failures: 0 }, version: 0 };
     return { state: decodeJson(record.value) as LearnState, version: record.version };
   }
@@ -44,9 +45,9 @@ export class LearnLog {
     return this.#write({ learned, failures: failures + 1 }, expectedVersion);
   }
 
-  /** The right to learn, for so many milliseconds at most; null while another process has it. */
-  lease(duration: number): Promise<Lease | null> {
-    return takeLease(this.records, this.#scope, duration);
+  /** The right to learn; null while another process has it. */
+  lease(waiters: Waiters): Promise<Lease | null> {
+    return takeLease(this.store, this.#scope, waiters);
   }
 
   #write(state: LearnState, expectedVersion: number): KeptWrite {

@@ -5,7 +5,7 @@ import type { TurnNote } from "./notes.js";
 import type { TurnRecord, TurnState } from "./record.js";
 
 /** What a log needs of a store's records. */
-export type TurnRecords = Pick<RecordStore, "get" | "set" | "delete" | "list">;
+export type TurnRecords = Pick<RecordStore, "get" | "set" | "delete" | "list" | "expire" | "now">;
 
 /** How long notes and records of turns are kept, in milliseconds: longer than any provider keeps a prefix. */
 const KEPT_FOR = 30 * 24 * 60 * 60 * 1000;

@@ -37,6 +37,11 @@ export class MemoryRecords implements TurnRecords {
     return [...this.#records.values()].filter((record) => record.key.startsWith(prefix) && !isOver(record));
   }
 
+  async expire(scope: RecordScope, prefix: string, after: number): Promise<void> {
+    const expiresAt = Date.now() + after;
+    for (const record of await this.list(scope, { prefix })) this.#records.set(record.key, { ...record, expiresAt });
+  }
+
   #present(key: string): StoredRecord | null {
     const record = this.#records.get(key);
     return record === undefined || isOver(record) ? null : record;

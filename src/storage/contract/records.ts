@@ -11,14 +11,14 @@ export interface StoredRecord {
   readonly value: Uint8Array;
   /** A whole number above 0. No other version of the key has it; it has no other meaning. */
   readonly version: number;
-  /** When it expires, in milliseconds since 1970; null for never. */
+  /** When it expires, in milliseconds since 1970 by the database's clock where it has one, else by the machine's; null for never. */
   readonly expiresAt: number | null;
 }
 
 export interface WriteRecordOptions {
   /** Writes only over this version; 0 means "must not exist". Default: over whatever is there. */
   expectedVersion?: number | undefined;
-  /** Milliseconds since 1970. Default: never. */
+  /** As `StoredRecord.expiresAt`. Default: never. */
   expiresAt?: number | undefined;
   /** The version that the record gets, for a copy of one from elsewhere. Default: a new one. */
   version?: number | undefined;
@@ -46,8 +46,18 @@ export interface RecordStore {
   /** Resolves to whether it was there. Errors: `RECORD_CONFLICT`. */
   delete(scope: RecordScope, key: string, options?: { expectedVersion?: number | undefined }): Promise<boolean>;
   list(scope: RecordScope, options?: ListRecordsOptions): Promise<StoredRecord[]>;
+  /**
+   * Lets the records whose keys begin with `prefix` expire in so many milliseconds. Where it is missing, they stay until they
+   * are deleted.
+   */
+  expire?(scope: RecordScope, prefix: string, after: number): Promise<void>;
   /** The labels under which a session has records, in the order of their UTF-8 bytes. */
   labels(sessionId: string): Promise<string[]>;
+  /**
+   * Milliseconds since 1970 by the database's clock, for programs on several machines to tell by whether a lease has ended.
+   * Missing where the database has none: then each tells it by how long a record's version did not change.
+   */
+  now?(): Promise<number>;
 }
 
 /** The label of how far a session was learned from. A fork has a copy of it. */

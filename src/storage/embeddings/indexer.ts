@@ -138,7 +138,7 @@ export class EmbeddingIndexer {
         const { text } = message;
         const found = await this.embedder.embed([text], signal).catch(() => null);
         vectors.set(waitingKey(message), found?.[0] ?? "refused");
-        if (found === null) this.#refused.set(waitingKey(message), { text, until: Date.now() + REFUSAL });
+        if (found === null) this.#refused.set(waitingKey(message), { text, until: performance.now() + REFUSAL });
       }
       report(this.embedder.onError, error);
     }
@@ -155,7 +155,7 @@ export class EmbeddingIndexer {
     const key = waitingKey(message);
     const refused = this.#refused.get(key);
     if (refused === undefined) return false;
-    if (refused.text === message.text && refused.until > Date.now()) return true;
+    if (refused.text === message.text && refused.until > performance.now()) return true;
     this.#refused.delete(key);
     return false;
   }

@@ -35,6 +35,8 @@ export interface Dialect {
   readonly isInProcess: boolean;
   /** A statement may name the columns of a key, in `ON CONFLICT`. False where tenants may have added one to it. */
   readonly namesKeys: boolean;
+  /** Milliseconds since 1970 by the clock of the database's server; null where there is no server. */
+  readonly serverTime: string | null;
   /** The day of a column of times, in UTC, as `2026-11-22`. */
   readonly dayOf: (time: string) => string;
   /** How bytes go into a column and come out of it. */

@@ -4,8 +4,17 @@ import type { Dialect } from "../engine/dialect.js";
 import { type Condition, count, type Operation, oneNumber, type SqlValue } from "../engine/operation.js";
 
 export const IN_SCOPE = "session_id = ? AND label = ?";
-/** A condition that binds the time now. */
-export const PRESENT = "(expires_at IS NULL OR expires_at > ?)";
+
+/** The time now: the server's, where there is one, so that clocks of several machines are never compared. */
+export function timeNow({ serverTime }: Dialect): Condition {
+  return serverTime === null ? { condition: "?", values: [Date.now()] } : { condition: serverTime, values: [] };
+}
+
+/** Of records whose time has not come. */
+export function present(sql: Dialect): Condition {
+  const { condition, values } = timeNow(sql);
+  return { condition: `(expires_at IS NULL OR expires_at > ${condition})`, values };
+}
 
 /** The columns of a record in the order in which they are written. */
 export type RecordValues = readonly [
@@ -45,7 +54,7 @@ function insertInto(sql: Dialect, rows: number): string {
  * What is expected is compared by the statement that writes, so a writer that lost the race does not write over the other.
  */
 export function* putRow(sql: Dialect, row: RecordValues, expectedVersion: number | undefined): Operation<boolean> {
-  const condition = replaceable(expectedVersion);
+  const condition = replaceable(sql, expectedVersion);
   if (expectedVersion === undefined || expectedVersion === 0) {
     const upsert = sql.namesKeys
       ? `(session_id, label, key) DO UPDATE SET ${EXCLUDED} WHERE ${condition.condition}`
@@ -62,16 +71,18 @@ export function* putRow(sql: Dialect, row: RecordValues, expectedVersion: number
 const EXCLUDED = "value = excluded.value, version = excluded.version, expires_at = excluded.expires_at";
 
 // Which row may be written over. What has expired is not there, though its row is.
-function replaceable(expectedVersion: number | undefined): Condition {
+function replaceable(sql: Dialect, expectedVersion: number | undefined): Condition {
   if (expectedVersion === undefined) return { condition: "TRUE", values: [] };
-  if (expectedVersion === 0) return { condition: "expires_at <= ?", values: [Date.now()] };
-  return { condition: `version = ? AND ${PRESENT}`, values: [expectedVersion, Date.now()] };
+  const { condition, values } = present(sql);
+  if (expectedVersion === 0) return { condition: `NOT ${condition}`, values };
+  return { condition: `version = ? AND ${condition}`, values: [expectedVersion, ...values] };
 }
 
 /** The version of a record; 0 for one that is not there, or whose time has come. `lock` ends the query. */
-export function* presentVersion(scope: RecordScope, key: string, lock = ""): Operation<number> {
-  const query = `SELECT version FROM assistant_records WHERE ${IN_SCOPE} AND key = ? AND ${PRESENT}${lock}`;
-  return yield* oneNumber(query, scope.sessionId, scope.label, key, Date.now());
+export function* presentVersion(sql: Dialect, scope: RecordScope, key: string, lock = ""): Operation<number> {
+  const { condition, values } = present(sql);
+  const query = `SELECT version FROM assistant_records WHERE ${IN_SCOPE} AND key = ? AND ${condition}${lock}`;
+  return yield* oneNumber(query, scope.sessionId, scope.label, key, ...values);
 }
 
 /** Errors: `RECORD_CONFLICT` for another version than the expected one. */

@@ -1,10 +1,10 @@
 import { invalid } from "../../errors.js";
 import type { ListRecordsOptions, RecordScope, StoredRecord, WriteRecordOptions } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, column, count, first, type Operation, run } from "../engine/operation.js";
+import { all, column, count, first, type Operation, oneNumber, run } from "../engine/operation.js";
 import { assertStorable, assertVersionNumber } from "./assert-storable.js";
 import { orderedPage } from "./ordered-page.js";
-import { assertVersion, IN_SCOPE, insertRows, PRESENT, presentVersion, putRow, rowOf } from "./record-row.js";
+import { assertVersion, IN_SCOPE, insertRows, present, presentVersion, putRow, rowOf, timeNow } from "./record-row.js";
 
 interface RecordRow {
   readonly key: string;
@@ -18,9 +18,10 @@ const SWEPT = 16;
 
 /** See `RecordStore.get`. */
 export function* readRecord(sql: Dialect, scope: RecordScope, key: string): Operation<StoredRecord | null> {
+  const { condition, values } = present(sql);
   const query = `SELECT key, ${sql.bytes.read("value")} AS value, version, expires_at FROM assistant_records
-     WHERE ${IN_SCOPE} AND key = ? AND ${PRESENT}`;
-  const row = yield* first<RecordRow>(query, scope.sessionId, scope.label, key, Date.now());
+     WHERE ${IN_SCOPE} AND key = ? AND ${condition}`;
+  const row = yield* first<RecordRow>(query, scope.sessionId, scope.label, key, ...values);
   return row === undefined ? null : recordOf(sql, row);
 }
 
@@ -39,10 +40,10 @@ export function* writeRecord(
   const version = options.version ?? newVersion();
   const row = rowOf(sql, scope, key, value, version, expiresAt);
   while (!(yield* putRow(sql, row, expectedVersion))) {
-    const present = yield* presentVersion(scope, key);
+    const found = yield* presentVersion(sql, scope, key);
     // It was written by this call, whose statement was run again because a connection was lost.
-    if (present === version) break;
-    assertVersion(scope, key, expectedVersion, present);
+    if (found === version) break;
+    assertVersion(scope, key, expectedVersion, found);
   }
   // Whoever writes what expires takes away what has expired.
   if (expiresAt !== null) yield* sweep(sql);
@@ -77,19 +78,21 @@ export function* writeRecords(sql: Dialect, records: readonly PlainRecord[]): Op
 
 /** Nothing but `RECORD_CONFLICT` where the record is not at this version. It stays so until the transaction ends. */
 export function* checkRecord(sql: Dialect, scope: RecordScope, key: string, version: number): Operation<void> {
-  assertVersion(scope, key, version, yield* presentVersion(scope, key, sql.forUpdate));
+  assertVersion(scope, key, version, yield* presentVersion(sql, scope, key, sql.forUpdate));
 }
 
 /** See `RecordStore.delete`. The row of a record whose time has come is left to who takes such rows away. */
 export function* deleteRecord(
+  sql: Dialect,
   scope: RecordScope,
   key: string,
   expectedVersion: number | undefined,
 ): Operation<boolean> {
   const [version, versions] = expectedVersion === undefined ? ["", []] : ["AND version = ?", [expectedVersion]];
-  const deletion = `DELETE FROM assistant_records WHERE ${IN_SCOPE} AND key = ? AND ${PRESENT} ${version}`;
-  while ((yield* count(deletion, [scope.sessionId, scope.label, key, Date.now(), ...versions])) === 0) {
-    assertVersion(scope, key, expectedVersion, yield* presentVersion(scope, key));
+  const { condition, values } = present(sql);
+  const deletion = `DELETE FROM assistant_records WHERE ${IN_SCOPE} AND key = ? AND ${condition} ${version}`;
+  while ((yield* count(deletion, [scope.sessionId, scope.label, key, ...values, ...versions])) === 0) {
+    assertVersion(scope, key, expectedVersion, yield* presentVersion(sql, scope, key));
     if (!expectedVersion) return false;
   }
   return true;
@@ -98,17 +101,30 @@ export function* deleteRecord(
 /** See `RecordStore.list`. */
 export function* listRecords(sql: Dialect, scope: RecordScope, options: ListRecordsOptions): Operation<StoredRecord[]> {
   const page = orderedPage(sql, "key", options);
+  const { condition, values } = present(sql);
   const query = `SELECT key, ${sql.bytes.read("value")} AS value, version, expires_at FROM assistant_records
-     WHERE ${IN_SCOPE} AND ${page.condition} AND ${PRESENT} ${page.order}`;
-  const rows = yield* all<RecordRow>(query, scope.sessionId, scope.label, ...page.values, Date.now(), page.limit);
+     WHERE ${IN_SCOPE} AND ${page.condition} AND ${condition} ${page.order}`;
+  const rows = yield* all<RecordRow>(query, scope.sessionId, scope.label, ...page.values, ...values, page.limit);
   return rows.map((row) => recordOf(sql, row));
 }
 
 /** See `RecordStore.labels`. */
 export function* listRecordLabels(sql: Dialect, sessionId: string): Operation<string[]> {
-  const query = `SELECT label FROM assistant_records WHERE session_id = ? AND ${PRESENT} GROUP BY label ORDER BY ${sql.bytes.ordered("label")}`;
-  return yield* column<string>(query, sessionId, Date.now());
+  const { condition, values } = present(sql);
+  const query = `SELECT label FROM assistant_records WHERE session_id = ? AND ${condition} GROUP BY label ORDER BY ${sql.bytes.ordered("label")}`;
+  return yield* column<string>(query, sessionId, ...values);
 }
+
+/** See `RecordStore.expire`. */
+export function* expireRecords(sql: Dialect, scope: RecordScope, prefix: string, after: number): Operation<void> {
+  const page = orderedPage(sql, "key", { prefix });
+  const { condition, values } = timeNow(sql);
+  const update = `UPDATE assistant_records SET expires_at = ${condition} + ? WHERE ${IN_SCOPE} AND ${page.condition}`;
+  yield* run(update, ...values, after, scope.sessionId, scope.label, ...page.values);
+}
+
+/** See `RecordStore.now`. */
+export const readServerTime = (time: string): Operation<number> => oneNumber(`SELECT ${time}`);
 
 /** Copies a record of a session to another one. */
 export function* copyRecord(from: RecordScope, key: string, sessionId: string): Operation<void> {
@@ -128,15 +144,16 @@ function newVersion(): number {
   return 1 + Math.floor(Math.random() * Number.MAX_SAFE_INTEGER);
 }
 
-function* sweep({ isSpread }: Dialect): Operation<void> {
-  const now = Date.now();
-  const expired = `SELECT session_id, label, key FROM assistant_records WHERE expires_at <= ? ORDER BY expires_at LIMIT ${SWEPT}`;
-  if (!isSpread) return yield* run(`DELETE FROM assistant_records WHERE (session_id, label, key) IN (${expired})`, now);
+function* sweep(sql: Dialect): Operation<void> {
+  const { condition: now, values } = timeNow(sql);
+  const expired = `SELECT session_id, label, key FROM assistant_records WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${SWEPT}`;
+  const removals = `DELETE FROM assistant_records WHERE (session_id, label, key) IN (${expired})`;
+  if (!sql.isSpread) return yield* run(removals, ...values);
   // A server removes its own rows only.
-  const rows = yield* all<{ session_id: string; label: string; key: string }>(expired, now);
+  const rows = yield* all<{ session_id: string; label: string; key: string }>(expired, ...values);
   for (const { session_id, label, key } of rows) {
-    const removal = `DELETE FROM assistant_records WHERE ${IN_SCOPE} AND key = ? AND expires_at <= ?`;
-    yield* run(removal, session_id, label, key, now);
+    const removal = `DELETE FROM assistant_records WHERE ${IN_SCOPE} AND key = ? AND expires_at <= ${now}`;
+    yield* run(removal, session_id, label, key, ...values);
   }
 }
 

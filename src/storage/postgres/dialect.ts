@@ -37,6 +37,7 @@ export function postgresDialect(
     },
     isInProcess: false,
     namesKeys: false,
+    serverTime: "CAST(floor(extract(epoch FROM statement_timestamp()) * 1000) AS bigint)",
     // As text: clients have types of their own for bytes.
     bytes: {
       bound: "decode(?::text, 'base64')",

@@ -145,6 +145,8 @@ export const RECORDS: Rules<RecordStore> = {
   delete: null,
   list: null,
   labels: null,
+  expire: null,
+  now: null,
 };
 
 export const VECTORS: Rules<VectorStore> = {

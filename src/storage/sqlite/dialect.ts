@@ -37,6 +37,7 @@ export function sqliteDialect(options: SqliteDialectOptions): Dialect {
     isSpread: false,
     isInProcess: true,
     namesKeys: true,
+    serverTime: null,
     bytes: {
       bound: "?",
       read: (column) => column,

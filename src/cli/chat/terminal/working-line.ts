@@ -6,7 +6,7 @@ import { oneLine } from "../../text.js";
 /** A line that moves while something is done: since how many seconds, and what. */
 export class WorkingLine implements Component {
   readonly #loader: Loader;
-  readonly #since = Date.now();
+  readonly #since = performance.now();
   readonly #clock: NodeJS.Timeout;
   #what: string;
 
@@ -36,7 +36,7 @@ export class WorkingLine implements Component {
   }
 
   #text(): string {
-    const seconds = Math.floor((Date.now() - this.#since) / 1000);
+    const seconds = Math.floor((performance.now() - this.#since) / 1000);
     return `${seconds} s · ${oneLine(this.#what)}`;
   }
 }

@@ -114,6 +114,7 @@ function recordsOf(held: HeldSessions, { records }: Store): Store["records"] {
     set: (scope, key, value, options) => held.write([scope.sessionId], () => records.set(scope, key, value, options)),
     delete: (scope, key, options) => held.write([scope.sessionId], () => records.delete(scope, key, options)),
     list: (scope, options) => held.read(scope.sessionId, () => records.list(scope, options)),
+    expire: (scope, prefix, after) => held.write([scope.sessionId], async () => records.expire?.(scope, prefix, after)),
     labels: (sessionId) => held.read(sessionId, () => records.labels(sessionId)),
   };
 }
