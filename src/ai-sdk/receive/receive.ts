@@ -8,8 +8,8 @@ import { openTurn } from "../turn.js";
 import { type ModelRequest, modelRequest } from "./model-request.js";
 import { assertReceiveOptions, type ReceiveOptions } from "./options.js";
 import { placeSubmission } from "./place-submission.js";
-import { repeatedQuestion } from "./question.js";
 import { readSubmission, type Submission } from "./submission.js";
+import { repeatedQuestion } from "./target.js";
 
 /** What a request wants. */
 export type Received =
@@ -28,19 +28,26 @@ export async function receive(session: Session, request: Request, options: Recei
   assertSession(session, "receive()");
   assertReceiveOptions(options);
   const submission = await readSubmission(request, options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
-  return receiveSubmission(session, submission, options, request.signal);
+  const repeated = await repeatedQuestion(session, submission);
+  return receiveSubmission(session, { ...submission, repeated }, options, request.signal);
 }
 
-/** The same for a body that was read. */
+/** A submission that can be placed. */
+export interface Accepted extends Submission {
+  /** The stored question that it asks again; null for a new one. */
+  readonly repeated: string | null;
+}
+
+/** The same for a body that was read, and that `repeatedQuestion` did not refuse. */
 export async function receiveSubmission(
   session: Session,
-  submission: Submission,
+  submission: Accepted,
   options: ReceiveOptions,
   signal: AbortSignal,
 ): Promise<Received> {
+  const { repeated } = submission;
   const { tools = {}, whenBusy = "queue", lease = DEFAULT_LEASE, cacheTtl, recall, model } = options;
   const runs = new SessionRuns(session);
-  const repeated = await repeatedQuestion(session, submission);
   const running = repeated === null ? null : await runs.stream(repeated);
   if (running !== null) return { response: responseOf(running), ask: null };
   const state = { runId: crypto.randomUUID(), questionId: repeated, answerId: "", leafBefore: null };
