@@ -65,6 +65,8 @@ const CASES: readonly Case[] = [
   post("an id that is reserved", { message: question("compaction_1") }, 400),
   post("an id with NUL", { message: question("a\0b") }, 400),
   post("a date that is none", { message: { ...question(), createdAt: {} } }, 400),
+  post("a chat's id that is too long", { id: "x".repeat(2000), message: question() }, 400),
+  post("a chat's id that is reserved", { id: "stemma:user:ben", message: question() }, 400),
   post("an unknown trigger", { message: question(), trigger: "guess" }, 400),
   post("a messageId that is none", { message: question(), messageId: 7 }, 400),
   post("again, without a message", { trigger: "regenerate-message" }, 404, 200),

@@ -37,7 +37,7 @@ export async function readSubmission(request: Request, maxBytes: number): Promis
   if (messages.length === 0 && trigger === "submit-message") throw invalid("message or messages holds what to submit.");
   const last = messages.at(-1);
   if (isJsonObject(last) && last.parts === undefined && "content" in last) throw contentForParts(last);
-  const submission = {
+  const submission: Submission = {
     chatId: id as string | undefined,
     trigger,
     messageId,
