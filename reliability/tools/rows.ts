@@ -1,5 +1,6 @@
 import { canaries } from "../rows/canaries.js";
 import { damagedLogs } from "../rows/damaged-logs.js";
+import { databaseSettings } from "../rows/database-settings.js";
 import { erasing } from "../rows/erasing.js";
 import { escapes } from "../rows/escapes.js";
 import { faultsRow } from "../rows/faults.js";
@@ -51,4 +52,5 @@ export const ROWS: readonly Row[] = [
   erasing,
   powerCuts,
   powerCutsNormal,
+  databaseSettings,
 ];

@@ -6,8 +6,10 @@ import { utf8Length } from "./text.js";
  * bytes, and must hold a session, a label and a key together. What an earlier version stored is read and deleted as ever.
  */
 export const NAME_LIMITS = {
-  /** Of a session, a user, a message; the key of a scope. */
+  /** Of a session or a message. */
   id: 1024,
+  /** Of a user; the key of a scope. */
+  owner: 512,
   /** Of a block, and of a collection of entries or records. */
   label: 384,
   /** Of an entry or a record: an id, with what stands before it. */

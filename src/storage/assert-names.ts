@@ -14,7 +14,7 @@ export function assertSessionFits(id: string): void {
 /** The same for any text of a session that is to be registered. */
 export function assertSessionTexts({ id, userId, parentSessionId, name, model, source }: SessionTexts): void {
   if (id !== undefined) assertSessionFits(id);
-  if (userId !== undefined) assertFits(userId, "A user id", "id");
+  if (userId !== undefined) assertFits(userId, "A user id", "owner");
   if (parentSessionId !== undefined) assertFits(parentSessionId, "A session's parentSessionId", "id");
   if (name !== undefined) assertFits(name, "A session's name", "name");
   if (model !== undefined) assertFits(model, "A session's model", "model");
@@ -33,7 +33,7 @@ export function assertKeptNames({ sessionId, label, scope }: KeptName, key = "")
   assertSessionFits(
     sessionId.startsWith(SCOPES) ? sessionId.slice(sessionId.indexOf(":", SCOPES.length) + 1) : sessionId,
   );
-  if (typeof scope === "object") assertFits(scope.key, "The key of a scope", "id");
+  if (typeof scope === "object") assertFits(scope.key, "The key of a scope", "owner");
   assertFits(label, "A label", "label");
   assertFits(key, "A key", "key");
 }

@@ -1,5 +1,5 @@
 import { invalid } from "../errors.js";
-import { assertFits } from "../model/name-limits.js";
+import { assertFits, NAME_LIMITS } from "../model/name-limits.js";
 import { assertStorableText } from "../model/text.js";
 import type { BlockScope } from "./contract/blocks.js";
 import type { MemoryOwner } from "./contract/versions.js";
@@ -52,6 +52,7 @@ export function assertScope(scope: unknown): asserts scope is BlockScope {
 
 function assertScopeName(name: unknown, what: string): asserts name is string {
   if (typeof name !== "string" || name === "") throw invalid(`${what} must be a text that is not empty.`);
-  assertFits(name, what, "id");
+  // Earlier versions counted characters, and what they stored is found: a write is measured in bytes.
+  if (name.length > NAME_LIMITS.owner) assertFits(name, what, "owner");
   assertStorableText(name, what);
 }

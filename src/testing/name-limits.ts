@@ -17,7 +17,7 @@ const wide = (kind: keyof typeof NAME_LIMITS) => "漢".repeat(Math.floor(NAME_LI
 export const nameLimits = defineTopic("lengths of names", (it) => {
   it("keeps what has the longest names together, and finds, lists and deletes it", async ({ manager, store }) => {
     for (const name of [longest, wide]) {
-      const [id, user] = [name("id"), `u${name("id").slice(1)}`];
+      const [id, user] = [name("id"), name("owner")];
       const own = manager.forUser(user);
       const made = await own.create(name("name"), {
         id,
@@ -31,7 +31,7 @@ export const nameLimits = defineTopic("lengths of names", (it) => {
       await session.appendMessage(message("next", "tea"));
       await own.addUsage(id, 1, 1, 0, name("model"));
       const label = name("label");
-      for (const scope of ["session", "user", { key: name("id") }] as const) {
+      for (const scope of ["session", "user", { key: name("owner") }] as const) {
         const place = { sessionId: scope === "session" ? id : "", label, scope };
         const kept = scope === "user" ? store.forUser(user) : store;
         for (const content of ["one", "two"]) {
@@ -62,7 +62,7 @@ export const nameLimits = defineTopic("lengths of names", (it) => {
     const refused: (() => Promise<unknown>)[] = [
       () => manager.create("", { id: over("id") }),
       () => manager.create(over("name"), { id: "s" }),
-      () => manager.create("", { id: "s", userId: over("id") }),
+      () => manager.create("", { id: "s", userId: over("owner") }),
       () => manager.create("", { id: "s", parentSessionId: over("id") }),
       () => manager.create("", { id: "s", model: over("model") }),
       () => manager.create("", { id: "s", source: over("model") }),
@@ -75,7 +75,7 @@ export const nameLimits = defineTopic("lengths of names", (it) => {
           .session(over("id"))
           .importTree({ messages: [{ message: message("a"), parentId: null }], compactions: [] }),
       () => store.blocks.set({ sessionId: "s", kind: "block", label: over("label") }, "x"),
-      () => store.blocks.set({ sessionId: "", kind: "block", label: "l", scope: { key: over("id") } }, "x"),
+      () => store.blocks.set({ sessionId: "", kind: "block", label: "l", scope: { key: over("owner") } }, "x"),
       () => store.entries.set({ sessionId: "s", label: over("label") }, { key: "k", content: "x" }),
       () => store.entries.set({ sessionId: "s", label: "l" }, { key: over("key"), content: "x" }),
       () => store.entries.append({ sessionId: "s", label: "l" }, { key: over("key"), content: "x" }, { maxTokens: 9 }),
