@@ -1,5 +1,6 @@
 import { canaries } from "../rows/canaries.js";
 import { damagedLogs } from "../rows/damaged-logs.js";
+import { databaseSettings } from "../rows/database-settings.js";
 import { erasing } from "../rows/erasing.js";
 import { escapes } from "../rows/escapes.js";
 import { eventLoop } from "../rows/event-loop.js";
@@ -53,4 +54,5 @@ export const ROWS: readonly Row[] = [
   erasing,
   powerCuts,
   powerCutsNormal,
+  databaseSettings,
 ];

@@ -37,6 +37,7 @@ import {
   searchPage,
 } from "../session/search-options.js";
 import type { Session } from "../session/session.js";
+import { assertSessionTexts } from "../storage/assert-names.js";
 import type {
   AppendMessageOptions,
   Erased,
@@ -293,6 +294,7 @@ export class SessionManager {
     const { name, metadata } = change;
     if (name !== undefined) assertText(name, NAME);
     if (name !== undefined) assertStorableText(name, NAME);
+    assertSessionTexts({ name });
     return this.#store.sessions.update(sessionId, {
       name,
       metadata: metadata === undefined ? undefined : givenMetadata(metadata),
@@ -565,6 +567,7 @@ export class SessionManager {
       throw invalid(message, { inputTokens, outputTokens, cost });
     }
     if (model !== undefined) assertText(model, "The model of addUsage()");
+    assertSessionTexts({ model });
     await this.#store.sessions.addUsage(sessionId, inputTokens, outputTokens, cost, model);
   }
 
@@ -625,6 +628,7 @@ function newSession(name: string, options: NewSessionOptions): NewSession {
     assertStorableText(text, `A session's ${field}`);
   }
   assertSessionId(session.id);
+  assertSessionTexts(session);
   if (userId !== undefined) assertUserId(userId);
   return { ...session, userId, metadata: metadata === undefined ? undefined : givenMetadata(metadata) };
 }

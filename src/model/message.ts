@@ -1,5 +1,6 @@
 import { kindOf, StemmaError, shorten } from "../errors.js";
 import { isJsonObject } from "./json-object.js";
+import { assertFits } from "./name-limits.js";
 import { assertStorableText } from "./storable-text.js";
 
 /**
@@ -60,8 +61,6 @@ export function isSummary(value: unknown): boolean {
   return typeof id === "string" && isSummaryMessage({ id });
 }
 
-const MAX_ID_LENGTH = 1024;
-
 /** Deeper values overflow the stack of some function that reads them, here or in an engine. */
 const MAX_DEPTH = 1000;
 
@@ -73,10 +72,11 @@ export function assertMessage(value: object, text: string): asserts value is Ses
     const rule = "JSON writes the fields of an object itself, not those that it inherits or that its class computes.";
     throw invalidMessage(`A message needs an id: a non-empty string. ${rule}`);
   }
-  if (id.length > MAX_ID_LENGTH) throw invalidMessage(`A message id has at most ${MAX_ID_LENGTH} characters.`, id);
+  assertFits(id, "A message id", "id", "INVALID_MESSAGE");
   assertStorableText(id, "A message id");
   if (isSummaryMessage({ id })) throw reservedId(id);
   if (typeof role !== "string" || role === "") throw invalidMessage("A message needs a role: a non-empty string.", id);
+  assertFits(role, "A message role", "role", "INVALID_MESSAGE");
   assertStorableText(role, "A message role");
   if (!Array.isArray(parts)) throw invalidMessage("A message needs parts: an array, which may be empty.", id);
   for (const part of parts) {

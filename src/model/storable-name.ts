@@ -1,7 +1,9 @@
+import { NAME_LIMITS } from "./name-limits.js";
 import { storableText } from "./storable-text.js";
+import { utf8Length } from "./text.js";
 
 /** A short text of a file that can be stored as it is: the name of a model or a folder. Undefined for anything else. */
 export function nameOf(value: unknown): string | undefined {
-  const isName = typeof value === "string" && value !== "" && value.length <= 1024;
+  const isName = typeof value === "string" && value !== "" && utf8Length(value) <= NAME_LIMITS.model;
   return isName && storableText(value) === value ? value : undefined;
 }

@@ -1,5 +1,6 @@
 import { takeSerialised } from "../model/given-message.js";
 import { type HistoryMessage, isSummary, type SessionMessage } from "../model/message.js";
+import { assertSessionFits } from "../storage/assert-names.js";
 import type {
   AppendMessageOptions,
   AppendResult,
@@ -60,6 +61,7 @@ export class MessageWrites {
     message: SessionMessage,
   ): Promise<AppendedMessage<M>> {
     const { backend } = this.parts;
+    assertSessionFits(backend.id);
     return appended<M>(message, await this.#inserted([message], backend.appendSibling(messageId, message)));
   }
 
@@ -90,6 +92,7 @@ export class MessageWrites {
 
   async upsert(message: SessionMessage, parent: ParentRef): Promise<boolean> {
     const { backend, compactor, wrote } = this.parts;
+    assertSessionFits(backend.id);
     const { inserted, visibleTokens } = await backend.upsert(message, parent, { measured: compactor.estimates });
     if (isSummary(message)) return false;
     wrote([message]);
@@ -141,6 +144,7 @@ export class MessageWrites {
     options: AppendMessageOptions,
   ): Promise<AppendResult> {
     const { backend, compactor } = this.parts;
+    assertSessionFits(backend.id);
     const { expectedLeaf } = options;
     return this.#inserted(messages, backend.append(messages, parent, { expectedLeaf, measured: compactor.estimates }));
   }

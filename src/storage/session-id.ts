@@ -1,4 +1,5 @@
 import { invalid } from "../errors.js";
+import { assertFits, NAME_LIMITS } from "../model/name-limits.js";
 import { assertStorableText } from "../model/text.js";
 import type { BlockScope } from "./contract/blocks.js";
 import type { MemoryOwner } from "./contract/versions.js";
@@ -36,9 +37,6 @@ export function assertSessionId(sessionId: string): void {
   throw invalid(message, { sessionId });
 }
 
-/** The most characters of a user's id, and of the key of a scope: a key of an index in Postgres holds 2.7 kB. */
-const MAX_NAME = 512;
-
 /** Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`. */
 export function assertUserId(userId: unknown): asserts userId is string {
   assertScopeName(userId, "A user id");
@@ -53,8 +51,8 @@ export function assertScope(scope: unknown): asserts scope is BlockScope {
 }
 
 function assertScopeName(name: unknown, what: string): asserts name is string {
-  if (typeof name !== "string" || name === "" || name.length > MAX_NAME) {
-    throw invalid(`${what} must be a text of 1 to ${MAX_NAME} characters.`);
-  }
+  if (typeof name !== "string" || name === "") throw invalid(`${what} must be a text that is not empty.`);
+  // Earlier versions counted characters, and what they stored is found: a write is measured in bytes.
+  if (name.length > NAME_LIMITS.owner) assertFits(name, what, "owner");
   assertStorableText(name, what);
 }

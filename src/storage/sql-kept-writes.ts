@@ -1,3 +1,4 @@
+import { assertKeptNames, assertSessionTexts } from "./assert-names.js";
 import type { BlockKey, EntryScope, KeptWrite } from "./contract.js";
 import type { Dialect } from "./engine/dialect.js";
 import * as blocks from "./operations/blocks.js";
@@ -39,6 +40,7 @@ function plainRecords(writes: readonly KeptWrite[]): records.PlainRecord[] {
   for (const write of writes) {
     if (!("records" in write) || !("value" in write) || write.value === null || write.options !== undefined) break;
     const { records: scope, key, value } = write;
+    assertKeptNames(scope, key);
     if ((found[0]?.scope ?? scope).sessionId !== scope.sessionId) break;
     found.push({ scope, key, value });
   }
@@ -49,12 +51,14 @@ function plainRecords(writes: readonly KeptWrite[]): records.PlainRecord[] {
 function operationOf(sql: Dialect, write: KeptWrite, userId: string | undefined): WriteOfKept {
   if ("block" in write) {
     const { block, content, options = {} } = write;
+    assertKeptNames(block);
     const note = noteOf(block, options);
     const operation = (owned: BlockKey) => blocks.writeBlock(sql, owned, content, options, note);
     return { kind: block.kind, key: block, operation: operation as WriteOfKept["operation"] };
   }
   if ("entries" in write) {
     const { entries: scope, key, content, value, options = {} } = write;
+    if (content !== null) assertKeptNames(scope, key);
     const note = noteOf(scope, options);
     const operation = (owned: EntryScope) =>
       content === null
@@ -68,6 +72,7 @@ function operationOf(sql: Dialect, write: KeptWrite, userId: string | undefined)
   }
   if ("records" in write) {
     const { records: scope, key, value, options = {} } = write;
+    if (value !== null) assertKeptNames(scope, key);
     const operation = () =>
       value === null
         ? records.deleteRecord(sql, scope, key, options.expectedVersion)
@@ -76,6 +81,7 @@ function operationOf(sql: Dialect, write: KeptWrite, userId: string | undefined)
   }
   if ("registered" in write) {
     const { registered: id } = write;
+    if ("change" in write) assertSessionTexts({ name: write.change.name });
     const operation = () =>
       "change" in write
         ? updateSession(sql, id, write.change, userId)

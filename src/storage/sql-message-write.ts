@@ -3,6 +3,7 @@ import { givenMessage } from "../model/given-message.js";
 import { isSummary, type SessionMessage } from "../model/message.js";
 import { sameJson } from "../model/same-json.js";
 import { messageChanged, messageExists } from "../model/tree-errors.js";
+import { assertSessionFits } from "./assert-names.js";
 import type { MessageWrite, ParentRef, UpsertResult } from "./contract.js";
 import type { Appended, Dialect } from "./engine/dialect.js";
 import type { Operation } from "./engine/operation.js";
@@ -35,6 +36,7 @@ export function messageWrite(sql: Dialect, write: MessageWrite): MessageWriteOpe
     return { operation: () => told(selectBranch(sql, id, write.selectBranch), (leaf) => [leaf.id]) };
   }
   if ("update" in write) return updating(sql, id, write.update, write.expected);
+  assertSessionFits(id);
   if ("upsert" in write) return upserting(sql, id, write.upsert, write.parent);
   if ("appendSibling" in write) {
     const message = encodeMessage(write.appendSibling);

@@ -1,4 +1,5 @@
 import { encodeMessage } from "../model/codec.js";
+import { assertSessionTexts } from "./assert-names.js";
 import { confined } from "./confine.js";
 import type { NewSession, SessionRegistry } from "./contract.js";
 import type { Dialect } from "./engine/dialect.js";
@@ -32,6 +33,7 @@ export function sqlRegistry(
     );
   const single = <T>(operation: () => Operation<T>): Promise<T> => turns.hold({}, () => runner.single(operation));
   const ownedBy = (session: NewSession): NewSession => {
+    assertSessionTexts(session);
     if (userId === undefined) return session;
     if (session.userId !== undefined && session.userId !== userId) throw owned(session.id);
     return { ...session, userId };
@@ -48,15 +50,21 @@ export function sqlRegistry(
     count: () => single(() => sessions.countSessions(userId)),
     // What is no session's is not one user's business.
     unregistered: async (options = {}) => (userId === undefined ? single(() => listUnregistered(sql, options)) : []),
-    update: (id, change) => write([id], () => sessions.updateSession(sql, id, change, userId)),
+    update: async (id, change) => {
+      assertSessionTexts({ name: change.name });
+      return write([id], () => sessions.updateSession(sql, id, change, userId));
+    },
     restore: (id, dates) => write([id], () => sessions.restoreSession(sql, id, dates, userId)),
     delete: (id) => write([id], () => deleteSession(sql, id, userId)),
     prune: async (id, request) => {
       const prune = () => pruneSession(sql, id, request, userId);
       return request.dryRun === true ? turns.read(id, () => runner.read(prune)) : write([id], prune);
     },
-    addUsage: (id, input, output, cost, model) =>
-      write([id], () => addUsage(sql, id, { inputTokens: input, outputTokens: output, cost }, { model, userId })),
+    addUsage: async (id, input, output, cost, model) => {
+      assertSessionTexts({ model });
+      const counted = { inputTokens: input, outputTokens: output, cost };
+      return write([id], () => addUsage(sql, id, counted, { model, userId }));
+    },
     usageRows: (id) =>
       turns.read(id, () =>
         runner.read(function* () {
@@ -73,8 +81,12 @@ export function sqlRegistry(
       if (isOfAnother(request)) return [];
       return single(() => sumCompactions(sql, { ...request, userId: request.userId ?? userId }));
     },
-    fork: (id, atMessageId, next) => write([id, next.id], () => fork.forkSession(sql, id, atMessageId, next, userId)),
+    fork: async (id, atMessageId, next) => {
+      assertSessionTexts(next);
+      return write([id, next.id], () => fork.forkSession(sql, id, atMessageId, next, userId));
+    },
     split: async (id, opening, next) => {
+      assertSessionTexts(next);
       const encoded = encodeMessage(opening);
       return write([id, next.id], () => fork.splitSession(sql, id, encoded, next, userId));
     },

@@ -1,5 +1,6 @@
 import { StemmaError } from "../errors.js";
 import { type EncodedMessage, encodeMessage } from "../model/codec.js";
+import { assertSessionFits } from "./assert-names.js";
 import type { AppendResult, ReadOptions, SearchHit, SearchRequest, SessionStore } from "./contract.js";
 import type { Appended, Dialect, PathOptions } from "./engine/dialect.js";
 import type { Operation } from "./engine/operation.js";
@@ -50,6 +51,7 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
   return {
     id,
     append: async (given, parent, options = {}) => {
+      assertSessionFits(id);
       const { encoded, summaryIds } = encodeAll(given);
       const shared = () => append(sql, id, encoded, parent, summaryIds, options);
       const isPlain = summaryIds.length === 0 && options.expectedLeaf === undefined;
@@ -61,6 +63,7 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
       return appendResult(encoded, result);
     },
     appendSibling: async (siblingId, message) => {
+      assertSessionFits(id);
       const encoded = encodeMessage(message);
       const sibling = () => branches.appendSibling(sql, id, siblingId, encoded);
       return appendResult([encoded], await write(sibling, "idempotent"));
@@ -72,6 +75,7 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
       else await passOver(summaryIds);
     },
     upsert: async (message, parent, options = {}) => {
+      assertSessionFits(id);
       const { encoded, summaryIds } = encodeAll([message]);
       const [one] = encoded;
       if (one !== undefined) {
@@ -84,6 +88,7 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
     delete: (ids) => write(() => deleteMessages(sql, id, ids)),
     clear: () => write(() => messages.clearMessages(sql, id)),
     importTree: async (tree) => {
+      assertSessionFits(id);
       const encoded = tree.messages.map((given) => ({ ...given, message: encodeMessage(given.message) }));
       return write(() => importTree(sql, id, { ...tree, messages: encoded }), "idempotent");
     },

@@ -2,6 +2,7 @@ import { assertKnownOptions } from "../known-options.js";
 import { parseQuery, type SearchQuery } from "../model/query.js";
 import { once } from "../once.js";
 import { Queue } from "../queue.js";
+import { assertKeptNames } from "./assert-names.js";
 import { confined, confining } from "./confine.js";
 import type {
   BackupOptions,
@@ -104,11 +105,13 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
       sessions: sqlRegistry({ runner, turns, sql }, userId),
       blocks: {
         get: (key) => readKept(key.kind, key, blocks.readBlock),
-        set: (key, content, blockOptions = {}) => {
+        set: async (key, content, blockOptions = {}) => {
+          assertKeptNames(key);
           const note = noteOf(key, blockOptions);
           return writeKept(key.kind, key, (owned) => blocks.writeBlock(sql, owned, content, blockOptions, note));
         },
-        append: (key, text, { maxTokens, ...version }) => {
+        append: async (key, text, { maxTokens, ...version }) => {
+          assertKeptNames(key);
           const note = noteOf(key, version);
           return writeKept(key.kind, key, (owned) => blocks.appendBlock(sql, owned, text, maxTokens, note));
         },
@@ -124,17 +127,23 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
             runner.single(() => lists.listOwners(sql, kind, { ...listOptions, only: userId })),
           );
         },
-        importVersions: (key, found) =>
-          writeKept(key.kind, key, (owned) => versions.importVersions(sql, blocks.blockVersionKey(owned), found)),
+        importVersions: async (key, found) => {
+          assertKeptNames(key);
+          return writeKept(key.kind, key, (owned) =>
+            versions.importVersions(sql, blocks.blockVersionKey(owned), found),
+          );
+        },
       },
       entries: {
         count: (scope) => readKept("entries", scope, (owned) => entries.countEntries(sql, owned)),
         get: (scope, key) => readKept("entries", scope, (owned) => entries.findEntry(sql, owned, key)),
-        set: (scope, entry, entryOptions = {}) => {
+        set: async (scope, entry, entryOptions = {}) => {
+          assertKeptNames(scope, entry.key);
           const note = noteOf(scope, entryOptions);
           return writeKept("entries", scope, (owned) => entries.writeEntry(sql, owned, entry, note));
         },
-        append: (scope, entry, { maxTokens, ...version }) => {
+        append: async (scope, entry, { maxTokens, ...version }) => {
+          assertKeptNames(scope, entry.key);
           const note = noteOf(scope, version);
           return writeKept("entries", scope, (owned) => entries.appendEntry(sql, owned, entry, maxTokens, note));
         },
@@ -142,10 +151,12 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
           const note = noteOf(scope, entryOptions);
           return writeKept("entries", scope, (owned) => entries.deleteEntry(sql, owned, key, note));
         },
-        importVersions: (scope, key, found) =>
-          writeKept("entries", scope, (owned) =>
+        importVersions: async (scope, key, found) => {
+          assertKeptNames(scope, key);
+          return writeKept("entries", scope, (owned) =>
             versions.importVersions(sql, entries.entryVersionKey(owned, key), found),
-          ),
+          );
+        },
         versions: (scope, key) => searchKept("entries", scope, (owned) => entries.readEntryVersions(sql, owned, key)),
         labels: (scope) => listKept(scope, (owned) => lists.listLabels(sql, owned)),
         removed: (scope) => listKept(scope, (owned) => lists.listRemoved(sql, owned)),
@@ -156,8 +167,10 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
       },
       records: {
         get: (scope, key) => readKept("records", scope, () => records.readRecord(sql, scope, key)),
-        set: (scope, key, value, recordOptions = {}) =>
-          writeRecord(scope, () => records.writeRecord(sql, scope, key, value, recordOptions)),
+        set: async (scope, key, value, recordOptions = {}) => {
+          assertKeptNames(scope, key);
+          return writeRecord(scope, () => records.writeRecord(sql, scope, key, value, recordOptions));
+        },
         delete: (scope, key, { expectedVersion } = {}) =>
           writeKept("records", scope, () => records.deleteRecord(sql, scope, key, expectedVersion)),
         list: (scope, listOptions = {}) =>

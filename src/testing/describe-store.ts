@@ -26,6 +26,7 @@ import { memoryLists } from "./memory-lists.js";
 import { messages } from "./messages.js";
 import { metadata } from "./metadata.js";
 import { migrations } from "./migrations.js";
+import { nameLimits } from "./name-limits.js";
 import { order } from "./order.js";
 import { owners } from "./owners.js";
 import { paging } from "./paging.js";
@@ -83,6 +84,7 @@ const TOPICS: readonly Topic[] = [
   forks,
   owners,
   metadata,
+  nameLimits,
   blockScopes,
   records,
   copying,

@@ -48,6 +48,25 @@ describe("an MCP server", () => {
     await client.close();
   });
 
+  it("answers for another user's session as for one that is not there", async () => {
+    const client = await connect(store, { userId: "ada" });
+    const ask = async (id: string) => {
+      const told: unknown[] = [];
+      for (const end of ["", "/message/m1", "/message/none", "/block/memory", "/block/none", "/nonsense/x"]) {
+        told.push(await failureOf(client, "fetch", { id: `session/${id}${end}`, context: 2 }));
+        told.push(await client.readResource({ uri: `stemma://session/${id}${end}` }).catch(String));
+      }
+      told.push(await failureOf(client, "search", { query: "tea", session: `session/${id}` }));
+      told.push(await failureOf(client, "search", { query: "tea", session: `session/${id}`, after: "never" }));
+      told.push(
+        await client.getPrompt({ name: "continue_conversation", arguments: { conversation: id } }).catch(String),
+      );
+      return JSON.stringify(told).replaceAll(id, "<id>");
+    };
+    expect(await ask("b1")).toBe(await ask("zz"));
+    await client.close();
+  });
+
   it("keeps a memory of its own for each scope", async () => {
     const clients = await Promise.all(
       [...SCOPES.map(([, options]) => options), { userId: "ada", project: "house" }].map((options) =>

@@ -95,6 +95,23 @@ describe("every route of the studio", () => {
       }
     });
 
+    it("answers for what is another user's as for what is not there", async () => {
+      const as = { user: "bob" };
+      for (const isGood of [true, false]) {
+        const { path, body } = await questionOf(route);
+        const question = isGood
+          ? { path, body }
+          : { path: path.replace(/&.*/, ""), body: body && { ...body, label: 7 } };
+        const renamed = JSON.parse(
+          JSON.stringify(question).replaceAll("trip", "gone").replace("user=ada", "user=gone"),
+        ) as Question;
+        const others = await refused({ ...question, as });
+        const absent = await refused({ ...renamed, as });
+        expect(others.text.replaceAll("trip", "gone")).toBe(absent.text);
+        expect([others.status, others.headers]).toEqual([absent.status, absent.headers]);
+      }
+    });
+
     it("has the headers that keep a browser from running anything", async () => {
       const question = await questionOf(route);
       for (const answer of [

@@ -1,6 +1,8 @@
 import type { SessionUpdate } from "../../manager/options.js";
 import type { SessionManager } from "../../manager/session-manager.js";
 import { assertText } from "../../session/arguments.js";
+import { assertSessionFits } from "../../storage/assert-names.js";
+import { assertSessionId } from "../../storage/session-id.js";
 import { DEFAULT_MAX_BODY_BYTES, responseOf } from "../receive/receive.js";
 import { readFields, readSubmission } from "../receive/submission.js";
 import { SessionRuns } from "../run/runs.js";
@@ -80,6 +82,8 @@ async function serve(route: readonly string[], call: Call, options: ChatHandlerO
 async function post(call: Call, options: ChatHandlerOptions): Promise<Response> {
   const submission = await readSubmission(call.request, options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
   if (submission.chatId === undefined) return refusal(400, "INVALID_ARGUMENT", "The body names its chat: { id, … }.");
+  assertSessionId(submission.chatId);
+  assertSessionFits(submission.chatId);
   return submit(submission, submission.chatId, call, options);
 }
 

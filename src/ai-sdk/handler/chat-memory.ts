@@ -38,11 +38,10 @@ export interface ChatBlockVersion {
   } | null;
 }
 
-/** What is remembered in a chat; in one that is not there yet what it will begin with. Errors: `SESSION_OWNED`. */
+/** What is remembered in a chat; for one that is not there yet, or is another user's, what a new one will begin with. */
 export async function readMemory(manager: SessionManager, id: string): Promise<ChatMemory> {
-  const session = manager.getSession(id);
-  // Refuses another user's chat.
-  await session.getLatestLeaf();
+  const isRegistered = (await manager.get(id)) !== null;
+  const session = manager.getSession(isRegistered ? id : crypto.randomUUID());
   await session.tools();
   const labels = session.getContextBlocks().flatMap(({ label, writable, isSkill }) => {
     return writable && !isSkill ? [label] : [];

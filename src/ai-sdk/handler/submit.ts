@@ -3,7 +3,7 @@ import type { SessionManager } from "../../manager/session-manager.js";
 import { coreOf, type Session } from "../../session/session.js";
 import { observed } from "../../storage/observed.js";
 import type { PrepareStep } from "../memory.js";
-import { receiveSubmission } from "../receive/receive.js";
+import { accept, receiveSubmission } from "../receive/receive.js";
 import type { Submission } from "../receive/submission.js";
 import type { Ended } from "../respond/options.js";
 import { beginAnswer } from "../respond/respond.js";
@@ -26,15 +26,18 @@ export async function submit(
   { request, manager, userId, context }: Caller,
   options: ChatHandlerOptions,
 ): Promise<Response> {
-  await manager.create("", { id: chatId });
   const session = manager.getSession(chatId);
+  const accepted = await accept(session, submission);
   const about: ChatContext = { request, userId, chatId, session, body: submission.body };
   const [model, tools, settings] = await Promise.all([
     given(options.model, about),
     given(options.tools ?? {}, about),
     given(options.settings ?? {}, about),
   ]);
-  const { response, ask } = await receiveSubmission(session, submission, { ...options, model, tools }, request.signal);
+  // Not before the request is known to be good: whoever is refused would own the id.
+  await manager.create("", { id: chatId });
+  const asking = { ...options, model, tools };
+  const { response, ask } = await receiveSubmission(session, accepted, asking, request.signal);
   if (response !== null) return response;
   try {
     return observedAnswer(session, model, () => {

@@ -1,12 +1,14 @@
 import type { ToolSet, UIMessage } from "ai";
-import { StemmaError } from "../../errors.js";
-import { isInterrupted } from "../../model/tool-calls.js";
 import { answeredNow } from "../../model/tool-times.js";
 import { mergeResults } from "../message/merge.js";
-import { fieldsOf, finishedSteps, isWaiting, unmarked } from "../message/parts.js";
+import { finishedSteps, isWaiting, unmarked } from "../message/parts.js";
 import type { RunSession } from "../run/run-session.js";
-import { newestAnswer, type PlacedQuestion, placeQuestion, questionOf } from "./question.js";
-import type { GivenMessage, Submission } from "./submission.js";
+import { newestAnswer, type PlacedQuestion, placeQuestion } from "./question.js";
+import type { Submission } from "./submission.js";
+import { findTarget, isBroken, type Target } from "./target.js";
+
+type Again = Target & { readonly kind: "again" };
+type Results = Target & { readonly kind: "results" };
 
 /** What a submission comes to, once it is in the tree. */
 export type Placed =
@@ -34,13 +36,17 @@ export interface PlacedAnswer {
  * Errors: `INVALID_MESSAGE`, `MESSAGE_NOT_FOUND`, `RUN_LOST`, and those of an append.
  */
 export async function placeSubmission(session: RunSession, submission: Submission, tools: ToolSet): Promise<Placed> {
-  if (submission.trigger === "regenerate-message") return placeAgain(session, submission);
-  const { messages, messageId } = submission;
-  const named = messages.find(({ id, role }) => id === messageId && role === "assistant");
-  const given = named ?? messages.at(-1);
-  if (given?.role === "assistant") return placeResults(session, given, submission, tools);
-  if (given === undefined) throw invalid("The last message is one of the user or of the assistant, with id and parts.");
-  return placed(session, await placeQuestion(session, given, messages));
+  const target = await findTarget(session, submission);
+  switch (target.kind) {
+    case "again":
+      return placeAgain(session, target);
+    case "results":
+      return placeResults(session, target, tools);
+    case "question":
+      return placed(session, await placeQuestion(session, target.given, target.messages));
+    case "unanswered":
+      return placed(session, { question: target.question, isNew: false, edited: null });
+  }
 }
 
 /** A question that was stored now, or is repeated. */
@@ -56,15 +62,7 @@ async function placed(session: RunSession, { question, isNew, edited }: PlacedQu
   return { kind: "replay", message: answer };
 }
 
-async function placeResults(
-  session: RunSession,
-  given: GivenMessage,
-  submission: Submission,
-  tools: ToolSet,
-): Promise<Placed> {
-  const stored = await session.getMessage<UIMessage>(given.id);
-  if (stored === null) return placeUnanswered(session, submission);
-  if (stored.role !== "assistant") throw invalid(`Message "${given.id}" is not the assistant's.`);
+async function placeResults(session: RunSession, { stored, given }: Results, tools: ToolSet): Promise<Placed> {
   const results = mergeResults(stored, given.parts, tools);
   const merged = results === stored ? stored : answeredNow(stored, results);
   if (merged !== stored) await session.updateMessage(unmarked(merged));
@@ -77,26 +75,13 @@ async function placeResults(
   return begin(parent?.id ?? null, { answerId: stored.id, base: unmarked(merged), clientHolds: true });
 }
 
-// Of an answer that broke off before it said anything nothing is stored. Its question is repeated, not answered twice.
-async function placeUnanswered(session: RunSession, submission: Submission): Promise<Placed> {
-  const { messages } = submission;
-  const at = messages.findLastIndex(({ role }) => role === "user");
-  const asked = messages[at];
-  if (asked !== undefined) return placed(session, await placeQuestion(session, asked, messages.slice(0, at + 1)));
-  const { question, answer } = await questionOf(session, submission);
-  // Where there is an answer, what was sent is for another one, which nobody gave.
-  if (question === null || answer !== null) throw nothingToAnswer();
-  return placed(session, { question, isNew: false, edited: null });
-}
-
 /** Asks a question again. An answer that was interrupted goes on; beside any other one comes a sibling. */
-async function placeAgain(session: RunSession, submission: Submission): Promise<Placed> {
-  const { question, answer } = await questionOf(session, submission);
+async function placeAgain(session: RunSession, { question, answer }: Again): Promise<Placed> {
   if (answer !== null && isBroken(answer)) return goOn(session, question?.id ?? null, answer);
-  if (question === null) throw nothingToAnswer();
+  const questionId = (question as UIMessage).id;
   const leaf = await session.getLatestLeaf();
-  await activate(session, question.id);
-  return begin(question.id, { leafBefore: leaf?.id === question.id ? null : (leaf?.id ?? null) });
+  await activate(session, questionId);
+  return begin(questionId, { leafBefore: leaf?.id === questionId ? null : (leaf?.id ?? null) });
 }
 
 async function goOn(session: RunSession, questionId: string | null, answer: UIMessage): Promise<PlacedAnswer> {
@@ -115,17 +100,4 @@ function begin(questionId: string | null, given: Partial<Omit<PlacedAnswer, "kin
 
 async function activate(session: RunSession, messageId: string): Promise<void> {
   if ((await session.getLatestLeaf())?.id !== messageId) await session.setActiveLeaf(messageId);
-}
-
-// One that the user stopped is as the user wants it.
-function isBroken(answer: UIMessage): boolean {
-  return isInterrupted(answer) && fieldsOf(answer.metadata).interrupted !== "aborted";
-}
-
-function nothingToAnswer(): StemmaError {
-  return new StemmaError("MESSAGE_NOT_FOUND", {}, "There is no message to answer.");
-}
-
-function invalid(message: string): StemmaError {
-  return new StemmaError("INVALID_MESSAGE", {}, message);
 }

@@ -4,7 +4,7 @@ import { sameJson } from "../../model/same-json.js";
 import { sha256 } from "../../model/sha256.js";
 import { validMessage } from "../message/validate.js";
 import type { ReadableSession, RunSession } from "../run/run-session.js";
-import type { GivenMessage, Submission } from "./submission.js";
+import { type GivenMessage, noParts, type Submission } from "./submission.js";
 
 export interface PlacedQuestion {
   readonly question: UIMessage;
@@ -31,11 +31,8 @@ export async function placeQuestion(
   return { question, isNew: true, edited };
 }
 
-/** The question that a submission repeats; null for a new one. Errors: `INVALID_MESSAGE`. */
-export async function repeatedQuestion(session: ReadableSession, submission: Submission): Promise<string | null> {
-  if (submission.trigger === "regenerate-message") return (await questionOf(session, submission)).question?.id ?? null;
-  const given = submission.messages.at(-1);
-  if (given?.role !== "user") return null;
+/** The stored question that a client's message repeats; null for a new one. Errors: `INVALID_MESSAGE`. */
+export async function storedQuestion(session: ReadableSession, given: GivenMessage): Promise<string | null> {
   const { question, isStored } = await recognise(session, given);
   return isStored ? question.id : null;
 }
@@ -69,10 +66,12 @@ async function recognise(
   given: GivenMessage,
 ): Promise<{ question: UIMessage; replaced: string | null; isStored: boolean }> {
   const valid = validMessage(given);
-  if (valid === null) throw invalid(given.id, `Message "${given.id}" has no part that the AI SDK knows.`);
+  if (valid === null) throw noParts(given.id);
   const stored = await session.getMessage<UIMessage>(given.id);
   if (stored === null) return { question: valid, replaced: null, isStored: false };
-  if (stored.role !== "user") throw invalid(given.id, `Message "${given.id}" is not the user's.`);
+  if (stored.role !== "user") {
+    throw new StemmaError("INVALID_MESSAGE", { messageId: given.id }, `Message "${given.id}" is not the user's.`);
+  }
   if (sameJson(stored.parts, valid.parts)) return { question: stored, replaced: null, isStored: true };
   const id = `edit-${sha256(JSON.stringify([given.id, valid.parts])).slice(0, 32)}`;
   const before = await session.getMessage<UIMessage>(id);
@@ -100,8 +99,4 @@ async function newestKnown(session: ReadableSession, messages: readonly GivenMes
     if (known !== null) return known;
   }
   return null;
-}
-
-function invalid(messageId: string, message: string): StemmaError {
-  return new StemmaError("INVALID_MESSAGE", { messageId }, message);
 }

@@ -8,8 +8,8 @@ import { openTurn } from "../turn.js";
 import { type ModelRequest, modelRequest } from "./model-request.js";
 import { assertReceiveOptions, type ReceiveOptions } from "./options.js";
 import { placeSubmission } from "./place-submission.js";
-import { repeatedQuestion } from "./question.js";
 import { readSubmission, type Submission } from "./submission.js";
+import { repeatedQuestion } from "./target.js";
 
 /** What a request wants. */
 export type Received =
@@ -28,20 +28,33 @@ export async function receive(session: Session, request: Request, options: Recei
   assertSession(session, "receive()");
   assertReceiveOptions(options);
   const submission = await readSubmission(request, options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
-  return receiveSubmission(session, submission, options, request.signal);
+  return receiveSubmission(session, await accept(session, submission), options, request.signal);
 }
 
-/** The same for a body that was read. */
+/** A submission that can be placed. */
+export interface Accepted extends Submission {
+  /** The stored question that it asks again; null for a new one. */
+  readonly repeated: string | null;
+}
+
+/**
+ * Reads what is stored of a submission, and writes nothing. Errors: those of `repeatedQuestion`, for what could not be placed.
+ */
+export async function accept(session: Session, submission: Submission): Promise<Accepted> {
+  const stored = asStored(session, submission);
+  return { ...stored, repeated: await repeatedQuestion(session, stored) };
+}
+
+/** Places what was accepted, and gives what the model is asked; or the response, where there is nothing to ask. */
 export async function receiveSubmission(
   session: Session,
-  given: Submission,
+  submission: Accepted,
   options: ReceiveOptions,
   signal: AbortSignal,
 ): Promise<Received> {
+  const { repeated } = submission;
   const { tools = {}, whenBusy = "queue", lease = DEFAULT_LEASE, cacheTtl, recall, model } = options;
-  const submission = asStored(session, given);
   const runs = new SessionRuns(session);
-  const repeated = await repeatedQuestion(session, submission);
   const running = repeated === null ? null : await runs.stream(repeated);
   if (running !== null) return { response: responseOf(running), ask: null };
   const state = { runId: crypto.randomUUID(), questionId: repeated, answerId: "", leafBefore: null };

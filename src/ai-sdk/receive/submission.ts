@@ -1,7 +1,9 @@
-import { invalid } from "../../errors.js";
+import { invalid, StemmaError } from "../../errors.js";
+import { assertEncodable } from "../../model/codec.js";
 import { isJsonObject } from "../../model/json-object.js";
 import { contentForParts, type SessionMessage } from "../../model/message.js";
 import { readJsonObject } from "../../request-body.js";
+import { validMessage } from "../message/validate.js";
 
 /** What `useChat` posts: the last message or the whole list, and what for. */
 export interface Submission {
@@ -18,7 +20,10 @@ export interface Submission {
 /** A message of a client, of which nothing is known but this. */
 export type GivenMessage = SessionMessage & { readonly role: "user" | "assistant" };
 
-/** Reads the body of a request. Errors: `REQUEST_TOO_LARGE`, `INVALID_ARGUMENT`, `INVALID_MESSAGE`. */
+/**
+ * Reads the body of a request, and refuses whatever can be refused without a look at what is stored.
+ * Errors: `REQUEST_TOO_LARGE`, `INVALID_ARGUMENT`, `INVALID_MESSAGE`, `INVALID_TEXT`.
+ */
 export async function readSubmission(request: Request, maxBytes: number): Promise<Submission> {
   const body = await readFields(request, maxBytes);
   const { id, trigger = "submit-message", messageId } = body;
@@ -32,7 +37,48 @@ export async function readSubmission(request: Request, maxBytes: number): Promis
   if (messages.length === 0 && trigger === "submit-message") throw invalid("message or messages holds what to submit.");
   const last = messages.at(-1);
   if (isJsonObject(last) && last.parts === undefined && "content" in last) throw contentForParts(last);
-  return { chatId: id as string | undefined, trigger, messageId, messages: messages.filter(isMessage), body };
+  const submission: Submission = {
+    chatId: id as string | undefined,
+    trigger,
+    messageId,
+    messages: messages.filter(isMessage),
+    body,
+  };
+  if (trigger === "submit-message") {
+    const submitted = submittedMessage(submission);
+    if (submitted.role === "user") assertQuestion(submitted);
+  }
+  return submission;
+}
+
+/** The message that a client submits: the answer that it names, or the last one. Errors: `INVALID_MESSAGE`. */
+export function submittedMessage({ messages, messageId }: Submission): GivenMessage {
+  const named = messages.find(({ id, role }) => id === messageId && role === "assistant");
+  const given = named ?? messages.at(-1);
+  if (given !== undefined) return given;
+  const rule = "The last message is one of the user or of the assistant, with id and parts.";
+  throw new StemmaError("INVALID_MESSAGE", {}, rule);
+}
+
+/** False for a user's message that cannot be stored. */
+export function isQuestion(given: GivenMessage): boolean {
+  try {
+    assertQuestion(given);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function assertQuestion(given: GivenMessage): void {
+  const valid = validMessage(given);
+  if (valid === null) throw noParts(given.id);
+  assertEncodable(valid);
+}
+
+/** The error for a message of which nothing is left. */
+export function noParts(messageId: string): StemmaError {
+  return new StemmaError("INVALID_MESSAGE", { messageId }, `Message "${messageId}" has no part that the AI SDK knows.`);
 }
 
 /** Reads a JSON object. Errors: `REQUEST_TOO_LARGE`, `INVALID_ARGUMENT`. */

@@ -1,3 +1,4 @@
+import { assertFits } from "../../model/name-limits.js";
 import { assertStorableText } from "../../model/text.js";
 import type { EntryScope, EntryStore, Store, StoredVersion, VersionOptions } from "../../storage/contract.js";
 import { DEFAULT_MAX_TOKENS } from "../block.js";
@@ -115,5 +116,6 @@ export class AgentSearchProvider implements SearchProvider {
 
 function assertEntry(key: string, content: string): void {
   assertName(key, "The key of an entry");
+  assertFits(key, "The key of an entry", "key");
   assertStorableText(content, "The content of an entry");
 }

@@ -1,5 +1,7 @@
 import { decodeJson, encodeJson } from "../../model/json-bytes.js";
 import { isJsonObject } from "../../model/json-object.js";
+import { NAME_LIMITS } from "../../model/name-limits.js";
+import { utf8Length } from "../../model/text.js";
 import type { KeptWrite, RecordScope, Store } from "../../storage/contract.js";
 import type { KeptPiece } from "../session-file.js";
 
@@ -53,5 +55,5 @@ function scopeOf(sessionId: string): RecordScope {
 }
 
 function isKey(key: string): boolean {
-  return key !== "" && key.length <= 1024 && key.isWellFormed() && !key.includes("\0");
+  return key !== "" && utf8Length(key) <= NAME_LIMITS.key && key.isWellFormed() && !key.includes("\0");
 }

@@ -1,5 +1,6 @@
 import { type ErrorCode, StemmaError } from "../../errors.js";
 import { noParent } from "../../model/tree-errors.js";
+import { missingTable, tablesMissing } from "../engine/tables.js";
 import { owned } from "../operations/owners.js";
 
 /**
@@ -113,6 +114,8 @@ export function postgresError(error: unknown): unknown {
   if (code === "54000" || code === "53200" || /invalid (?:memory alloc request size|string length)/i.test(message)) {
     return fail("MESSAGE_TOO_LARGE", "The text is too large for one row of the database: shorten or split it.");
   }
+  const table = code === "42P01" ? missingTable(message) : null;
+  if (table !== null) return tablesMissing([table], "the store is open", { cause: error });
   return fail("STORE_FAILED", `The database refused: ${message}`);
 }
 

@@ -1,6 +1,7 @@
 import type { Dialect } from "../engine/dialect.js";
 import { assertKnown, recordVersion } from "../engine/migrations.js";
-import { first, type Operation, oneNumber, run } from "../engine/operation.js";
+import { column, first, type Operation, oneNumber, run } from "../engine/operation.js";
+import { DATA_TABLES, SHARED_TABLES, tablesMissing } from "../engine/tables.js";
 import { type Marks, READ_MARKS, reindexSome } from "../operations/search/reindex.js";
 import { assertMayMigrate, createSchema, migrateNext, type PostgresMigration, statementsOf } from "./migration.js";
 import { POSTGRES_MIGRATIONS } from "./migrations/index.js";
@@ -30,13 +31,28 @@ export interface Settings {
   readonly iso: boolean;
 }
 
+const TABLE_ROWS = Object.entries(DATA_TABLES).map(([name, since]) => `('${name}', ${since})`);
+
+// A name in a literal is qualified, where the schema has one.
+const MISSING = `ARRAY(SELECT t.name FROM (VALUES ${TABLE_ROWS.join(", ")}) AS t (name, since)
+    WHERE t.since <= (SELECT max(version) FROM assistant_schema) AND to_regclass(t.name) IS NULL)::text AS missing`;
+
 /** Asks for the version and for what is left to index; fails where there are no tables, or those of an earlier version. */
-export const READ_STATE = `SELECT max(version) AS version, ${READ_MARKS}, ${IS_SPREAD}, ${SETTINGS} FROM assistant_schema`;
+export const READ_STATE = `SELECT max(version) AS version, ${READ_MARKS}, ${IS_SPREAD}, ${SETTINGS}, ${MISSING} FROM assistant_schema`;
 
 export interface State extends Marks, Settings {
   readonly version: number | null;
   readonly spread: boolean;
   readonly citus: boolean;
+  /** The tables that should be there and are not, as an array of SQL; missing from what only stands in for a client. */
+  readonly missing?: string;
+}
+
+/** Errors: `TABLES_MISSING`. */
+export function assertTables({ version, missing = "{}" }: State): void {
+  if (missing === "{}") return;
+  const names = missing.slice(1, -1).replaceAll(/\\?"/g, "").split(",");
+  throw tablesMissing(names, `the record says that version ${version} of the tables is there`);
 }
 
 export interface Apart {
@@ -104,11 +120,33 @@ function* lockVersion(schema: string | null): Operation<{ version: number; isRea
     yield* run("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", qualify(RECORD, schema));
     found = yield* findRecord(schema);
   }
-  if (found === undefined) return { version: 0, isReadOnly: false };
+  if (found === undefined) {
+    yield* assertNothingLeft(schema);
+    return { version: 0, isReadOnly: false };
+  }
   if (found.may) yield* run("LOCK TABLE assistant_schema IN ACCESS EXCLUSIVE MODE");
   const version = yield* oneNumber("SELECT max(version) AS version FROM assistant_schema");
   return { version, isReadOnly: !found.may };
 }
+
+// Nothing else makes these functions and tables, and one transaction makes them with the record.
+function* assertNothingLeft(schema: string | null): Operation<void> {
+  const tables = Object.keys(DATA_TABLES);
+  const space = `s.nspname = ANY (${schema === null ? "current_schemas(false)" : "ARRAY[?::name]"})`;
+  const query = `SELECT s.nspname || '.' || p.proname || '()' AS name FROM pg_proc p JOIN pg_namespace s ON s.oid = p.pronamespace
+     WHERE ${space} AND p.proname IN (${OWN_FUNCTIONS.map(() => "?").join(", ")})
+     UNION SELECT s.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace
+     WHERE ${space} AND c.relkind IN ('r', 'p') AND c.relname IN (${tables.map(() => "?").join(", ")}) ORDER BY name`;
+  const given = schema === null ? [] : [schema];
+  const found = yield* column<string>(query, ...given, ...OWN_FUNCTIONS, ...given, ...tables);
+  const bare = found.map((name) => name.slice(name.lastIndexOf(".") + 1));
+  const left = found.filter((_, index) => !SHARED_TABLES.includes(bare[index] as string));
+  if (left.length === 0) return;
+  const missing = [RECORD, ...tables].filter((name) => !bare.includes(name));
+  throw tablesMissing(missing, `${left.slice(0, 3).join(", ")} ${left.length === 1 ? "is" : "are"} still there`);
+}
+
+const OWN_FUNCTIONS = ["assistant_lock", "assistant_append", "assistant_path"];
 
 const RECORD = "assistant_schema";
 

@@ -11,7 +11,15 @@ import type { PostgresDriver } from "./driver.js";
 import { isMissing } from "./error.js";
 import { POSTGRES_MIGRATIONS } from "./migrations/index.js";
 import { loadSpreadCode, type Placement } from "./placement.js";
-import { type Apart, READ_APART, READ_SETTINGS, READ_STATE, type Settings, type State } from "./schema.js";
+import {
+  type Apart,
+  assertTables,
+  READ_APART,
+  READ_SETTINGS,
+  READ_STATE,
+  type Settings,
+  type State,
+} from "./schema.js";
 import { unfitEncoding } from "./unsupported.js";
 
 export interface PostgresOptions {
@@ -68,6 +76,7 @@ export function openPostgres(
     const state = await readState();
     const settings = state ?? (await readSettings());
     if (settings !== undefined && settings.encoding !== "UTF8") throw unfitEncoding(settings.encoding);
+    if (state !== undefined) assertTables(state);
     isIso = settings?.iso !== false;
     const isReady = state?.version === migrations.length && state.messages === null && state.entries === null;
     placement.isSpread = state?.spread === true;

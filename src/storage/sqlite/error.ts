@@ -1,4 +1,5 @@
 import { StemmaError } from "../../errors.js";
+import { missingTable, tablesMissing } from "../engine/tables.js";
 import { isBusy } from "./patience.js";
 
 /** What SQLite says of a damaged file. */
@@ -70,6 +71,8 @@ export function sqliteError(error: unknown, file?: string, mayBeEncrypted = () =
   if (/not open|is closed|closed database|finalized/i.test(error.message)) {
     return fail("STORE_CLOSED", "The database of this store was closed; open a new one.");
   }
+  const table = missingTable(error.message);
+  if (table !== null) return tablesMissing([table], "the store is open", { cause: error });
   const where = file === undefined ? "" : ` of ${file}`;
   return fail("STORE_FAILED", `The database${where} refused: ${error.message}`);
 }

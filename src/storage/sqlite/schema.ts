@@ -1,17 +1,23 @@
 import type { SyncConnection } from "../engine/connection.js";
 import type { Dialect } from "../engine/dialect.js";
 import { type Migration, runNextMigration } from "../engine/migrations.js";
-import { first, type Operation, oneNumber, run } from "../engine/operation.js";
+import { column, first, type Operation, oneNumber, run } from "../engine/operation.js";
+import { DATA_TABLES, SHARED_TABLES, tablesMissing } from "../engine/tables.js";
 import { type Marks, markAllUnindexed, READ_MARKS, reindexSome } from "../operations/search/reindex.js";
 import { SQLITE_MIGRATIONS } from "./migrations/index.js";
 import { emptySearchTables } from "./search-tables.js";
 
-const READ_STATE = `SELECT max(version) AS version, min(indexed) AS indexed, ${READ_MARKS} FROM assistant_schema`;
+const names = (tables: readonly string[]) => tables.map((name) => `'${name}'`).join(", ");
+const COUNT_TABLES = `(SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN (${names(Object.keys(DATA_TABLES))})) AS tables`;
+
+const READ_STATE = `SELECT max(version) AS version, min(indexed) AS indexed, ${READ_MARKS}, ${COUNT_TABLES} FROM assistant_schema`;
 
 interface State extends Marks {
   readonly version: number | null;
   /** 0 when something was written that is not in the search index. */
   readonly indexed: number | null;
+  /** How many of the tables with data are there. */
+  readonly tables: number;
 }
 
 /** True when the tables are of the present version and the index is as `sql` wants it. Takes no lock. */
@@ -22,7 +28,7 @@ export function isPrepared(
 ): boolean {
   try {
     const [state] = connection.query({ sql: READ_STATE, values: [] }) as unknown as State[];
-    if (state?.version !== migrations.length) return false;
+    if (state?.version !== migrations.length || state.tables < Object.keys(DATA_TABLES).length) return false;
     return sql.search === null ? state.indexed === 0 : isIndexed(state);
   } catch {
     // Whatever it was, the attempt to prepare the tables mends it or tells.
@@ -34,12 +40,30 @@ const isIndexed = ({ indexed, messages, entries }: State) => indexed === 1 && me
 
 /** Makes one step towards the present version of the tables: a migration, or some of what the search index lacks. True when none is left. */
 export function* migrateSqlite(sql: Dialect, migrations: readonly Migration[]): Operation<boolean> {
+  const isNew = (yield* sql.columns("assistant_schema")).length === 0;
   const query = `CREATE TABLE IF NOT EXISTS assistant_schema
        (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL, indexed INTEGER NOT NULL DEFAULT 1)`;
   yield* run(query);
   const recorded = yield* oneNumber("SELECT max(version) AS version FROM assistant_schema");
+  yield* assertTables(isNew, recorded);
   if (yield* runNextMigration(sql, migrations, recorded)) return false;
   return yield* keepIndex(sql);
+}
+
+// The record is made before the tables, so where they are and it is not it was dropped.
+function* assertTables(isNew: boolean, recorded: number): Operation<void> {
+  const expected = Object.keys(DATA_TABLES).filter((name) => (DATA_TABLES[name] as number) <= recorded);
+  const found = yield* column<string>(
+    `SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (${names(Object.keys(DATA_TABLES))})`,
+  );
+  const left = isNew ? found.filter((name) => !SHARED_TABLES.includes(name)) : [];
+  if (left.length > 0) {
+    const missing = ["assistant_schema", ...Object.keys(DATA_TABLES)].filter((name) => !found.includes(name));
+    throw tablesMissing(missing, `${left.slice(0, 3).join(", ")} ${left.length === 1 ? "is" : "are"} still there`);
+  }
+  const missing = expected.filter((name) => !found.includes(name));
+  if (missing.length > 0)
+    throw tablesMissing(missing, `the record says that version ${recorded} of the tables is there`);
 }
 
 // What is written without search is not in the index, so the next who searches makes the index anew.
