@@ -13,7 +13,7 @@ const LINEAR = 15;
 
 /** Every public call and route, on a file with one long session. */
 export const eventLoop: Row = {
-  number: 32,
+  number: 33,
   alone: true,
   title:
     "every public call and route on a session of {size} messages: how long the event loop stands still, the median of three",

@@ -106,7 +106,7 @@ it("looks less often at an answer that pauses, and no more once nobody reads it"
 
 it("makes no more reads for readers of many answers than a process can", async () => {
   const ids = Array.from({ length: 500 }, (_, index) => `s${index}`);
-  const runs = [];
+  const runs: Awaited<ReturnType<typeof answering>>[] = [];
   for (const id of ids) runs.push(await answering(id));
   const texts = [];
   for (const id of ids) texts.push(allOf(await reading(id)));
