@@ -1,6 +1,6 @@
 import type { SessionMessagePart } from "../model/message.js";
-import { utf8Length } from "../model/text.js";
 import { readToolPart, withToolOutput } from "../model/tool-parts.js";
+import { utf8Length } from "../model/utf8.js";
 import { shrinkJson, sliceWhole, truncationNote, withNote } from "./shrink.js";
 
 /** Characters that are left of what is replaced by a preview, at most. */

@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { anyString } from "../../test/helpers/any-string.js";
 import { messageOf } from "../../test/helpers/messages.js";
 import type { SessionMessagePart } from "../model/message.js";
-import { utf8Length } from "../model/text.js";
 import { readToolPart } from "../model/tool-parts.js";
+import { utf8Length } from "../model/utf8.js";
 import { enforceRowSizeLimit } from "./row-size.js";
 
 const tool = (toolCallId: string, output: unknown, input: unknown = {}): SessionMessagePart => ({

@@ -1,5 +1,5 @@
 import type { SessionMessage } from "./message.js";
-import { utf8Length } from "./text.js";
+import { utf8Length } from "./utf8.js";
 
 /** How many bytes a message has as JSON. */
 export const jsonBytes = (message: SessionMessage): number => utf8Length(JSON.stringify(message));

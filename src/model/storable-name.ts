@@ -1,6 +1,6 @@
 import { NAME_LIMITS } from "./name-limits.js";
 import { storableText } from "./storable-text.js";
-import { utf8Length } from "./text.js";
+import { utf8Length } from "./utf8.js";
 
 /** A short text of a file that can be stored as it is: the name of a model or a folder. Undefined for anything else. */
 export function nameOf(value: unknown): string | undefined {

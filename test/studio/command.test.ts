@@ -120,7 +120,7 @@ describe("the studio of the command line", () => {
   });
 
   it("is reached by others only with a token, which can be used again", async () => {
-    const token = "a secret of some length";
+    const token = "a-secret-of-some-length";
     for (const host of ["0.0.0.0", "::", "192.0.2.1", ""]) {
       await expect(start({ host })).rejects.toThrow("--token");
     }

@@ -1,4 +1,4 @@
-import { utf8Length } from "../../model/text.js";
+import { utf8Length } from "../../model/utf8.js";
 import type { StoredEntry } from "../../storage/contract.js";
 import { directoryKey, type MemoryPath } from "./paths.js";
 

@@ -1,5 +1,6 @@
 import { invalid } from "../../errors.js";
-import { assertStorableText, utf8Length } from "../../model/text.js";
+import { assertStorableText } from "../../model/text.js";
+import { utf8Length } from "../../model/utf8.js";
 import { refused } from "./refused.js";
 
 /** A path as the model gave it, and the key of the entry that it names: "" for /memories itself. */

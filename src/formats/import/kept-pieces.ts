@@ -1,7 +1,7 @@
 import { decodeJson, encodeJson } from "../../model/json-bytes.js";
 import { isJsonObject } from "../../model/json-object.js";
 import { NAME_LIMITS } from "../../model/name-limits.js";
-import { utf8Length } from "../../model/text.js";
+import { utf8Length } from "../../model/utf8.js";
 import type { KeptWrite, RecordScope, Store } from "../../storage/contract.js";
 import type { KeptPiece } from "../session-file.js";
 

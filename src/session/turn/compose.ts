@@ -1,5 +1,5 @@
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
-import { utf8Length } from "../../model/text.js";
+import { utf8Length } from "../../model/utf8.js";
 import type { TurnNote } from "./notes.js";
 import { firstDifference, hashOf, type RequestPart, sizeOf, sizeOfText, sizesOf } from "./parts.js";
 import { summaryIn } from "./plan.js";

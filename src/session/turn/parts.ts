@@ -3,8 +3,8 @@ import { forEachYielding } from "../../event-loop.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
 import { sendableMessage } from "../../model/sendable.js";
 import { sha256 } from "../../model/sha256.js";
-import { utf8Length } from "../../model/text.js";
 import { estimateMessageTokens, estimateStringTokens } from "../../model/tokens.js";
+import { utf8Length } from "../../model/utf8.js";
 import type { SessionTools } from "../../tools/tool.js";
 
 /** What a piece of a request is. "prompt" is what of the prompt belongs to no block. */

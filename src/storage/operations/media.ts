@@ -1,5 +1,5 @@
 import { type EncodedMessage, splitContent } from "../../model/codec.js";
-import { utf8Length } from "../../model/text.js";
+import { utf8Length } from "../../model/utf8.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
 import type { SessionRows } from "../engine/session-rows.js";

@@ -2,7 +2,7 @@ import { isMarked } from "../../model/codec.js";
 import type { SessionMessage } from "../../model/message.js";
 import { jsonBytes } from "../../model/recent-messages.js";
 import { hideUnloaded } from "../../model/skill-view.js";
-import { utf8Length } from "../../model/text.js";
+import { utf8Length } from "../../model/utf8.js";
 import type { PathOptions } from "../engine/dialect.js";
 import { type Operation, tuples } from "../engine/operation.js";
 import { type DatedTuple, dated, readRows } from "./content.js";

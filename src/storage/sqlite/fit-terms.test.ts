@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { joinedTerms } from "../../model/joined-terms.js";
-import { utf8Length } from "../../model/text.js";
+import { utf8Length } from "../../model/utf8.js";
 import { fitTerms } from "./fit-terms.js";
 
 const MAX = 1_000;

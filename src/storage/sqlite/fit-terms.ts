@@ -1,4 +1,4 @@
-import { utf8Length } from "../../model/text.js";
+import { utf8Length } from "../../model/utf8.js";
 
 /**
  * The terms of a document, with a space between them, as one value of at most `maxBytes` for the index. Of a document that is too large the beginning is

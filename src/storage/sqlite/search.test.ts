@@ -2,7 +2,7 @@ import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { isStandIn } from "../../../test/runtimes/stand-in.js";
 import { documentTerms } from "../../model/terms.js";
-import { utf8Length } from "../../model/text.js";
+import { utf8Length } from "../../model/utf8.js";
 import type { Operation, Statement } from "../engine/operation.js";
 import type { IndexedDocument, RowRange } from "../engine/search-dialect.js";
 import { sqliteSearch } from "./search.js";
