@@ -13,6 +13,7 @@ export default {
     "test/**/*.mjs",
     "examples/web-chat/scripts/*.mjs",
     "reliability/programs/*.ts",
+    "reliability/pauses.mjs",
     "reliability/tools/{run,run-row,expect}.ts",
     // Reached by other ways than an import: rewritten docs, an alias, bundles and processes of their own.
     "test/docs/scripted-{anthropic,model}.ts",
@@ -20,7 +21,7 @@ export default {
     "test/workers/**/*.ts",
     "test/types/*.ts",
     "test/ai-sdk/{server-child,random-chat,woken-child}.ts",
-    "test/store/{eraser,waiter}-process.ts",
+    "test/store/{encrypted,eraser,waiter}-process.ts",
     "test/claude/writer-process.ts",
     "test/copy/copier-process.ts",
     "test/langgraph/writer-process.ts",
@@ -40,7 +41,7 @@ export default {
     ...Object.keys(compat).filter((name) => !compat[name]?.startsWith("file:")),
   ],
   // Programs of the system, which rows of reliability/ name where they are missing.
-  ignoreBinaries: ["mount", "umount", "strace"],
+  ignoreBinaries: ["mkfifo", "mount", "umount", "strace"],
   // A type is often exported for the signature that names it.
   ignoreExportsUsedInFile: true,
 } satisfies KnipConfig;

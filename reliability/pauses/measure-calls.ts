@@ -6,9 +6,6 @@ import { CALLS, type Call } from "./calls.js";
 import { type Measured, measure, medianOf } from "./measure.js";
 import { fill, openWorld } from "./world.js";
 
-/** What opens the files: the first one that is found, or Node's own. */
-export type Driver = "better-sqlite3" | "node:sqlite";
-
 export interface Measuring {
   readonly folder: string;
   readonly size: number;

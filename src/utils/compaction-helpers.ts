@@ -5,7 +5,13 @@ export {
   findTailStart,
   type TailOptions,
 } from "../compaction/boundary.js";
-export * from "../compaction/compact.js";
+export {
+  type CompactContext,
+  type CompactFunction,
+  type CompactOptions,
+  type CompactResult,
+  createCompactFunction,
+} from "../compaction/compact.js";
 export type { SummarizeFunction, SummaryModel } from "../compaction/summarizer.js";
 export { buildSummaryPrompt, computeSummaryBudget } from "../compaction/summary.js";
 export type {

@@ -20,11 +20,11 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** Builds the command as one file in a folder, beside a manifest of version 7.8.9, and gives its path. */
+/** Builds the command as one file in a folder, of version 7.8.9, and gives its path. */
 export async function buildCommand(folder: string): Promise<string> {
   const program = join(folder, "dist", "cli", "main.js");
   mkdirSync(dirname(program), { recursive: true });
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ version: "7.8.9", type: "module" }));
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
   symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
   await build({
     entryPoints: ["src/cli/main.ts"],
@@ -33,7 +33,7 @@ export async function buildCommand(folder: string): Promise<string> {
     platform: "node",
     format: "esm",
     packages: "external",
-    define: await studioDefine(),
+    define: { ...(await studioDefine()), STEMMA_VERSION: '"7.8.9"' },
   });
   return program;
 }
