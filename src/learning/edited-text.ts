@@ -20,8 +20,9 @@ export function editedText({ document }: EditedBlock, before: string, edit: Lear
   const { action } = edit;
   const lines = before.split("\n");
   if (action === "add") {
+    const known = new Set(lines.map(plain));
     const added = textOf(edit).split("\n");
-    const news = added.filter((line) => line.trim() !== "" && !lines.some((known) => sameFact(known, line)));
+    const news = added.filter((line) => line.trim() !== "" && !known.has(plain(line)));
     return news.length === 0 ? before : appendText(before, news.join("\n"));
   }
   const old = edit.old?.trim() ?? "";
