@@ -111,5 +111,5 @@ export const HOSTILE_TEXTS: Readonly<Record<string, (length: number) => string>>
   "different lines": (length) => Array.from({ length: length / 6 }, (_, index) => `w${index}`).join("\n"),
   "different ideographs": (length) =>
     Array.from({ length }, (_, index) => String.fromCharCode(0x4e00 + ((index * 7919) % 20_000))).join(""),
-  "levels of JSON": (length) => '{"a":'.repeat(length / 6) + "1" + "}".repeat(length / 6),
+  "levels of JSON": (length) => `${'{"a":'.repeat(length / 6)}1${"}".repeat(length / 6)}`,
 };
