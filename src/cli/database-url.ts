@@ -12,5 +12,5 @@ export function hasPassword(place: string): boolean {
 export function hidePasswords(text: string): string {
   return text
     .replace(/(\bpostgres(?:ql)?:\/\/[^:@/?\s"']*):[^@/\s"']+@/g, "$1:***@")
-    .replace(/(\bpostgres(?:ql)?:\/\/[^\s"']*[?&]password=)[^&\s"']+/g, "$1***");
+    .replace(/(\bpostgres(?:ql)?:\/\/[^\s"']{0,2000}[?&]password=)[^&\s"']+/g, "$1***");
 }

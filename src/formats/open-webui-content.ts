@@ -9,13 +9,18 @@ const KINDS = ["reasoning", "tool_calls", "code_interpreter"];
 export function partsOfText(text: string): SessionMessagePart[] {
   const parts: SessionMessagePart[] = [];
   let end = 0;
+  let body = 0;
+  let closing = 0;
   const say = (words: string): void => {
     if (words.trim() !== "") parts.push({ type: "text", text: words.trim() });
   };
   for (let start = text.indexOf(OPENING); start !== -1; start = text.indexOf(OPENING, Math.max(start + 1, end))) {
-    const body = text.indexOf(">", start) + 1;
-    const closing = body === 0 ? -1 : text.indexOf(CLOSING, body);
-    if (closing === -1) break;
+    // Each is looked for once: an end that stands far behind would be looked for from every opening.
+    if (body <= start) body = text.indexOf(">", start) + 1;
+    if (closing < body) closing = text.indexOf(CLOSING, body);
+    if (body === 0 || closing === -1) break;
+    const next = text.indexOf(OPENING, start + 1);
+    if (next !== -1 && next < body) continue;
     const attributes = attributesOf(text.slice(start, body));
     if (!KINDS.includes(attributes.type ?? "")) continue;
     say(text.slice(end, start));

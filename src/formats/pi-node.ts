@@ -50,7 +50,8 @@ export function copyOf(variant: Variant, answered: number, number: number): Vari
 /** The messages that a compaction stands for: in pi everything on its path before `kept`, the first entry that it keeps. */
 export function coveredBy(node: Node, kept: Node | null | undefined): readonly Variant[] {
   const above: Variant[] = [];
-  for (let variant = node.place?.variant ?? null; variant !== null; variant = variant.parent) above.unshift(variant);
+  for (let variant = node.place?.variant ?? null; variant !== null; variant = variant.parent) above.push(variant);
+  above.reverse();
   let firstKept: Node | null = null;
   let at = node.parent;
   for (; at !== null && at !== kept; at = at.parent) if (at.isMessage) firstKept = at;

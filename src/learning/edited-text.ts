@@ -20,18 +20,20 @@ export function editedText({ document }: EditedBlock, before: string, edit: Lear
   const { action } = edit;
   const lines = before.split("\n");
   if (action === "add") {
+    const known = new Set(lines.map(plain));
     const added = textOf(edit).split("\n");
-    const news = added.filter((line) => line.trim() !== "" && !lines.some((known) => sameFact(known, line)));
+    const news = added.filter((line) => line.trim() !== "" && !known.has(plain(line)));
     return news.length === 0 ? before : appendText(before, news.join("\n"));
   }
   const old = edit.old?.trim() ?? "";
-  const at = lines.findIndex((line) => line.trim() !== "" && sameFact(line, old));
+  const isOld = sameFactAs(old);
+  const at = lines.findIndex((line) => line.trim() !== "" && isOld(line));
   if (old === "" || at < 0) throw refused("the line that it names is not there");
   const others = lines.toSpliced(at, 1);
   if (action === "remove") return others.join("\n");
   const text = textOf(edit);
   // What is there already is not said twice.
-  if (others.some((line) => sameFact(line, text))) return others.join("\n");
+  if (others.some(sameFactAs(text))) return others.join("\n");
   return lines.with(at, text).join("\n");
 }
 
@@ -51,8 +53,9 @@ export function editedEntry(before: string, edit: LearnEdit): string | null {
     return null;
   }
   const text = textOf(edit);
-  if (edit.action === "replace" || before === "") return sameFact(before, text) ? before : text;
-  return before.split("\n").some((line) => sameFact(line, text)) ? before : appendText(before, text);
+  const isSame = sameFactAs(text);
+  if (edit.action === "replace" || before === "") return isSame(before) ? before : text;
+  return before.split("\n").some(isSame) ? before : appendText(before, text);
 }
 
 function textOf({ content }: LearnEdit): string {
@@ -62,8 +65,9 @@ function textOf({ content }: LearnEdit): string {
 }
 
 // Lines that differ in case, in spaces or in what stands before and after them say the same.
-function sameFact(one: string, other: string): boolean {
-  return plain(one) === plain(other);
+function sameFactAs(fact: string): (line: string) => boolean {
+  const known = plain(fact);
+  return (line) => plain(line) === known;
 }
 
 function plain(line: string): string {

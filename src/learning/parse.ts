@@ -38,14 +38,16 @@ function isText(value: unknown): value is string | null | undefined {
 // Models put it between fences, or words.
 function arrayIn(answer: string): unknown[] {
   const end = answer.lastIndexOf("]");
+  let tries = 0;
   for (let start = answer.indexOf("["); start >= 0 && start < end; start = answer.indexOf("[", start + 1)) {
     const value = findJson(answer.slice(start, end + 1));
     // Otherwise it may begin further on.
     if (Array.isArray(value)) return value;
-    if (start > MAX_PREAMBLE) break;
+    tries += 1;
+    if (tries === MAX_TRIES) break;
   }
   throw new StemmaError("LEARNING_FAILED", {}, `The answer has no JSON array of edits: ${quote(answer)}.`);
 }
 
-/** How many characters may stand before the array. */
-const MAX_PREAMBLE = 10_000;
+/** How many brackets may stand before the array: from each the rest of the answer is read. */
+const MAX_TRIES = 50;

@@ -28,7 +28,9 @@ export function buildTitlePrompt(messages: readonly SessionMessage[]): string {
 export function titleIn(answer: string): string {
   const line = answer.split("\n").find((each) => each.trim() !== "") ?? "";
   const text = storableText(line)
-    .replace(/^[\s#*"'“„«`]+|[\s*"'”“»`.]+$/gu, "")
+    .replace(/^[\s#*"'“„«`]+/u, "")
+    // (?<!…) keeps it linear in texts that are full of such marks.
+    .replace(/(?<![\s*"'”“»`.])[\s*"'”“»`.]+$/u, "")
     .replace(/\s+/gu, " ");
   const letters = Array.from(text);
   return letters.length <= MAX_LENGTH

@@ -6,7 +6,7 @@ export function metadataOfFolder(cwd: unknown): JsonObject | null {
   const folder = nameOf(cwd);
   if (folder === undefined) return null;
   const project = folder
-    .replace(/[/\\]+$/, "")
+    .replace(/(?<![/\\])[/\\]+$/, "")
     .split(/[/\\]/)
     .at(-1);
   return { ...(project ? { project } : {}), cwd: folder };

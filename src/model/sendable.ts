@@ -41,13 +41,17 @@ function mended(value: unknown): unknown {
   return isPlain(value) ? withSendableKeys(Object.entries(value).map(([key, child]) => [key, mended(child)])) : value;
 }
 
-// Two keys may become alike: each later one gets a mark more.
+// Keys may become alike: the second one gets a mark more, and later ones a number behind it.
 function withSendableKeys(entries: readonly [string, unknown][]): object {
   const taken = new Set(entries.map(([key]) => key));
+  const copies = new Map<string, number>();
   const renamed = entries.map(([key, child]) => {
     if (isSendable(key)) return [key, child] as const;
-    let free = sendableText(key);
-    while (taken.has(free)) free += UNREADABLE;
+    const own = sendableText(key);
+    let copy = copies.get(own) ?? 0;
+    let free = own;
+    while (taken.has(free)) free = `${own}${UNREADABLE}${++copy === 1 ? "" : copy}`;
+    copies.set(own, copy);
     taken.add(free);
     return [free, child] as const;
   });

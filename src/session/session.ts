@@ -129,9 +129,15 @@ export class Session {
 
   /**
    * A session on a store, on an agent (any object with a `sql` tagged template) or on a `SessionProvider`. It is the
-   * unnamed session unless `forSession` names it. Errors: `STORE_UNSUPPORTED`.
+   * unnamed session unless `forSession` names it. Takes no options. Errors: `STORE_UNSUPPORTED`, `INVALID_ARGUMENT`.
    */
-  static create(host: unknown): Session {
+  static create(host: unknown): Session;
+  static create(host: unknown, options?: unknown): Session {
+    if (options !== undefined) {
+      throw invalid(
+        "Session.create() takes no options. Name the session with forSession(), and configure it with the methods that begin with `with`.",
+      );
+    }
     return new Session(isSessionProvider(host) ? host : new AgentSessionProvider(host));
   }
 

@@ -46,7 +46,7 @@ function readObject(schema: ObjectSchema, given: JsonObject, path: string, probl
 /** What models send for an argument that they leave out. */
 function isAbsent(value: unknown): boolean {
   if (value === undefined || value === null) return true;
-  return typeof value === "string" && /^\s*(null)?\s*$/.test(value);
+  return typeof value === "string" && ["", "null"].includes(value.trim());
 }
 
 /** A value in the type that is wanted, where it is written in another one. */

@@ -2,15 +2,9 @@ import { describe, expect, it } from "vitest";
 import { chatHandler, lint } from "../../src/ai-sdk.js";
 import { SessionManager, type Store } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
+import { expectLinear } from "../helpers/linear.js";
 import { openDatabase } from "../store/databases.js";
 import { scriptedModel } from "./scripted-model.js";
-
-// A machine that does much else may be slow: what is compared is how the time grows.
-const ATTEMPTS = 4;
-/** So many milliseconds more are no growth. */
-const SLACK_MS = 20;
-/** What no machine should need, in milliseconds. */
-const HANG = 5000;
 
 const text = { type: "text", text: "hello" };
 const call = { type: "tool-x", toolCallId: "c", input: {} };
@@ -129,23 +123,4 @@ function start(store: Store = sqlite(":memory:")) {
     return response.status === 200 ? new Response(await response.text()) : response;
   };
   return { manager, handler, post };
-}
-
-/** Runs work of a size and of four times as much: in the best of some attempts that takes not much more than four times as long. */
-async function expectLinear(size: number, work: (size: number) => Promise<unknown>): Promise<void> {
-  await work(size);
-  const best = { small: Infinity, large: Infinity };
-  for (let attempt = 1; ; attempt += 1) {
-    best.small = Math.min(best.small, await timed(() => work(size)));
-    best.large = Math.min(best.large, await timed(() => work(size * 4)));
-    if (best.large < 8 * best.small + SLACK_MS && best.large < HANG) return;
-    if (attempt < ATTEMPTS) continue;
-    throw new Error(`${size}: ${best.small} ms; ${size * 4}: ${best.large} ms`);
-  }
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const begun = performance.now();
-  await work();
-  return performance.now() - begun;
 }

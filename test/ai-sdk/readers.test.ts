@@ -130,3 +130,15 @@ it("fails all readers with what the store fails with", async () => {
   const results = await Promise.allSettled(texts);
   expect(results.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
 });
+
+it("looks once for all who wait until an answer of another process has ended", async () => {
+  const run = await answering("s");
+  const waiting = Promise.all(Array.from({ length: 500 }, () => runsOf(stores[1], "s").idle(60 * SECOND)));
+  await sleep(SECOND / 2);
+  statements = 0;
+  await sleep(2 * SECOND);
+  // Each of them for itself asks five times a second.
+  expect(statements).toBeLessThan(100);
+  await run.end();
+  await waiting;
+});

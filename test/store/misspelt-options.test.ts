@@ -86,3 +86,11 @@ it("a whole configuration of a block can be given, with its label", () => {
   expect(() => manager().withContext(block.label, block)).not.toThrow();
   expect(() => new Session(new AgentSessionProvider(store), { context: [block] })).not.toThrow();
 });
+
+it("is refused by Session.create(), which takes none", () => {
+  const create = Session.create as (host: unknown, options?: unknown) => Session;
+  expect(() => create(store, { sessionId: "s" })).toThrow(
+    expect.objectContaining({ code: "INVALID_ARGUMENT", message: expect.stringContaining("forSession()") }),
+  );
+  expect(() => create(store, undefined)).not.toThrow();
+});

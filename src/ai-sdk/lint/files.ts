@@ -81,13 +81,17 @@ function renamed(slots: readonly Slot[], { rules, report }: FilesContext): [Slot
   const { fileNames } = rules;
   if (fileNames === null) return [];
   const taken = new Set<string>();
+  /** How many copies of a name were looked for. */
+  const copies = new Map<string, number>();
   return slots.flatMap((slot): [Slot, SessionMessagePart][] => {
     const { filename } = slot.part;
     if (!isText(filename)) return [];
     const stem = filename.replace(/\.[^.]*$/, "");
     const plain = fileNames.test(stem) ? stem : plainStem(stem);
     let free = plain;
-    for (let copy = 2; taken.has(free.toLowerCase()); copy += 1) free = `${plain} (${copy})`;
+    let copy = copies.get(plain) ?? 1;
+    while (taken.has(free.toLowerCase())) free = `${plain} (${++copy})`;
+    copies.set(plain, copy);
     taken.add(free.toLowerCase());
     if (free === stem) return [];
     report("file-name", slot, `${rules.name} cannot take a file with the name "${filename}". It becomes "${free}".`);

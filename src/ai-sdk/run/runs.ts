@@ -31,6 +31,8 @@ interface Process {
   /** Runs of other processes that somebody of this one reads, by their ids. */
   readonly followed: Map<string, FollowedRun>;
   readonly queue: Queue;
+  /** By session: the next look at its run that somebody waits for. */
+  readonly looks: Map<string, Promise<RunState | null>>;
 }
 
 // What this process runs, by store: a request may come with a session object of its own.
@@ -44,7 +46,7 @@ export class SessionRuns {
   constructor(private readonly session: Session) {
     const { records, store } = coreOf(session);
     const key = store?.whole ?? store ?? records;
-    const known = processes.get(key) ?? { live: new Map(), followed: new Map(), queue: new Queue() };
+    const known = processes.get(key) ?? { live: new Map(), followed: new Map(), queue: new Queue(), looks: new Map() };
     processes.set(key, known);
     this.#process = known;
     this.#log = new RunLog(records, session.id);
@@ -92,11 +94,30 @@ export class SessionRuns {
 
   /** Waits until no run is under way, at most so many milliseconds. */
   async idle(timeout: number): Promise<void> {
-    for (const end = performance.now() + timeout; performance.now() < end; ) {
-      const state = await this.latest();
-      if (state === null || !isUnderWay(state)) return;
-      await Promise.race([this.live?.ended ?? sleep(POLL), sleep(Math.max(1, end - performance.now()))]);
+    const end = performance.now() + timeout;
+    let state = await this.latest();
+    while (state !== null && isUnderWay(state) && performance.now() < end) {
+      const left = Math.max(1, end - performance.now());
+      const { live } = this;
+      const next = live === null ? this.#nextLook() : live.ended.then(() => this.latest());
+      state = await Promise.race([next, sleep(left).then(() => state)]);
     }
+  }
+
+  // All who wait for the run of another process share one look, so their number does not matter.
+  #nextLook(): Promise<RunState | null> {
+    const { looks } = this.#process;
+    const { id } = this.session;
+    const known = looks.get(id);
+    if (known !== undefined) return known;
+    const look = sleep(POLL).then(() => {
+      looks.delete(id);
+      return this.latest();
+    });
+    // Whoever waits for it may be gone by then.
+    look.catch(() => {});
+    looks.set(id, look);
+    return look;
   }
 
   /** The answer of the run that is under way, from its start; null when there is none. `questionId`: only of that one. */

@@ -71,7 +71,7 @@ function readValue(source: string, head: string): Pick<FrontMatterEntry, "value"
 
 function asWritten(source: string, head: string): string {
   // In an unquoted text YAML has comments.
-  const comment = /^["'[{&*!|>]/.test(head) ? /$^/ : /(?:^|\s)#.*$/;
+  const comment = /^["'[{&*!|>]/.test(head) ? /$^/ : /(?:^|\s)#.*$/s;
   const lines = source.replace(/^[^:]*:/, "").split("\n");
   return lines
     .map((line) => line.replace(comment, "").trim())

@@ -8,7 +8,7 @@ export function searchableText(value: JsonObject, paths: readonly string[]): str
 
 /** `chapters[*].{title,text}` in its steps: names, `[index]`, `[*]`, `*` and `{several,paths}`. */
 function stepsOf(path: string): string[] {
-  return path.match(/\[[^\]]*\]|\{[^}]*\}|[^.[{]+/g) ?? [];
+  return path.match(/\[[^\]]{0,1000}\]|\{[^}]{0,1000}\}|[^.[{]+/g) ?? [];
 }
 
 function textsAt(value: unknown, [step, ...rest]: readonly string[]): string[] {

@@ -19,7 +19,7 @@ interface Rule {
 
 const REMEMBER = /^\s*(?:please\s+)?remember(?:\s+that)?[\s:,]+(?<what>.+)$/isu;
 const FORGET = /^\s*(?:please\s+)?forget(?:\s+that|\s+about)?[\s:,]+(?<what>.+)$/isu;
-const RECALL = /^\s*what\s+do\s+you\s+(?:remember|know)(?:\s+(?:about|of))?(?<what>.*?)[?!.\s]*$/isu;
+const RECALL = /^\s*what\s+do\s+you\s+(?:remember|know)(?:\s+(?:about|of))?(?<what>.*)$/isu;
 const SEARCH = /^\s*search(?:\s+for)?[\s:]+(?<what>.+)$/isu;
 const NAME = /^\s*(?:what(?:'s|\s+is)|do\s+you\s+know)\s+my\s+name\b/iu;
 const ANSWER =
@@ -33,7 +33,7 @@ export function ruleFor(question: string): Rule | null {
   const old = match(FORGET);
   if (old !== null) return forget(old);
   const topic = match(RECALL);
-  if (topic !== null) return recall(topic);
+  if (topic !== null) return recall(topic.replace(/(?<![?!.\s])[?!.\s]+$/u, ""));
   if (NAME.test(question)) return tellName();
   const name = nameIn(question);
   if (name !== null) return greet(name);

@@ -28,17 +28,17 @@ export function withTable(
   }
   const body = pairsBehind(statements, head);
   const missing = pairs.filter(([key]) => !body.some((each) => isSame(each.key, [key])));
-  // From the end on, so that the places before stay right.
-  let changed = text;
   const known = body.filter(({ key }) => key.length === 1 && key[0] !== undefined && Object.hasOwn(fields, key[0]));
-  for (const { key, start, end } of known.toReversed()) {
+  const separator = text.endsWith("\n", head.end) || missing.length === 0 ? "" : line;
+  const pieces = [text.slice(0, head.end), separator, ...missing.map(([, pair]) => pair + line)];
+  let done = head.end;
+  for (const { key, start, end } of known) {
     const pair = pairs.find(([own]) => own === key[0])?.[1] ?? "";
-    if (changed.slice(start, end).trim() !== pair) changed = replace(changed, start, end, pair + line);
+    const isSame = text.slice(start, end).trim() === pair;
+    pieces.push(text.slice(done, start), isSame ? text.slice(start, end) : pair + line);
+    done = end;
   }
-  if (missing.length === 0) return changed;
-  const headLine = changed.slice(head.start, head.end);
-  const separator = headLine.endsWith("\n") ? "" : line;
-  return replace(changed, head.end, head.end, separator + missing.map(([, pair]) => pair + line).join(""));
+  return pieces.join("") + text.slice(done);
 }
 
 function pairsBehind(statements: readonly TomlStatement[], head: TomlStatement): TomlStatement[] {
@@ -68,8 +68,4 @@ function hasOtherShape(statements: readonly TomlStatement[], path: readonly stri
 
 function isSame(key: readonly string[], path: readonly string[]): boolean {
   return key.length === path.length && key.every((name, index) => name === path[index]);
-}
-
-function replace(text: string, start: number, end: number, by: string): string {
-  return text.slice(0, start) + by + text.slice(end);
 }

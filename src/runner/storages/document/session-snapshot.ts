@@ -27,7 +27,8 @@ export async function exportSession(
   await convertMissing(session, tree, converted);
   const parents = new Map(tree.map((node) => [node.id, node.parentId]));
   const branch: string[] = [];
-  for (let at = leaf ?? null; at !== null; at = parents.get(at) ?? null) branch.unshift(at);
+  for (let at = leaf ?? null; at !== null; at = parents.get(at) ?? null) branch.push(at);
+  branch.reverse();
   const plain = branch.length === tree.length && tree.every((node, index) => node.id === branch[index]);
   const onBranch = new Set(branch);
   const sdkOf = (ids: readonly string[]) => ids.flatMap((message) => converted.get(message)?.sdk ?? []);

@@ -23,12 +23,12 @@ export function compareTexts(before: string, after: string): DifferenceRow[] {
     const run = runs[at] as Run;
     const following = runs[at + 1];
     if (run.kind === "same") {
-      rows.push(...run.items.map((line): DifferenceRow => ({ kind: "same", before: plain(line), after: plain(line) })));
+      for (const line of run.items) rows.push({ kind: "same", before: plain(line), after: plain(line) });
     } else if (run.kind === "removed" && following?.kind === "added") {
-      rows.push(...pairedRows(run.items, following.items));
+      addPaired(rows, run.items, following.items);
       at += 1;
     } else {
-      rows.push(...pairedRows(run.kind === "removed" ? run.items : [], run.kind === "added" ? run.items : []));
+      addPaired(rows, run.kind === "removed" ? run.items : [], run.kind === "added" ? run.items : []);
     }
   }
   return rows;
@@ -37,14 +37,14 @@ export function compareTexts(before: string, after: string): DifferenceRow[] {
 // A text that is empty has no line, not an empty one.
 const linesOf = (text: string) => (text === "" ? [] : text.split("\n"));
 
-function pairedRows(removed: readonly string[], added: readonly string[]): DifferenceRow[] {
-  return Array.from({ length: Math.max(removed.length, added.length) }, (_, line): DifferenceRow => {
+function addPaired(rows: DifferenceRow[], removed: readonly string[], added: readonly string[]): void {
+  for (let line = 0; line < Math.max(removed.length, added.length); line += 1) {
     const before = removed[line];
     const after = added[line];
-    if (before === undefined) return { kind: "added", before: null, after: plain(after ?? "") };
-    if (after === undefined) return { kind: "removed", before: plain(before), after: null };
-    return { kind: "changed", ...markedWords(before, after) };
-  });
+    if (before === undefined) rows.push({ kind: "added", before: null, after: plain(after ?? "") });
+    else if (after === undefined) rows.push({ kind: "removed", before: plain(before), after: null });
+    else rows.push({ kind: "changed", ...markedWords(before, after) });
+  }
 }
 
 function markedWords(before: string, after: string): { before: Segment[]; after: Segment[] } {

@@ -3,11 +3,12 @@ import type { Block, Inline } from "./nodes.js";
 
 const DEEPEST = 8;
 const FENCE = /^ {0,3}(`{3,}|~{3,})\s*([^\s`]*)/;
-const HEADING = /^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$/;
+const HEADING = /^ {0,3}(#{1,6})\s+(.*)$/s;
+const CLOSING_MARKS = /(?<!#)#+$/;
 const RULE = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/;
 const QUOTE = /^ {0,3}> ?/;
 const ITEM = /^(\s{0,40})([-*+]|\d{1,9}[.)])(?:\s+|$)/;
-const DIVIDER = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
+const DIVIDER = /^\|?:?-+:?(?:\|:?-+:?)*\|?$/;
 
 /** The blocks of a text in Markdown. */
 export function parseMarkdown(text: string): Block[] {
@@ -61,7 +62,14 @@ function readHeading(lines: readonly string[], at: number): Reading | null {
   const heading = HEADING.exec(lines[at] ?? "");
   if (heading === null) return null;
   const [, marks = "", text = ""] = heading;
-  return { block: { kind: "heading", level: marks.length, children: parseInline(text) }, next: at + 1 };
+  return {
+    block: {
+      kind: "heading",
+      level: marks.length,
+      children: parseInline(text.trimEnd().replace(CLOSING_MARKS, "").trimEnd()),
+    },
+    next: at + 1,
+  };
 }
 
 function readRule(lines: readonly string[], at: number): Reading | null {
@@ -117,12 +125,17 @@ function outdented(lines: readonly string[], width: number): string[] {
 
 function readTable(lines: readonly string[], at: number): Reading | null {
   const [head = "", divider = ""] = lines.slice(at, at + 2);
-  if (!head.includes("|") || !divider.includes("-") || !DIVIDER.test(divider.slice(0, 2000))) return null;
+  if (!head.includes("|") || !divider.includes("-") || !isDivider(divider)) return null;
   let end = at + 2;
   while (end < lines.length && !isBlank(lines[end]) && (lines[end] ?? "").includes("|")) end += 1;
   const columns = cellsOf(head).length;
   const rows = lines.slice(at + 2, end).map((line) => cellsOf(line).slice(0, columns));
   return { block: { kind: "table", head: cellsOf(head), rows }, next: end };
+}
+
+// Spaces may stand between its marks, but not within one.
+function isDivider(line: string): boolean {
+  return !/[-:]\s+[-:]/.test(line) && DIVIDER.test(line.replace(/\s+/g, ""));
 }
 
 function cellsOf(line: string): Inline[][] {

@@ -4,11 +4,12 @@ const DEEPEST = 6;
 // What may begin something else than text.
 const SPECIAL = /[\\`*_~[!<h\n]/g;
 const CODE = /(`+)(?!`)([\s\S]{1,1000}?[^`])\1(?!`)|`([^`\n]{1,2000})`/y;
+const BACKTICKS = /`+/y;
 const STRONG = /\*\*(?=\S)([^\n]{1,1000}?)(?<=\S)\*\*(?!\*)|__(?=\S)([^\n]{1,1000}?)(?<=\S)__(?!\w)/y;
 const EMPHASIS = /\*(?=[^\s*])([^\n*]{1,1000}?)(?<=\S)\*|_(?=[^\s_])([^\n_]{1,1000}?)(?<=\S)_(?!\w)/y;
 const DELETED = /~~(?=\S)([^\n~]{1,1000}?)~~/y;
 const LINK =
-  /(!?)\[([^\]\n]{0,1000})\]\(\s*<?([^\s<>()]{1,2000}(?:\([^\s<>()]{0,500}\)[^\s<>()]{0,500})?)>?(?:\s+"[^"\n]{0,500}")?\s*\)/y;
+  /(!?)\[([^\]\n]{0,1000})\]\(\s{0,100}<?([^\s<>()]{1,2000}(?:\([^\s<>()]{0,500}\)[^\s<>()]{0,500})?)>?(?:\s{1,100}"[^"\n]{0,500}")?\s{0,100}\)/y;
 const ADDRESS = /<?(https?:\/\/[^\s<>"'`\])}]{1,2000}[^\s<>"'`\])}.,;:!?])>?/y;
 const ESCAPED = /\\([!-/:-@[-`{-~])/y;
 
@@ -26,7 +27,9 @@ export function parseInline(text: string, depth = 0): Inline[] {
     if (special === null) break;
     const found = depth > DEEPEST ? null : partAt(text, special.index, depth);
     if (found === null) {
-      position = special.index + 1;
+      // A run of backticks that begins no code begins none further on: each is tried once.
+      BACKTICKS.lastIndex = special.index;
+      position = BACKTICKS.test(text) ? BACKTICKS.lastIndex : special.index + 1;
       continue;
     }
     flush(special.index);
