@@ -55,7 +55,11 @@ export class StoreSessionStorage implements StoreBackedStorage {
     }
     const isFirst = isNew || this.#absent.get(id) !== undefined;
     const { [OURS]: _snapshot, ...metadata } = state.metadata ?? {};
-    await saveMessages(store, id, state.messages, isFirst);
+    const work = () => saveMessages(store, id, state.messages, isFirst);
+    // What was stored meanwhile may be the same.
+    await work().catch((error: unknown) =>
+      StemmaError.isInstance(error, "SESSION_CONFLICT") ? work() : Promise.reject(error),
+    );
     this.#absent.delete(id);
     const record = await SessionRecord.open(store, id);
     await saveUsage(store, id, record.usage, state.usage ?? NO_USAGE);
@@ -154,11 +158,15 @@ async function saveMessages(store: Store, id: string, given: readonly SDKMessage
   }
   const parent = stored[shared - 1]?.id ?? null;
   const added = fresh.slice(shared);
-  if (added.length > 0) {
-    const { insertedIds } = await session.append(added, parent);
-    // Some were stored meanwhile.
-    if (isFirst && insertedIds.length < newMessages(added).length) throw conflict(id);
-  } else if (stored.length > shared && parent !== null) await session.setActiveLeaf(parent);
+  if (added.length > 0 && isFirst) {
+    // All or nothing: others may store some of them meanwhile.
+    const messages = newMessages(added).map((message, index, all) => ({
+      message,
+      parentId: all[index - 1]?.id ?? parent,
+    }));
+    await session.importTree({ messages, onlyNew: true });
+  } else if (added.length > 0) await session.append(added, parent);
+  else if (stored.length > shared && parent !== null) await session.setActiveLeaf(parent);
 }
 
 async function saveUsage(
