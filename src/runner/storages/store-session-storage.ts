@@ -111,7 +111,7 @@ async function takeOver(store: Store, state: SessionState): Promise<boolean> {
   const isOfAnotherStorage = state.metadata?.[OURS] !== undefined;
   if (!isOfAnotherStorage) for (const message of fromSDKMessages(messages)) assertEncodable(message);
   try {
-    await importSession(store, id, { ...state, messages, createdAt, updatedAt });
+    await importSession(store, id, { ...state, messages, createdAt, updatedAt }, true);
   } catch (cause) {
     // Another process may have saved the session meanwhile.
     if (StemmaError.isInstance(cause, "SESSION_CONFLICT")) return false;
