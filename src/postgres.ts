@@ -29,7 +29,7 @@ const NAMES: OptionNames<PostgresOptions> = { schema: true, citus: true, prepare
 
 /**
  * A store in Postgres 13 or later. Takes a URL (then `pg` or `postgres` must be installed), or a client that you opened: a
- * `Pool` or `Client` of pg, the function of postgres.js, a PGlite database, or a database of Drizzle on one of them. `close()` does not close your client. A `Client`
+ * `Pool` or `Client` of pg, the function of postgres.js or Bun.SQL, a PGlite database, or a database of Drizzle on one of them. `close()` does not close your client. A `Client`
  * runs one call at a time; do not begin a transaction on it while a call runs.
  * Errors: `INVALID_ARGUMENT`, `STORE_UNSUPPORTED`; at the first use `DRIVER_MISSING`, `MIGRATION_REQUIRED`,
  * `DATABASE_TOO_NEW`, `CONNECTION_LOST`.

@@ -107,4 +107,34 @@ describeServer("a client of a program's own", (server) => {
     client.release();
     expect(await postgres(pool).session("s").count()).toBe(2);
   });
+
+  it("leaves the host's transaction as it was where a call in it is refused", async () => {
+    const client = await connect();
+    const sql = postgresJs(url, { onnotice: () => {} });
+    ends.push(() => sql.end());
+    await postgres(client).migrate();
+    const refused = async (inside: PostgresSource) => {
+      const session = postgres(inside).session("s");
+      await session.append([textMessage("a")]);
+      await expect(session.append([textMessage("b")], "none")).rejects.toMatchObject({ code: "PARENT_NOT_FOUND" });
+      await expect(session.update(textMessage("b"))).rejects.toMatchObject({ code: "MESSAGE_NOT_FOUND" });
+      expect(await session.count()).toBe(1);
+    };
+    await client.query("BEGIN");
+    await refused(client);
+    await client.query("ROLLBACK");
+    await sql
+      .begin(async (transaction) => {
+        await refused(transaction);
+        throw new RangeError("undo");
+      })
+      .catch((error: Error) => expect(error.message).toBe("undo"));
+    expect(await postgres(client).session("s").count()).toBe(0);
+    const reserved = await sql.reserve();
+    await postgres(reserved)
+      .session("s")
+      .append([textMessage("a")]);
+    reserved.release();
+    expect(await postgres(client).session("s").count()).toBe(1);
+  });
 });

@@ -1,6 +1,8 @@
+import { StemmaError } from "../../errors.js";
 import { assertEncodable } from "../../model/codec.js";
 import { isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../../model/message.js";
 import { sameJson } from "../../model/same-json.js";
+import { Recent } from "../../recent.js";
 import type { Store } from "../../storage/contract.js";
 import { assertStore } from "../../storage/store-of.js";
 import { fromSDKMessages, toSDKMessages } from "../messages/sdk-message.js";
@@ -9,16 +11,23 @@ import type { StoreBackedStorage } from "../open-store.js";
 import { OURS, SessionRecord } from "../session-record.js";
 import type { ExtendedUsageInfo, SDKMessage, SessionState } from "../types.js";
 import { importSession } from "./document/session-snapshot.js";
-import { corruptState } from "./state-json.js";
+import { conflict, corruptState } from "./state-json.js";
+
+/** How many sessions that were not there are remembered. */
+const MAX_ABSENT = 10_000;
 
 /**
  * A store with the four methods of a storage. `save` writes only what is new: it appends new messages, updates changed ones,
  * and makes a branch where the conversation took another course. The first save of a session stores its times and parent too,
- * which later ones do not change, and the branches, summaries and blocks of a state from another storage.
+ * which later ones do not change, and the branches, summaries and blocks of a state from another storage. If another program made the
+ * session since a `load` here found nothing, a first save whose messages have ids of stored ones, but say something else, fails with
+ * `SESSION_CONFLICT`.
  */
 export class StoreSessionStorage implements StoreBackedStorage {
   readonly #open: () => Promise<Store>;
   #store: Promise<Store> | null = null;
+  /** Sessions that were loaded here and not there: what someone else stores in them from now on is not to be overwritten. */
+  readonly #absent = new Recent<true>(MAX_ABSENT);
 
   /** Takes a store, or a function that opens one at the first use. Errors: `STORE_UNSUPPORTED`. */
   constructor(store: Store | (() => Promise<Store>)) {
@@ -35,16 +44,23 @@ export class StoreSessionStorage implements StoreBackedStorage {
     return this.#store;
   }
 
-  /** Errors: `INVALID_MESSAGE`, and those of the store. */
+  /** Errors: `INVALID_MESSAGE`, `SESSION_CONFLICT`, and those of the store. */
   async save(state: SessionState): Promise<void> {
     const store = await this.openStore();
     const { id } = state;
-    if ((await store.sessions.get(id)) === null) {
-      await takeOver(store, state);
+    const isNew = (await store.sessions.get(id)) === null;
+    if (isNew && (await takeOver(store, state))) {
+      this.#absent.delete(id);
       return;
     }
+    const isFirst = isNew || this.#absent.get(id) !== undefined;
     const { [OURS]: _snapshot, ...metadata } = state.metadata ?? {};
-    await saveMessages(store, id, fromSDKMessages(state.messages), state.messages.length === 0);
+    const work = () => saveMessages(store, id, state.messages, isFirst);
+    // What was stored meanwhile may be the same.
+    await work().catch((error: unknown) =>
+      StemmaError.isInstance(error, "SESSION_CONFLICT") ? work() : Promise.reject(error),
+    );
+    this.#absent.delete(id);
     const record = await SessionRecord.open(store, id);
     await saveUsage(store, id, record.usage, state.usage ?? NO_USAGE);
     await record.setCounts(state.usage ?? NO_USAGE);
@@ -54,7 +70,11 @@ export class StoreSessionStorage implements StoreBackedStorage {
   /** A session's state; undefined when it is not stored. Errors: `CORRUPT_MESSAGE`, and those of the store. */
   async load(sessionId: string): Promise<SessionState | undefined> {
     const store = await this.openStore();
-    if ((await store.sessions.get(sessionId)) === null) return undefined;
+    if ((await store.sessions.get(sessionId)) === null) {
+      this.#absent.set(sessionId, true);
+      return undefined;
+    }
+    this.#absent.delete(sessionId);
     const record = await SessionRecord.open(store, sessionId);
     return record.stateWith(toSDKMessages(await originalsOf(store, sessionId)));
   }
@@ -82,8 +102,8 @@ async function originalsOf(store: Store, id: string): Promise<SessionMessage[]> 
   return (await store.session(id).path({ summaries: false })).messages;
 }
 
-/** Errors: `INVALID_MESSAGE`, `CORRUPT_STATE`: then nothing of it is there. After those of the store the next save completes it. */
-async function takeOver(store: Store, state: SessionState): Promise<void> {
+/** False where messages of it are there already. Errors: `INVALID_MESSAGE`, `CORRUPT_STATE`: then nothing of it is there. After those of the store the next save completes it. */
+async function takeOver(store: Store, state: SessionState): Promise<boolean> {
   const { id } = state;
   const now = Date.now();
   const { createdAt = now, updatedAt = now } = state;
@@ -91,17 +111,19 @@ async function takeOver(store: Store, state: SessionState): Promise<void> {
   const isOfAnotherStorage = state.metadata?.[OURS] !== undefined;
   if (!isOfAnotherStorage) for (const message of fromSDKMessages(messages)) assertEncodable(message);
   try {
-    await importSession(store, id, { ...state, messages, createdAt, updatedAt });
+    await importSession(store, id, { ...state, messages, createdAt, updatedAt }, true);
   } catch (cause) {
     // Another process may have saved the session meanwhile.
+    if (StemmaError.isInstance(cause, "SESSION_CONFLICT")) return false;
     if (!isOfAnotherStorage) throw cause;
     await store.sessions.delete(id);
     throw corruptState(id, cause);
   }
+  return true;
 }
 
 /** Without summaries, and without what has the id of a message before it: an append would pass over these. */
-function newMessages(messages: readonly SDKMessage[]): SDKMessage[] {
+function newMessages<T extends { readonly id?: string | undefined }>(messages: readonly T[]): T[] {
   const known = new Set<string>();
   return messages.filter(({ id }) => {
     if (id === undefined) return true;
@@ -109,16 +131,22 @@ function newMessages(messages: readonly SDKMessage[]): SDKMessage[] {
   });
 }
 
-async function saveMessages(store: Store, id: string, given: SessionMessage[], empty: boolean): Promise<void> {
+/** Where it is the first save of what was loaded as absent, what is stored is someone else's. Errors: `SESSION_CONFLICT`. */
+async function saveMessages(store: Store, id: string, given: readonly SDKMessage[], isFirst: boolean): Promise<void> {
   const session = store.session(id);
   const stored = await originalsOf(store, id);
-  if (empty) {
-    if (stored.length > 0) await session.clear();
+  if (given.length === 0) {
+    if (stored.length > 0 && !isFirst) await session.clear();
     return;
   }
-  const fresh = given
+  const fresh = fromSDKMessages(given)
     .filter((message) => !isSummaryMessage(message))
     .map((message) => store.redaction?.message(message, id) ?? message);
+  const others = new Map(isFirst ? stored.map((message) => [message.id, message]) : []);
+  for (const message of newMessages(fresh)) {
+    const other = others.get(message.id);
+    if (other !== undefined && !sameJson(other, message)) throw conflict(id);
+  }
   let shared = 0;
   for (const [index, message] of fresh.entries()) {
     const known = stored[index];
@@ -130,7 +158,14 @@ async function saveMessages(store: Store, id: string, given: SessionMessage[], e
   }
   const parent = stored[shared - 1]?.id ?? null;
   const added = fresh.slice(shared);
-  if (added.length > 0) await session.append(added, parent);
+  if (added.length > 0 && isFirst) {
+    // All or nothing: others may store some of them meanwhile.
+    const messages = newMessages(added).map((message, index, all) => ({
+      message,
+      parentId: all[index - 1]?.id ?? parent,
+    }));
+    await session.importTree({ messages, onlyNew: true });
+  } else if (added.length > 0) await session.append(added, parent);
   else if (stored.length > shared && parent !== null) await session.setActiveLeaf(parent);
 }
 

@@ -6,6 +6,8 @@ import type { NewSession } from "./sessions.js";
 /** A session as a file holds it: parents before their children. */
 export interface ImportedTree {
   readonly messages: readonly ImportedMessage[];
+  /** With true, a message whose id is already stored fails the call with `SESSION_CONFLICT`. Default: false; it is left alone. */
+  readonly onlyNew?: boolean | undefined;
   /** Oldest first; one whose id is already stored is left alone. */
   readonly compactions?: readonly ImportedCompaction[] | undefined;
   /** Null for none. Default: the last message. */

@@ -1,3 +1,4 @@
+import { StemmaError } from "../../errors.js";
 import type { ImportedTree } from "../contract.js";
 import type { Dialect, EncodedTree } from "../engine/dialect.js";
 import { type Operation, run } from "../engine/operation.js";
@@ -19,6 +20,11 @@ export function* importTree(sql: Dialect, sessionId: string, tree: EncodedTree):
   const inserted = yield* sql.native === undefined
     ? importMessages(sql, sessionId, tree.messages)
     : sql.native.importMessages(sql, sessionId, tree.messages);
+  if (tree.onlyNew === true && inserted < tree.messages.length) {
+    const message =
+      "A message of the session is already stored: load the session, and save it again with what is yours.";
+    throw new StemmaError("SESSION_CONFLICT", { sessionId }, message);
+  }
   if (inserted > 0) yield* dateMessages(sessionId, tree.messages);
   for (const compaction of tree.compactions ?? []) {
     if ((yield* findCompaction(sessionId, compaction.id)) === null) yield* addCompaction(sql, sessionId, compaction);

@@ -1,6 +1,6 @@
 import { StemmaError } from "../../errors.js";
 import type { PostgresDriver } from "./driver.js";
-import { type BareConnection, bareDriver } from "./drivers/bare-connection.js";
+import { type BareConnection, bareDriver, nestedDriver } from "./drivers/bare-connection.js";
 import { clientDriver, type PgClientShape, type PgPoolShape, poolDriver } from "./drivers/pg.js";
 import { type PGliteShape, pgliteDriver } from "./drivers/pglite.js";
 import { type PostgresJsShape, postgresJsDriver } from "./drivers/postgres-js.js";
@@ -28,10 +28,9 @@ export interface PostgresPool extends PgClientLike {
   readonly totalCount: number;
 }
 
-/** The function that postgres.js gives. */
+/** The function that postgres.js or Bun.SQL gives, or a connection of it: one that was reserved, or a transaction. */
 export interface PostgresJs {
   unsafe(...args: never[]): unknown;
-  begin(...args: never[]): unknown;
 }
 
 /** A PGlite database. */
@@ -57,8 +56,14 @@ export function clientOf(source: PostgresSource): PostgresSource {
 /** The driver for a client, told by its shape. `prepare` as in `PostgresOptions`. Errors: `STORE_UNSUPPORTED`. */
 export function postgresDriver(source: PostgresSource, prepare?: boolean): PostgresDriver {
   if (isOverHttp(source)) throw apart();
-  if (has(source, "unsafe") && has(source, "begin"))
-    return postgresJsDriver(source as unknown as PostgresJsShape, prepare);
+  if (has(source, "unsafe") && !isOtherDatabase(source)) {
+    const sql = source as unknown as PostgresJsShape;
+    const run: BareConnection["query"] = (text, values) => sql.unsafe(text, values, {});
+    // What `sql.begin()` hands to its function, and what `sql.reserve()` gives.
+    if (has(sql, "savepoint")) return nestedDriver(sql, run);
+    if (has(sql, "release")) return bareDriver(sql, run);
+    if (has(sql, "begin")) return postgresJsDriver(sql, prepare);
+  }
   if (has(source, "query")) {
     if (has(source, "transaction") && has(source, "exec")) return pgliteDriver(source as unknown as PGliteShape);
     if (has(source, "connect") && "totalCount" in source) return poolDriver(source as unknown as PgPoolShape, prepare);
@@ -71,13 +76,19 @@ export function postgresDriver(source: PostgresSource, prepare?: boolean): Postg
     return bareDriver(source, (text, values) => execute.call(source, text, values));
   }
   const message =
-    "postgres() takes a URL, a client or pool of pg, a sql function of postgres.js, a PGlite database, a database of Drizzle, or a connection with execute(text, values) or query(text, values).";
+    "postgres() takes a URL, a client or pool of pg, a sql function of postgres.js or Bun.SQL, a PGlite database, a database of Drizzle, or a connection with execute(text, values) or query(text, values).";
   throw new StemmaError("STORE_UNSUPPORTED", {}, message);
 }
 
 // The function that `neon()` gives: it sends each statement by itself, and only a list of them as a transaction.
 function isOverHttp(source: unknown): boolean {
   return typeof source === "function" && has(source, "transaction") && !has(source, "begin");
+}
+
+// A function of Bun.SQL may stand for MySQL or SQLite.
+function isOtherDatabase(source: unknown): boolean {
+  const { adapter = "postgres" } = (source as { options?: { adapter?: unknown } }).options ?? {};
+  return adapter !== "postgres";
 }
 
 // Only pg's own clients take a statement with its parsers; others are called with a text and its values.

@@ -27,6 +27,7 @@ const LOST = new Set([
   "25P03", // idle_in_transaction_session_timeout
   ...["ECONNRESET", "ECONNABORTED", "EPIPE", "ETIMEDOUT"],
   ...["CONNECTION_CLOSED", "CONNECTION_DESTROYED"],
+  ...["ERR_POSTGRES_CONNECTION_CLOSED", "ERR_POSTGRES_IDLE_TIMEOUT", "ERR_POSTGRES_LIFETIME_TIMEOUT"],
 ]);
 
 /** Codes of a connection that could not be made. */
@@ -36,12 +37,14 @@ export const UNREACHABLE: ReadonlySet<string> = new Set([
   "EAI_AGAIN",
   "EHOSTUNREACH",
   "ENETUNREACH",
+  "ERR_POSTGRES_CONNECTION_REFUSED",
 ]);
 
 const NOT_CONNECTED = new Set([
   ...UNREACHABLE,
   "57P03", // cannot_connect_now
   "CONNECT_TIMEOUT",
+  "ERR_POSTGRES_CONNECTION_TIMEOUT",
 ]);
 const NOT_CONNECTED_MESSAGE = /connect timeout|timeout exceeded when trying to connect/i;
 

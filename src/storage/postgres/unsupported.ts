@@ -12,3 +12,9 @@ export function unfitEncoding(encoding: string): StemmaError {
   const message = `The database's encoding is ${encoding}, which cannot keep every text. Use a database that was made with ENCODING 'UTF8'.`;
   return new StemmaError("STORE_UNSUPPORTED", { encoding }, message);
 }
+
+/** The error for a client that gives rows, but not of which types their columns are. */
+export function untyped(): StemmaError {
+  const message = "This version of Bun.SQL does not tell the types of columns. Use a newer Bun, or a Pool of pg.";
+  return new StemmaError("STORE_UNSUPPORTED", {}, message);
+}

@@ -59,8 +59,8 @@ export async function exportSession(
   return { ...state, ...told("parentId", info?.parent_session_id) };
 }
 
-/** Puts a state into a store that does not have the session yet. */
-export async function importSession(store: Store, id: string, state: SessionState): Promise<void> {
+/** Puts a state into a store that does not have the session yet. Errors, with `onlyNew`: `SESSION_CONFLICT` where messages of it are there. */
+export async function importSession(store: Store, id: string, state: SessionState, onlyNew = false): Promise<void> {
   const { [OURS]: found, ...metadata } = state.metadata ?? {};
   const ours = (found ?? {}) as Snapshot;
   if (isScope(id)) return writeMemory(store, id, ours);
@@ -72,7 +72,8 @@ export async function importSession(store: Store, id: string, state: SessionStat
   }
   const tree = treeIn(state, ours);
   const { skills } = ours;
-  if (tree.messages.length > 0 || skills !== undefined) await store.session(id).importTree({ ...tree, skills });
+  if (tree.messages.length > 0 || skills !== undefined)
+    await store.session(id).importTree({ ...tree, skills, onlyNew });
   await writeMemory(store, id, ours);
   const { usage } = state;
   if (usage && id !== "") {

@@ -39,9 +39,22 @@ function rowsAsJson(text: string): string | null {
     : null;
 }
 
+/** The driver for what is known to be a transaction of the host's: each call is a savepoint of it. */
+export function nestedDriver(connection: object, run: BareConnection["query"]): PostgresDriver {
+  const query = bareQuery(run);
+  const transaction: PostgresDriver["transaction"] = (_characteristics, work) =>
+    alone(connection, () => inTransaction(query, SAVEPOINT, work));
+  return {
+    reconnects: false,
+    isPool: false,
+    query: (sql, values) => transaction("", () => query(sql, values)),
+    transaction,
+  };
+}
+
 /**
- * The driver for it. Inside a transaction of the host's, ours is a savepoint of it. Errors: `STORE_UNSUPPORTED` from the first
- * transaction where each statement is one by itself.
+ * The driver for it. Inside a transaction of the host's, ours is a savepoint of it. A statement alone is none: to ask whether there is
+ * a transaction would take two more. Errors: `STORE_UNSUPPORTED` from the first transaction where each statement is one by itself.
  */
 export function bareDriver(connection: object, run: BareConnection["query"]): PostgresDriver {
   const query = bareQuery(run);

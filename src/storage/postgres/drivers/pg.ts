@@ -106,9 +106,10 @@ export function clientDriver(client: PgClientShape, prepare = true): PostgresDri
     isPool: false,
     query: (sql, values, isFrequent) =>
       alone(client, () => {
-        // A name that the server does not know would end a transaction of the host's.
-        const isIdle = client.getTransactionStatus?.() === "I";
-        return isIdle ? prepared(sql, values, isFrequent) : query(sql, values);
+        const status = client.getTransactionStatus?.();
+        // What fails inside a transaction of the host's, such as a name that the server does not know, would end it.
+        if (status === "T") return inTransaction(query, SAVEPOINT, () => query(sql, values));
+        return status === "I" ? prepared(sql, values, isFrequent) : query(sql, values);
       }),
     transaction: (characteristics, work) =>
       alone(client, async () => {
