@@ -65,7 +65,11 @@ const edit = (content: string) => ({ action: "add", label: "memory", content, me
 const block = { label: "memory", content: "", cap: 1e9, holdsEntries: false, document: null };
 const schema = {
   type: "object",
-  properties: { a: { type: "array", items: { type: "string" } }, b: { type: "object", properties: {} } },
+  properties: {
+    a: { type: "array", items: { type: "string" } },
+    b: { type: "object", properties: {}, additionalProperties: false },
+  },
+  additionalProperties: false,
 } as const;
 const file = (fields: object) => ({
   type: "file",
@@ -115,8 +119,8 @@ const CALLS: Readonly<Record<string, (text: string) => unknown>> = {
   "a cut value": (text) => shrinkJson({ [text]: [text, text.split(" ")] }, 4000),
   "a cut history": (text) =>
     truncateOlderMessages([textMessage("a", text), ...Array.from({ length: 5 }, () => textMessage("a"))]),
-  "what was learned": (text) => editedText(block, text, edit(text)),
-  "an entry that was learned": (text) => editedEntry(text, edit(text)),
+  "what was learned": refusing((text) => editedText(block, text, edit(text))),
+  "an entry that was learned": refusing((text) => editedEntry(text, edit(text))),
   "an answer with edits": refusing((text) => parseEdits(text, [])),
   "an answer with edits at its end": refusing((text) => parseEdits(`${text}]`, [])),
   "a title": titleIn,
