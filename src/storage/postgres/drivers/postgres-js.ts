@@ -8,12 +8,21 @@ export interface PostgresJsShape {
     sql: string,
     values: readonly SqlValue[],
     options: object,
-  ): Promise<Row[] & { columns: PostgresRows["columns"] }> & { execute(): Promise<unknown> };
+  ): { raw(): Promise<Written[][] & { columns: PostgresRows["columns"] }>; execute(): Promise<unknown> };
   begin<T>(characteristics: string, work: (sql: PostgresJsShape) => Promise<T>): Promise<T>;
 }
 
 // A prepared statement would keep the plan that it got while the tables were empty.
 const PLANNED_ANEW = "set_config('plan_cache_mode', 'force_custom_plan', true)";
+
+/** A value as the server wrote it. */
+type Written = { toString(): string } | null;
+
+function rowOf(values: readonly Written[], columns: PostgresRows["columns"]): Row {
+  const row: Row = {};
+  for (const [index, { name }] of columns.entries()) row[name] = values[index]?.toString() ?? null;
+  return row;
+}
 
 /** The driver for postgres.js. */
 export function postgresJsDriver(sql: PostgresJsShape, prepare = true): PostgresDriver {
@@ -21,8 +30,10 @@ export function postgresJsDriver(sql: PostgresJsShape, prepare = true): Postgres
   const queryOn =
     (connection: PostgresJsShape): PostgresQuery =>
     async (text, values) => {
-      const rows = await connection.unsafe(text, values, { prepare });
-      return { rows, columns: rows.columns ?? [] };
+      // As the server wrote them: its own parser takes the year 1 for 2001, and a host may have others.
+      const found = await connection.unsafe(text, values, { prepare }).raw();
+      const columns = found.columns ?? [];
+      return { rows: found.map((row) => rowOf(row, columns)), columns };
     };
   return {
     reconnects: true,
