@@ -1,3 +1,4 @@
+import { copyStore } from "../copy/copy-store.js";
 import type { Store } from "../storage/contract.js";
 import { expect, expectError } from "./assert.js";
 import { collect, message } from "./samples.js";
@@ -89,13 +90,17 @@ export const boundaryValues = defineTopic("boundary values", (it) => {
     expect(await store.records.get(scope, "k")).toEqual({ key: "k", value: new Uint8Array(), ...options });
   });
 
-  it("keeps a thousand children of one message in their order", async ({ store }) => {
+  it("keeps a thousand children of one message in their order, and so does a copy", async (workspace) => {
+    const { store } = workspace;
     const session = store.session("s");
     await session.append([message("root")]);
     const ids = Array.from({ length: 1000 }, (_, index) => `m${index}`);
     await session.importTree({ messages: ids.map((id) => ({ message: message(id), parentId: "root" })) });
     expect((await session.branches("root")).map(({ id }) => id)).toEqual(ids);
     expect((await session.path()).messages.map(({ id }) => id)).toEqual(["root", "m999"]);
+    const copy = await workspace.openAnother();
+    expect((await copyStore(store, copy)).ok).toBe(true);
+    expect((await copy.session("s").branches("root")).map(({ id }) => id)).toEqual(ids);
   });
 
   it("knows which skills were loaded and unloaded, whatever they are called", async ({ store }) => {
