@@ -9,7 +9,7 @@ export function storeSource(store: Store): CopySource {
   return {
     async *parts() {
       for (const id of await sessionIds(store)) {
-        const part = await sessionPart(store, id);
+        const part = await askFor(store, id);
         if (part === null) continue;
         yield part;
         const vectors = await vectorsPart(store, id);
@@ -19,6 +19,16 @@ export function storeSource(store: Store): CopySource {
       for await (const owner of ownersOf(store)) yield memoryPart(store, owner);
     },
   };
+}
+
+// One that cannot be asked for, as one whose id is reserved by now, is a part that fails: others are copied all the same.
+async function askFor(store: Store, id: string): Promise<Part | null> {
+  try {
+    return await sessionPart(store, id);
+  } catch (error) {
+    const lines = () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }) });
+    return { of: { session: id }, header: { session: { id } }, lines };
+  }
 }
 
 /** A session of a store; null where it is not registered. */

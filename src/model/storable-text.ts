@@ -1,8 +1,11 @@
 import { StemmaError } from "../errors.js";
 
-/** Throws `INVALID_TEXT` for what no database column keeps: NUL and halves of surrogate pairs. */
+/** False for what no database column keeps: NUL and halves of surrogate pairs. */
+export const isStorableText = (text: string) => !text.includes("\0") && text.isWellFormed();
+
+/** Throws `INVALID_TEXT` for what no database column keeps. See `isStorableText`. */
 export function assertStorableText(text: string, what: string): void {
-  if (text.includes("\0") || !text.isWellFormed()) {
+  if (!isStorableText(text)) {
     const message = `${what} holds NUL or half a surrogate pair; remove it (text.toWellFormed() mends the latter).`;
     throw new StemmaError("INVALID_TEXT", { what }, message);
   }

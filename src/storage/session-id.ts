@@ -29,10 +29,13 @@ export function memoryOwner(sessionId: string): MemoryOwner {
 /** True for what `userScope` and `keyScope` give. */
 export const isScope = (sessionId: string) => sessionId.startsWith(SCOPES);
 
+/** True for an id that names no session. */
+export const isReserved = (sessionId: string) => sessionId === UPGRADED_ROWS || isScope(sessionId);
+
 /** Errors: `INVALID_TEXT`, and `INVALID_ARGUMENT` for an id that is reserved. */
 export function assertSessionId(sessionId: string): void {
   assertStorableText(sessionId, "A session id");
-  if (sessionId !== UPGRADED_ROWS && !isScope(sessionId)) return;
+  if (!isReserved(sessionId)) return;
   const message = `The session id "${sessionId}" is reserved: "${UPGRADED_ROWS}" and ids that begin with "${SCOPES}" name no session.`;
   throw invalid(message, { sessionId });
 }

@@ -1,5 +1,6 @@
 import { automaticCompaction } from "./automatic-compaction.js";
 import { blockScopes } from "./block-scopes.js";
+import { boundaryValues } from "./boundary-values.js";
 import { branches } from "./branches.js";
 import { capabilities } from "./capabilities.js";
 import { check } from "./check.js";
@@ -85,6 +86,7 @@ const TOPICS: readonly Topic[] = [
   owners,
   metadata,
   nameLimits,
+  boundaryValues,
   blockScopes,
   records,
   copying,

@@ -20,18 +20,25 @@ export interface Runs {
   /** Stores that go on every trip between every two engines, and how many values each holds. */
   readonly stores: number;
   readonly each: number;
+  /** Values that an engine is known to change; its page in the docs says so. */
+  readonly without?: RegExp | undefined;
 }
 
 /** How a value that is refused is refused. */
-const REFUSALS = ["INVALID_ARGUMENT", "INVALID_TEXT", "INVALID_MESSAGE"];
+const REFUSALS = ["INVALID_ARGUMENT", "INVALID_TEXT", "INVALID_MESSAGE", "BLOCK_OVER_BUDGET"];
 
 /** Registers tests that write the boundary values of each type, and look for them behind every trip. */
 export function describeTrips(engines: Engines, runs: Runs): void {
+  const drawn = writes.filter(({ value }) => runs.without?.test(JSON.stringify(value) ?? "") !== true);
+  const fill = async (store: Store, count: number): Promise<void> => {
+    const some = fc.sample(drawn, { numRuns: count });
+    for (const [index, write] of some.entries()) await outcomeOf(write, store, `place ${index}`);
+  };
   describe.each(Object.keys(engines))("what is written to %s", (name) => {
     it("comes back as it was, or is refused as everywhere", async () => {
       const [store, first] = await Promise.all([engines[name]?.(), Object.values(engines)[0]?.()]);
       let count = 0;
-      const property = fc.asyncProperty(writes, async (write) => {
+      const property = fc.asyncProperty(drawn, async (write) => {
         const place = `place ${++count}`;
         const outcome = await outcomeOf(write, store as Store, place);
         expect(outcome).toEqual(await outcomeOf(write, first as Store, place));
@@ -108,11 +115,6 @@ export function describeTrips(engines: Engines, runs: Runs): void {
 }
 
 const isStorable = (text: string) => text.isWellFormed() && !text.includes("\0");
-
-async function fill(store: Store, count: number): Promise<void> {
-  const some = fc.sample(writes, { numRuns: count });
-  for (const [index, write] of some.entries()) await outcomeOf(write, store, `place ${index}`);
-}
 
 async function outcomeOf(write: Write, store: Store, place: string): Promise<string> {
   try {

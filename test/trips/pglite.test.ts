@@ -10,4 +10,13 @@ afterAll(() => database.close());
 
 const target = postgresTarget("PGlite", () => database);
 
-describeTrips({ memory, PGlite: () => target.open() }, { values: 400, stores: 1, each: 60 });
+describeTrips(
+  { memory, PGlite: () => target.open() },
+  {
+    values: 400,
+    stores: 1,
+    each: 60,
+    // PGlite reads a text without the byte order mark that it begins with.
+    without: /\ufeff/,
+  },
+);

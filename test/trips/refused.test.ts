@@ -1,6 +1,8 @@
+import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { copyStore } from "../../src/copy.js";
 import { memory } from "../../src/memory.js";
+import { sqlite } from "../../src/sqlite.js";
 import type { Store } from "../../src/storage/contract.js";
 import { textMessage } from "../helpers/messages.js";
 
@@ -87,4 +89,25 @@ it("a copy keeps the milliseconds and the century of a message's date", async ()
   expect((await copyStore(from, to)).ok).toBe(true);
   const { messages } = await to.session("s").path();
   expect(messages.map(({ createdAt }) => (createdAt as Date).toISOString())).toEqual(dates);
+});
+
+it("a session whose id is reserved by now is told by the check and by a copy, which copies the others", async () => {
+  const database = new Database(":memory:");
+  const from = sqlite(database);
+  for (const id of ["before", "between", "behind"]) await from.session(id).append([textMessage("m")]);
+  database.exec("UPDATE assistant_sessions SET id = 'stemma:notes' WHERE id = 'between'");
+  database.exec("UPDATE assistant_messages SET session_id = 'stemma:notes' WHERE session_id = 'between'");
+  const told = (await from.check?.())?.problems ?? [];
+  expect(told.map(({ rule, sessionId }) => [rule, sessionId])).toContainEqual(["session", "stemma:notes"]);
+  const to = memory();
+  const { ok, parts } = await copyStore(from, to);
+  expect([ok, parts.map(({ state, problem }) => [state, problem?.code])]).toEqual([
+    false,
+    [
+      ["copied", undefined],
+      ["failed", "INVALID_ARGUMENT"],
+      ["copied", undefined],
+    ],
+  ]);
+  await Promise.all([from.close(), to.close()]);
 });

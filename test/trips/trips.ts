@@ -6,6 +6,7 @@ import { copyStore, exportStore } from "../../src/copy.js";
 import { jsonlFiles } from "../../src/copy-node.js";
 import { readSessionFile } from "../../src/formats/read.js";
 import { importSession } from "../../src/formats.js";
+import { redactStore } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
 import type { Store } from "../../src/storage/contract.js";
 import { collect } from "../../src/testing/samples.js";
@@ -19,6 +20,11 @@ export type Trip = (from: Store, to: Store, folder: string) => Promise<void>;
 /** Every way from one store to another. */
 export const TRIPS: Readonly<Record<string, Trip>> = {
   copy: (from, to) => copied(from, to),
+  "copy through a redact that changes nothing": (from, to) =>
+    copied(
+      redactStore(from, (text) => text),
+      redactStore(to, (text) => text),
+    ),
   "a folder of lines": async (from, to, folder) => {
     await copied(from, jsonlFiles(join(folder, "lines")));
     await copied(jsonlFiles(join(folder, "lines")), to);

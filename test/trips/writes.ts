@@ -1,7 +1,9 @@
 import { inspect, isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
+import { decodeJson, encodeJson } from "../../src/model/json-bytes.js";
 import { setField } from "../../src/model/json-copy.js";
-import { SessionManager, type Store } from "../../src/session.js";
+import { NAME_LIMITS } from "../../src/model/name-limits.js";
+import { AgentSearchProvider, Session, SessionManager, type Store } from "../../src/session.js";
 import { promptKey } from "../../src/storage/contract.js";
 import { collect } from "../../src/testing/samples.js";
 import { textMessage } from "../helpers/messages.js";
@@ -31,6 +33,13 @@ function field<T>(
     read: read && ((store, place) => read(store, value, place)),
   }));
 }
+
+/** Names of just as many bytes as they may have, and of one more. */
+const atLimit = (kind: keyof typeof NAME_LIMITS) =>
+  fc.tuple(fc.constantFrom("x", "é", "漢", "🙂"), fc.constantFrom(0, 1)).map(([unit, more]) => {
+    const [bytes, each] = [NAME_LIMITS[kind] + more, Buffer.byteLength(unit)];
+    return unit.repeat(Math.floor(bytes / each)) + "x".repeat(bytes % each);
+  });
 
 const textFields = ["name", "parentSessionId", "model", "source"] as const;
 const nameOfField = { name: "name", parentSessionId: "parent_session_id", model: "model", source: "source" } as const;
@@ -222,6 +231,45 @@ const messages: fc.Arbitrary<Write>[] = [
     ],
   ),
   field(
+    "a skill that was unloaded",
+    fc.record({ label: texts, key: texts, toolCallId: texts }),
+    async (store, { label, key, toolCallId }, place) => {
+      await store.session(place).append([textMessage("m")]);
+      await store.session(place).changeSkills({ type: "load", label, key, toolCallId });
+      await store.session(place).changeSkills({ type: "unload", label, key });
+    },
+    async (store, _value, place) => {
+      const { label, key, toolCallIds } = first((await store.session(place).skills()).unloaded);
+      return { label, key, toolCallId: toolCallIds[0] };
+    },
+  ),
+  field(
+    "the number of a message's children",
+    fc.constantFrom(1, 2, 30),
+    async (store, value, place) => {
+      await store.session(place).append([textMessage("root")]);
+      const ids = Array.from({ length: value }, (_, index) => `m${index}`);
+      return store
+        .session(place)
+        .importTree({ messages: ids.map((id) => ({ message: textMessage(id), parentId: "root" })) });
+    },
+    async (store, _value, place) => (await store.session(place).branches("root")).length,
+  ),
+  field(
+    "the summary of a manager's split",
+    contents,
+    async (store, value, place) => {
+      await make(store, place);
+      await SessionManager.create(store).compactAndSplit(place, value);
+    },
+    async (store, value, place) => {
+      const { sessions } = await store.sessions.list({ orderBy: "registered" });
+      const split = sessions.find(({ parent_session_id }) => parent_session_id === place);
+      const { messages } = await store.session(split?.id ?? "").path();
+      return (first(messages).parts[0]?.text ?? "").slice(-value.length || Number.POSITIVE_INFINITY);
+    },
+  ),
+  field(
     "a loaded skill",
     fc.record({ label: texts, key: texts, toolCallId: texts }),
     (store, value, place) => store.session(place).changeSkills({ type: "load", ...value }),
@@ -359,6 +407,23 @@ const kept: fc.Arbitrary<Write>[] = [
     async (store, _value, place) => first(await store.records.labels(place)),
   ),
   field(
+    "the chunks of an answer that is being written",
+    fc.array(values, { maxLength: 3 }).map((chunks) => JSON.parse(JSON.stringify(chunks))),
+    (store, value, place) =>
+      store.records.set({ sessionId: place, label: "runs" }, "chunks/run/00000000", encodeJson(value)),
+    async (store, _value, place) =>
+      decodeJson(first(await store.records.list({ sessionId: place, label: "runs" }, { prefix: "chunks/run/" })).value),
+  ),
+  field("the key of an entry that a model titled", texts, async (store, value, place) => {
+    const session = Session.create(store).forSession(place);
+    session.withContext("facts", { provider: new AgentSearchProvider(store) });
+    const { set_context } = await session.tools();
+    await set_context?.execute({ label: "facts", content: "tea", metadata: { title: value } });
+  }),
+  field("what is appended to a block that holds no token", texts, (store, value, place) =>
+    store.blocks.append({ sessionId: place, kind: "block", label: "l" }, value, { maxTokens: 0 }),
+  ),
+  field(
     "a record's end and number",
     fc.tuple(fc.constantFrom(8.64e15, Number.MAX_SAFE_INTEGER), fc.constantFrom(1, Number.MAX_SAFE_INTEGER)),
     (store, [expiresAt, version], place) =>
@@ -370,8 +435,32 @@ const kept: fc.Arbitrary<Write>[] = [
   ),
 ];
 
+const limits: fc.Arbitrary<Write>[] = [
+  field("the longest id of a session", atLimit("id"), (store, value) =>
+    store.sessions.create({ id: value, name: "n" }),
+  ),
+  field("the longest name", atLimit("name"), (store, value, place) => make(store, place, { name: value })),
+  field("the longest model", atLimit("model"), (store, value, place) => make(store, place, { model: value })),
+  field("the longest user", atLimit("owner"), (store, value, place) => make(store, place, { userId: value })),
+  field("the longest id of a message", atLimit("id"), (store, value, place) =>
+    store.session(place).append([textMessage(value, "")]),
+  ),
+  field("the longest role", atLimit("role"), (store, value, place) =>
+    store.session(place).append([{ ...textMessage("m"), role: value }]),
+  ),
+  field("the longest label", atLimit("label"), (store, value, place) =>
+    store.blocks.set({ sessionId: place, kind: "block", label: value }, ""),
+  ),
+  field("the longest key of an entry", atLimit("key"), (store, value, place) =>
+    store.entries.set({ sessionId: place, label: "l" }, { key: value, content: "" }),
+  ),
+  field("the longest key of a record", atLimit("key"), (store, value, place) =>
+    store.records.set({ sessionId: place, label: "l" }, value, Uint8Array.of()),
+  ),
+];
+
 /** Any write of any field. */
-export const writes: fc.Arbitrary<Write> = fc.oneof(...registry, ...messages, ...kept);
+export const writes: fc.Arbitrary<Write> = fc.oneof(...registry, ...messages, ...kept, ...limits);
 
 /** What is kept of a value: what JSON makes of it, but for dates of messages and for bytes. */
 export function asStored(value: unknown): unknown {

@@ -1,8 +1,10 @@
 import { isStoredMetadata } from "../../model/session-metadata.js";
+import { isStorableText } from "../../model/storable-text.js";
 import { sessionOf } from "../operations/row-id.js";
 import type { SessionRow } from "../operations/session-head.js";
 import type { ListedSession } from "../operations/session-info.js";
 import { parseSkills } from "../operations/skill-state.js";
+import { isReserved } from "../session-id.js";
 import { type Findings, isText, isTextOrNull, isTime, isWhole } from "./findings.js";
 
 /** A row of `assistant_sessions`. */
@@ -49,4 +51,8 @@ export function checkRegistryRow(session: RegisteredSession, found: Findings): v
   for (const column of faultsOf(session)) {
     found.add("session", "assistant_sessions", session.id, null, `The column ${column} holds what it never should.`);
   }
+  if (!isText(session.id) || (!isReserved(session.id) && isStorableText(session.id))) return;
+  const message =
+    "No call takes its id: it is reserved, or holds NUL. Give it another one, in every table that names it.";
+  found.add("session", "assistant_sessions", session.id, null, message);
 }
