@@ -73,3 +73,34 @@ export async function forEachYielding<T>(items: Iterable<T>, work: (item: T) => 
     if (due !== null) await due;
   }
 }
+
+/** Work that can pause wherever it yields. */
+export type Pieces<T> = Generator<undefined, T, undefined>;
+
+/** Does work without a pause. */
+export function atOnce<T>(work: Pieces<T>): T {
+  for (;;) {
+    const piece = work.next();
+    if (piece.done) return piece.value;
+  }
+}
+
+/** Does work, and lets the event loop turn meanwhile. */
+export async function inTurns<T>(work: Pieces<T>): Promise<T> {
+  for (;;) {
+    const piece = work.next();
+    if (piece.done) return piece.value;
+    const due = turnIfDue();
+    if (due !== null) await due;
+  }
+}
+
+/** What `make` gives for each item. */
+export function* mapped<T, R>(items: readonly T[], make: (item: T, index: number) => R): Pieces<R[]> {
+  const made: R[] = [];
+  for (const item of items) {
+    made.push(make(item, made.length));
+    yield;
+  }
+  return made;
+}

@@ -2,6 +2,7 @@ import { createReadStream } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { sessionMemory } from "../../src/ai-sdk.js";
 import { copyStore, exportStore, jsonl } from "../../src/copy.js";
 import { jsonlFiles } from "../../src/copy-node.js";
 import { exportSession, importSession, readSessionFile, readSessions } from "../../src/formats.js";
@@ -783,6 +784,17 @@ export const OTHER_CALLS: Calls = {
   },
 };
 
+/** What a program's own call of the AI SDK is given. */
+export const AI_SDK_CALLS: Calls = {
+  sessionMemory: ({ session }) => {
+    const memory = async () => {
+      const { messages, prepareStep } = await sessionMemory(session);
+      await prepareStep({ stepNumber: 0, messages });
+    };
+    return memory;
+  },
+};
+
 /** By method and path, as `chatHandler` tells its routes apart. */
 export const CHAT_CALLS: Calls = {
   "POST /": (world) => () => read(world.chat("POST", "", { id: LONG, message: one() })),
@@ -881,6 +893,7 @@ export const CALLS: Calls = Object.fromEntries(
     SessionManager: MANAGER_CALLS,
     Store: STORE_CALLS,
     copy: OTHER_CALLS,
+    "AI SDK": AI_SDK_CALLS,
     chat: CHAT_CALLS,
     studio: STUDIO_CALLS,
   }).flatMap(([of, calls]) => Object.entries(calls).map(([name, call]) => [`${of} ${name}`, call])),

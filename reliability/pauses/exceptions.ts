@@ -15,6 +15,12 @@ const LIST: Exception = {
   by: "a list of 100,000 messages that one call is given, which is read before the call returns",
 };
 
+const MODEL: Exception = {
+  most: 1_500,
+  by: "streamText of the AI SDK, which checks all messages of a request in one piece and makes the provider's of them in another",
+};
+const EXPLANATION: Exception = { most: 400, by: "JSON of one answer that explains 100,000 messages" };
+
 /** What cannot be divided. docs/stores/sqlite.md names it. */
 export const EXCEPTIONS: Readonly<Record<string, Exception>> = {
   "SessionManager scrub": VACUUM,
@@ -27,4 +33,6 @@ export const EXCEPTIONS: Readonly<Record<string, Exception>> = {
   "Store session().append": LIST,
   "Store session().importTree": LIST,
   "copy importSession": LIST,
+  "chat POST /": MODEL,
+  "studio context": EXPLANATION,
 };

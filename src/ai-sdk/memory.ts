@@ -5,8 +5,9 @@ import type { PrepareTurnOptions } from "../session/turn/request.js";
 import { StepUpdates } from "../session/turn/step-updates.js";
 import type { SessionTools } from "../tools/tool.js";
 import type { ProviderName } from "./lint/known-providers.js";
-import { repair } from "./lint/lint.js";
+import { repairInTurns } from "./lint/lint.js";
 import { stepResults } from "./lint/step-results.js";
+import { modelMessages } from "./message/model-messages.js";
 
 export interface SessionMemoryOptions extends PrepareTurnOptions {
   /** The model that is to be asked, or its provider's name: its messages are repaired for it. Default: as any provider takes them. */
@@ -44,9 +45,10 @@ export async function sessionMemory(session: Session, options: SessionMemoryOpti
   const { model = "any", tools: own = {}, ...turn } = options;
   const { system, messages, tools, update } = await session.prepareTurn<UIMessage>({ ...turn, tools: own });
   const all: ToolSet = { ...(tools as SessionTools), ...own };
+  const accepted = await repairInTurns(messages, model, { tools: all });
   return {
     ...(system === "" ? {} : { system, instructions: system }),
-    messages: await convertToModelMessages(repair(messages, model, { tools: all }), { tools: all }),
+    messages: await modelMessages(convertToModelMessages, accepted, { tools: all }),
     tools: all,
     prepareStep: stepUpdates(update, model),
   };

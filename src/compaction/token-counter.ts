@@ -24,7 +24,7 @@ export type CounterErrorHandler = (error: unknown) => void | Promise<void>;
 /** What a counter gives; the estimate, when it throws or gives something that is no finite number from 0. */
 export async function countOrEstimate(
   count: () => number | Promise<number>,
-  estimate: () => number,
+  estimate: () => number | Promise<number>,
   onError: CounterErrorHandler = () => {},
 ): Promise<number> {
   try {

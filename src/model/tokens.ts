@@ -1,3 +1,4 @@
+import { forEachYielding } from "../event-loop.js";
 import { isInlineMedia, mayHoldMedia } from "./media.js";
 import type { SessionMessage, SessionMessagePart } from "./message.js";
 import { readToolPart } from "./tool-parts.js";
@@ -94,6 +95,15 @@ export function estimateMessageTokens(message: SessionMessage): number {
 export function estimateTokens(messages: readonly SessionMessage[]): number {
   let tokens = 0;
   for (const message of messages) tokens += estimateMessageTokens(message);
+  return tokens;
+}
+
+/** The same, which lets the event loop turn meanwhile. */
+export async function estimateTokensInTurns(messages: readonly SessionMessage[]): Promise<number> {
+  let tokens = 0;
+  await forEachYielding(messages, (message) => {
+    tokens += estimateMessageTokens(message);
+  });
   return tokens;
 }
 

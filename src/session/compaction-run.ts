@@ -1,8 +1,9 @@
 import type { CompactFunction } from "../compaction/compact.js";
 import { StemmaError } from "../errors.js";
+import { inTurns, mapped } from "../event-loop.js";
 import { digestMessage } from "../model/digest.js";
 import type { SessionMessage } from "../model/message.js";
-import { estimateTokens } from "../model/tokens.js";
+import { estimateTokensInTurns } from "../model/tokens.js";
 import { askCompact } from "./compact-answer.js";
 import type { CompactionRun } from "./compaction-runs.js";
 import type { CompactionWork, Kept, Outcome } from "./compaction-work.js";
@@ -38,14 +39,14 @@ export async function runCompaction(
   const other = work.runs.onPath(run, messages);
   if (other !== undefined) return other.result;
   run.leafId = leafId;
-  const seen: Seen = { messages, digests: messages.map(digestMessage), leafId };
+  const seen: Seen = { messages, digests: await inTurns(mapped(messages, digestMessage)), leafId };
   const tokensBefore = counted ?? (work.events.observed ? await work.count.of([...messages]) : null);
   work.report("compacting", tokensBefore ?? 0);
   const context = await work.count.compactContext(work.options.threshold);
   const { answer, failure, isEmpty } = await askCompact(compact, [...messages], context, timeout);
   const head = messages.slice(0, compact.protectHead ?? 0);
   const prompt = context.promptTokens ?? 0;
-  const before = keptOf(tokensBefore ?? 0, prompt, { head, summary: [], tail: messages.slice(head.length) });
+  const before = await keptOf(tokensBefore ?? 0, prompt, { head, summary: [], tail: messages.slice(head.length) });
   let after: SessionMessage[] | null = null;
   try {
     const stored = answer === null ? null : await storeSummary(work.backend, answer, seen);
@@ -61,7 +62,7 @@ export async function runCompaction(
     work.events.emit({ type: "messages", change: "compaction", ids: [stored.id] });
     await work.options.onStored();
     await refreshPrompt(work, timeout);
-    const kept = keptOf(tokens, prompt, { ...stored, summary: [stored.summary] });
+    const kept = await keptOf(tokens, prompt, { ...stored, summary: [stored.summary] });
     return { stored: stored.result, ending: "stored", kept };
   } catch (error) {
     // Another process was faster, or the range was edited: what is there now stands.
@@ -83,7 +84,7 @@ async function restAfter(
   if (threshold === null || asked !== undefined) return 0;
   const tokens = await work.count.of([...after]);
   try {
-    await work.pause.begin({ tokens, messages: estimateTokens(after) }, threshold / 2);
+    await work.pause.begin({ tokens, messages: await estimateTokensInTurns(after) }, threshold / 2);
   } catch (error) {
     await work.fail(error);
   }
@@ -116,10 +117,12 @@ async function reportEnd(
   else work.report("idle", await work.count.of([...after]), { tokensBefore });
 }
 
-function keptOf(
+async function keptOf(
   tokens: number,
   prompt: number,
-  { head, summary, tail }: Readonly<Record<"head" | "summary" | "tail", readonly SessionMessage[]>>,
-): Kept {
-  return { tokens, prompt, head: estimateTokens(head), summary: estimateTokens(summary), tail: estimateTokens(tail) };
+  parts: Readonly<Record<"head" | "summary" | "tail", readonly SessionMessage[]>>,
+): Promise<Kept> {
+  const head = await estimateTokensInTurns(parts.head);
+  const summary = await estimateTokensInTurns(parts.summary);
+  return { tokens, prompt, head, summary, tail: await estimateTokensInTurns(parts.tail) };
 }

@@ -3,7 +3,7 @@ import { StemmaError } from "../errors.js";
 import { summaryMessage } from "../model/compactions.js";
 import { digestRange } from "../model/digest.js";
 import { isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
-import { estimateMessageTokens, estimateTokens } from "../model/tokens.js";
+import { estimateMessageTokens, estimateTokensInTurns } from "../model/tokens.js";
 import type { SessionBackend } from "./provider.js";
 
 /** A visible history as it was read, and what its messages said then: a compact function may change what it is given. */
@@ -36,7 +36,8 @@ export async function storeSummary(
   if (summary.trim() === "") return null;
   const { from, to } = await rangeOf(backend, answer, messages);
   const range = messages.slice(from, to + 1);
-  if (estimateTokens(range) <= estimateMessageTokens(summaryMessage({ id: "", summary }))) return null;
+  const replaced = await estimateTokensInTurns(range);
+  if (replaced <= estimateMessageTokens(summaryMessage({ id: "", summary }))) return null;
   const [fromMessageId, toMessageId] = [(range[0] as SessionMessage).id, (range.at(-1) as SessionMessage).id];
   const expect = { leafId, digest: digestRange(digests.slice(from, to + 1)) };
   const compaction = await backend.addCompaction(

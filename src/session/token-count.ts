@@ -4,7 +4,7 @@ import type { ContextBlock } from "../context/block.js";
 import type { SessionContext } from "../context/session-context.js";
 import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
-import { estimateStringTokens, estimateTokens } from "../model/tokens.js";
+import { estimateStringTokens, estimateTokensInTurns } from "../model/tokens.js";
 import type { Size } from "./compaction-pause.js";
 import type { SessionBackend } from "./provider.js";
 import { LimitedCalls } from "./time-limit.js";
@@ -46,7 +46,7 @@ export class TokenCount {
   async ofActivePath(visibleTokens: number | null): Promise<Size> {
     if (this.counter !== null) {
       const { messages } = await this.backend.path();
-      return { tokens: await this.of(messages), messages: visibleTokens ?? estimateTokens(messages) };
+      return { tokens: await this.of(messages), messages: visibleTokens ?? (await estimateTokensInTurns(messages)) };
     }
     const messages = visibleTokens ?? (await this.backend.tokens());
     return { tokens: messages + this.#promptTokens(await this.#systemPrompt()), messages };
@@ -105,8 +105,8 @@ export class TokenCount {
     );
   }
 
-  #estimate(messages: readonly SessionMessage[], systemPrompt: string): number {
-    return estimateTokens(messages) + this.#promptTokens(systemPrompt);
+  async #estimate(messages: readonly SessionMessage[], systemPrompt: string): Promise<number> {
+    return (await estimateTokensInTurns(messages)) + this.#promptTokens(systemPrompt);
   }
 
   async #systemPrompt(): Promise<string> {

@@ -2,6 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { measure } from "../../reliability/pauses/measure.js";
+import { Session } from "../../src/session.js";
 import { type SqliteClient, sqlite } from "../../src/sqlite.js";
 import type { Store } from "../../src/storage/contract.js";
 import { message, numbered } from "../../src/testing/samples.js";
@@ -46,6 +47,10 @@ describe("on a file of its own, a call of some hundred milliseconds lets the eve
     "a read of all": (id) => store.session(id).path(),
     "the tree": (id) => store.session(id).tree(),
     "siblings of all": (id) => store.session(id).siblingIds(messages.map((each) => each.id)),
+    "a compaction": (id) => {
+      const summarise = async () => ({ fromMessageId: messages[1]?.id ?? "", toMessageId: last, summary: "In short." });
+      return Session.create(store).forSession(id).onCompaction(summarise).compact();
+    },
     "sizes of all": (id) => store.session(id).rowStats(),
   };
 

@@ -1,7 +1,9 @@
 // Work on what is long lets the event loop turn, and takes time in proportion to it.
 import { Session } from "stemma";
+import { sessionMemory } from "stemma/ai-sdk";
 import { memory } from "stemma/memory";
 import { expect, it } from "vitest";
+import { measure } from "../../reliability/pauses/measure.js";
 import { forEachYielding } from "../../src/event-loop.js";
 import { longestHold } from "../helpers/longest-hold.js";
 import { patience } from "../helpers/patience.js";
@@ -24,6 +26,20 @@ it("reads what a request holds of a long history once, and makes the request in 
   // Without turns of the loop, making it takes many times as long as reading.
   expect(made).toBeLessThan(2 * read + patience(150));
   expect(explained).toBeLessThan(2 * read + patience(150));
+});
+
+it("makes a request of the AI SDK in pieces, and looks at one before each step in pieces", async () => {
+  const session = Session.create(memory());
+  const parts = [{ type: "text", text: "The quick brown fox jumps over the lazy dog. ".repeat(2) }];
+  const messages = Array.from({ length: 50_000 }, (_, id) => {
+    return { id: `m${id}`, role: id % 2 === 0 ? "user" : "assistant", parts };
+  });
+  await session.appendAll(messages);
+  const { pause } = await measure(async () => {
+    const made = await sessionMemory(session);
+    await made.prepareStep({ stepNumber: 0, messages: made.messages });
+  });
+  expect(pause).toBeLessThan(patience(100));
 });
 
 it("adds a block in the same time, however many there are", async () => {

@@ -1,3 +1,4 @@
+import { atOnce, inTurns, mapped, type Pieces } from "../../event-loop.js";
 import { contentForParts, type SessionMessage, type SessionMessagePart } from "../../model/message.js";
 import { draftOf, messageOf, type Slot } from "./draft.js";
 import { mendFiles } from "./files.js";
@@ -28,7 +29,7 @@ export function lint(
   provider: ProviderName,
   options: RepairOptions = {},
 ): LintFinding[] {
-  return mend(messages, provider, options).findings;
+  return atOnce(mend(messages, provider, options)).findings;
 }
 
 /**
@@ -41,7 +42,16 @@ export function repair<M extends SessionMessage>(
   provider: ProviderName,
   options: RepairOptions = {},
 ): M[] {
-  return mend(messages, provider, options).messages as M[];
+  return atOnce(mend(messages, provider, options)).messages as M[];
+}
+
+/** The same, which lets the event loop turn meanwhile. */
+export async function repairInTurns<M extends SessionMessage>(
+  messages: M[],
+  provider: ProviderName,
+  options: RepairOptions,
+): Promise<M[]> {
+  return (await inTurns(mend(messages, provider, options))).messages as M[];
 }
 
 interface Mended {
@@ -49,27 +59,28 @@ interface Mended {
   readonly findings: LintFinding[];
 }
 
-function mend(messages: readonly SessionMessage[], provider: ProviderName, options: RepairOptions): Mended {
+function* mend(messages: readonly SessionMessage[], provider: ProviderName, options: RepairOptions): Pieces<Mended> {
   const strange = messages.find(({ parts }) => !Array.isArray(parts));
   if (strange !== undefined) throw contentForParts(strange);
   const findings: LintFinding[] = [];
   const report: Report = (rule, { messageId, index }, message) => {
     findings.push({ rule, messageId, ...(index === null ? {} : { partIndex: index }), message });
   };
-  const read = messages.map((message) => mendTexts(message, report));
-  const context = { ...contextOf(read, provider, options), report };
+  const read = yield* mapped(messages, (message) => mendTexts(message, report));
+  const context = { ...contextOf(provider, options), results: yield* looseResults(read), report };
   const last = read.findLastIndex(({ role }) => ROLES.has(role));
-  const drafts = read.map((message, index) =>
+  const drafts = yield* mapped(read, (message, index) =>
     ROLES.has(message.role) ? mendParts(draftOf(message), index === last, context) : draftOf(message),
   );
-  const mended = mendTurns(mendFiles(drafts, context), context).map((draft) => messageOf(draft));
+  const turns = yield* mendTurns(mendFiles(drafts, context), context);
+  const mended = yield* mapped(turns, (draft) => messageOf(draft));
   const same = mended.length === messages.length && mended.every((message, index) => message === messages[index]);
   const places = new Map(messages.map(({ id }, index) => [id, index]));
   findings.sort((a, b) => (places.get(a.messageId) ?? 0) - (places.get(b.messageId) ?? 0));
   return { messages: same ? messages : mended, findings };
 }
 
-function contextOf(messages: readonly SessionMessage[], provider: ProviderName, options: RepairOptions) {
+function contextOf(provider: ProviderName, options: RepairOptions) {
   const { tools, convertDataPart } = options;
   const given = tools as
     | Readonly<Record<string, { execute?: unknown; toModelOutput?: unknown } | undefined>>
@@ -81,7 +92,6 @@ function contextOf(messages: readonly SessionMessage[], provider: ProviderName, 
     showsMedia: (name: string) => given?.[name]?.toModelOutput !== undefined,
     taken: { calls: new Set<string>(), approvals: new Set<string>(), copies: new Map<string, number>() },
     items: new Map<string, readonly Slot[]>(),
-    results: looseResults(messages),
     isShownData: (part: SessionMessagePart) => convertDataPart?.(part) != null,
-  } satisfies Omit<PartsContext, "report"> & { isShownData: unknown };
+  } satisfies Omit<PartsContext, "results" | "report"> & { isShownData: unknown };
 }

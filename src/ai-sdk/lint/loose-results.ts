@@ -1,3 +1,4 @@
+import type { Pieces } from "../../event-loop.js";
 import type { SessionMessage } from "../../model/message.js";
 import { isSettled, isToolPart, type ToolCallPart } from "../../model/tool-calls.js";
 import { readToolPart } from "../../model/tool-parts.js";
@@ -25,17 +26,20 @@ function callPart(id: string, toolName: string, given: unknown, result: LooseRes
 }
 
 /** Results that stand in parts of their own, in whatever message. */
-export function looseResults(messages: readonly SessionMessage[]): Map<string, LooseResult> {
+export function* looseResults(messages: readonly SessionMessage[]): Pieces<Map<string, LooseResult>> {
   const results = new Map<string, LooseResult>();
   const settled = new Set<string>();
-  for (const part of messages.flatMap(({ parts }) => parts)) {
-    const tool = readToolPart(part);
-    if (tool === null || tool.toolCallId === null) continue;
-    if (isToolPart(part)) {
-      if (isSettled(part)) settled.add(tool.toolCallId);
-    } else if (tool.kind !== "call") {
-      results.set(tool.toolCallId, { output: tool.output, errorText: tool.errorText });
+  for (const { parts } of messages) {
+    for (const part of parts) {
+      const tool = readToolPart(part);
+      if (tool === null || tool.toolCallId === null) continue;
+      if (isToolPart(part)) {
+        if (isSettled(part)) settled.add(tool.toolCallId);
+      } else if (tool.kind !== "call") {
+        results.set(tool.toolCallId, { output: tool.output, errorText: tool.errorText });
+      }
     }
+    yield;
   }
   for (const toolCallId of settled) results.delete(toolCallId);
   return results;

@@ -6,10 +6,10 @@ type ToolMessage = Extract<ModelMessage, { role: "tool" }>;
 type ToolPart = ToolMessage["content"][number];
 
 /**
- * A mender of the messages of one turn's steps: what tools of the turn gave comes as `repair` gives it in later turns. The
- * same array where nothing is to mend.
+ * A mender of each message of one turn's steps: what tools of the turn gave comes as `repair` gives it in later turns. The
+ * same message where nothing is to mend.
  */
-export function stepResults(provider: ProviderName): <M>(messages: readonly M[]) => readonly M[] {
+export function stepResults(provider: ProviderName): <M>(message: M) => M {
   const rules = rulesOf(provider);
   // Each step has all results of those before.
   const known = new WeakMap<ToolPart, ToolPart>();
@@ -23,13 +23,10 @@ export function stepResults(provider: ProviderName): <M>(messages: readonly M[])
     known.set(part, found);
     return found;
   };
-  return (messages) => {
-    const all = messages.map((message) => {
-      const { role, content } = message as ToolMessage;
-      if (role !== "tool") return message;
-      const parts = content.map(mendedOnce);
-      return parts.every((part, index) => part === content[index]) ? message : { ...message, content: parts };
-    });
-    return all.every((message, index) => message === messages[index]) ? messages : all;
+  return (message) => {
+    const { role, content } = message as ToolMessage;
+    if (role !== "tool") return message;
+    const parts = content.map(mendedOnce);
+    return parts.every((part, index) => part === content[index]) ? message : { ...message, content: parts };
   };
 }

@@ -1,3 +1,4 @@
+import { mapped, type Pieces } from "../../event-loop.js";
 import type { SessionMessagePart } from "../../model/message.js";
 import { isToolPart } from "../../model/tool-calls.js";
 import { addedDraft, type Draft, endsInResults, type Slot, stepsOf, whole, withSlots } from "./draft.js";
@@ -15,14 +16,22 @@ export interface TurnsContext {
 export const ROLES: ReadonlySet<string> = new Set(["system", "user", "assistant"]);
 
 /** The messages, their parts mended, in an order that the provider takes. */
-export function mendTurns(given: readonly Draft[], context: TurnsContext): Draft[] {
+export function* mendTurns(given: readonly Draft[], context: TurnsContext): Pieces<Draft[]> {
   const { rules } = context;
   const known = given.filter((draft) => isKnown(draft, context));
-  const said = known.filter((draft) => draft.role === "assistant" || isSaid(draft, context));
-  const led = endReasoning(said, context).filter((draft) => draft.role !== "assistant" || isSaid(draft, context));
+  const said = yield* kept(known, (draft) => draft.role === "assistant" || isSaid(draft, context));
+  const ended = yield* endReasoning(said, context);
+  const led = yield* kept(ended, (draft) => draft.role !== "assistant" || isSaid(draft, context));
   const placed = rules.systemFirst ? placeSystem(led, context) : led;
-  const joined = rules.alternating.length > 0 ? alternate(placed, context) : placed;
-  return addEnds(rules.answersResults ? answerResults(joined, context) : joined, given, context);
+  yield;
+  const joined = rules.alternating.length > 0 ? yield* alternate(placed, context) : placed;
+  const answered = rules.answersResults ? yield* answerResults(joined, context) : joined;
+  return addEnds(answered, given, context);
+}
+
+function* kept(drafts: readonly Draft[], keeps: (draft: Draft) => boolean): Pieces<Draft[]> {
+  const keep = yield* mapped(drafts, keeps);
+  return drafts.filter((_, index) => keep[index]);
 }
 
 function isKnown(draft: Draft, { report }: TurnsContext): boolean {
@@ -53,7 +62,7 @@ function isSaid(draft: Draft, context: TurnsContext): boolean {
 }
 
 /** Leaves out reasoning that nothing follows before a user's message or a tool's result. */
-function endReasoning(drafts: readonly Draft[], context: TurnsContext): Draft[] {
+function* endReasoning(drafts: readonly Draft[], context: TurnsContext): Pieces<Draft[]> {
   const dangling = new Set<Slot>();
   let run: Slot[] = [];
   const close = () => {
@@ -65,6 +74,7 @@ function endReasoning(drafts: readonly Draft[], context: TurnsContext): Draft[] 
   // The chat completions leave reasoning out, so that a step without more would be empty.
   const isMessage = !context.rules.reasoningLeads && !context.rules.alternating.includes("assistant");
   for (const draft of drafts) {
+    yield;
     if (draft.role !== "assistant") close();
     else
       for (const step of stepsOf(draft.slots)) {
@@ -76,7 +86,7 @@ function endReasoning(drafts: readonly Draft[], context: TurnsContext): Draft[] 
   for (const slot of dangling) {
     context.report("dangling-reasoning", slot, "Reasoning that led to nothing. It is left out.");
   }
-  return drafts.map((draft) => withSlots(draft, (slot) => !dangling.has(slot)));
+  return yield* mapped(drafts, (draft) => withSlots(draft, (slot) => !dangling.has(slot)));
 }
 
 /** System messages that come later are told in the user's role. */
@@ -91,11 +101,12 @@ function placeSystem(drafts: readonly Draft[], { rules, report }: TurnsContext):
 }
 
 /** One message of a role after the other, as the provider counts them: an answer's steps are messages too. */
-function alternate(drafts: readonly Draft[], context: TurnsContext): Draft[] {
+function* alternate(drafts: readonly Draft[], context: TurnsContext): Pieces<Draft[]> {
   const { rules, report } = context;
   const groups: Draft[][] = [];
   let open = false;
   for (const draft of drafts) {
+    yield;
     const last = groups.at(-1);
     const apart = last?.[0]?.role !== draft.role || !rules.alternating.includes(draft.role);
     if (apart || (draft.role === "assistant" && !open)) {
@@ -108,7 +119,8 @@ function alternate(drafts: readonly Draft[], context: TurnsContext): Draft[] {
     }
     if (draft.role === "assistant") open = joinSteps(draft.slots, context, open).open;
   }
-  return groups.map(joined).map((draft) => {
+  return yield* mapped(groups, (group) => {
+    const draft = joined(group);
     if (draft.role !== "assistant") return draft;
     const { between } = joinSteps(draft.slots, context);
     for (const slot of between) {
@@ -124,9 +136,9 @@ function lastStep({ slots }: Draft, context: TurnsContext): readonly Slot[] {
 }
 
 /** Puts an answer between the results of tools and what the user says then. */
-function answerResults(drafts: readonly Draft[], context: TurnsContext): Draft[] {
+function* answerResults(drafts: readonly Draft[], context: TurnsContext): Pieces<Draft[]> {
   const { rules, report } = context;
-  return drafts.map((draft, index) => {
+  return yield* mapped(drafts, (draft, index) => {
     if (draft.role !== "assistant" || drafts[index + 1]?.role !== "user") return draft;
     const [slot] = draft.slots;
     if (slot === undefined || !endsInResults(lastStep(draft, context))) return draft;

@@ -1,4 +1,5 @@
 import type { UIMessage } from "ai";
+import { inTurns, mapped } from "../../event-loop.js";
 import { isJsonObject } from "../../model/json-object.js";
 import { isPart } from "./part-shapes.js";
 
@@ -16,7 +17,8 @@ export function validMessage(message: unknown): UIMessage | null {
   return (isWhole ? message : { ...message, parts }) as unknown as UIMessage;
 }
 
-/** The messages that a model can be shown: of a broken one the parts that are whole, or nothing. */
-export function validMessages(messages: readonly unknown[]): UIMessage[] {
-  return messages.map(validMessage).filter((message) => message !== null);
+/** The messages that a model can be shown: of a broken one the parts that are whole, or nothing. Lets the event loop turn meanwhile. */
+export async function validMessages(messages: readonly unknown[]): Promise<UIMessage[]> {
+  const read = await inTurns(mapped(messages, validMessage));
+  return read.filter((message) => message !== null);
 }

@@ -4,8 +4,9 @@ import type { Session } from "../../session/session.js";
 import type { PrepareTurnOptions } from "../../session/turn/request.js";
 import type { SessionTool, SessionTools } from "../../tools/tool.js";
 import type { ProviderName } from "../lint/known-providers.js";
-import { repair } from "../lint/lint.js";
+import { repairInTurns } from "../lint/lint.js";
 import { type PrepareStep, stepUpdates } from "../memory.js";
+import { modelMessages } from "../message/model-messages.js";
 import { validMessages } from "../message/validate.js";
 import { type RenamedCalls, renamedCalls } from "./renamed.js";
 
@@ -43,12 +44,13 @@ export async function modelRequest(
   });
   const shown = base === null ? messages : [...messages.slice(0, -1), base];
   const all: ToolSet = { ...whileHeld(tools as SessionTools, assertHeld), ...own };
-  const mend = (given: UIMessage[]) => repair(given as SessionMessage[], model, { tools: all }) as UIMessage[];
+  const mend = (given: UIMessage[]) =>
+    repairInTurns(given as SessionMessage[], model, { tools: all }) as Promise<UIMessage[]>;
   // First what other formats left becomes parts of the AI SDK; then nothing lacks what was no part.
-  const accepted = mend(validMessages(mend(shown)));
+  const accepted = await mend(await validMessages(await mend(shown)));
   return {
     ...(system === "" ? {} : { system }),
-    messages: await convertToModelMessages(accepted, { tools: all }),
+    messages: await modelMessages(convertToModelMessages, accepted, { tools: all }),
     tools: all,
     prepareStep: stepUpdates(update, model),
     renamed: renamedCalls(base, accepted.at(-1)),

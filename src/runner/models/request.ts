@@ -1,5 +1,6 @@
 import type { ModelMessage, UIMessage } from "ai";
-import { repair } from "../../ai-sdk/lint/lint.js";
+import { repairInTurns } from "../../ai-sdk/lint/lint.js";
+import { modelMessages } from "../../ai-sdk/message/model-messages.js";
 import type { SessionMessage } from "../../model/message.js";
 import { isInterrupted, isToolPart } from "../../model/tool-calls.js";
 import type { AgentTools } from "../tools/agent-tools.js";
@@ -19,8 +20,8 @@ export async function requestOf(
   const { convertToModelMessages } = await loadAiSdk();
   const shown = history.map((message, index) => withoutTail(message, history[index + 1]));
   const known = withBlockOutputs(tools);
-  const accepted = repair(shown, model, { tools: known });
-  return convertToModelMessages(accepted as UIMessage[], { tools: known as never });
+  const accepted = await repairInTurns(shown, model, { tools: known });
+  return modelMessages(convertToModelMessages, accepted as UIMessage[], { tools: known as never });
 }
 
 /** What was cut off and then said anew, or is about to be, is not shown twice. */

@@ -1,4 +1,5 @@
 import type { EncodedMessage } from "../../model/codec.js";
+import { setField } from "../../model/json-copy.js";
 import type { SessionMessage } from "../../model/message.js";
 import type { Appended, Dialect } from "../engine/dialect.js";
 import { first, type Operation, pause, tuples } from "../engine/operation.js";
@@ -56,6 +57,7 @@ export function* readSiblingIds(
       parents.set(each.parent?.id, each.parent);
     }
   });
+  yield* pause();
   // In their order, each branch that begins below them is read once.
   const ordered = [...parents.values()].sort((a, b) => (a?.rowId ?? 0) - (b?.rowId ?? 0));
   const byParent = new Map<string | undefined, Child[]>();
@@ -63,16 +65,20 @@ export function* readSiblingIds(
     const families = yield* findChildren(sql, head.rows, some);
     for (const [index, parent] of some.entries()) byParent.set(parent?.id, families[index] as Child[]);
   });
-  const siblingIds: [string, string[]][] = [];
+  const siblingIds: Record<string, string[]> = {};
   yield* inListPortions(sql, found, function* (some) {
     for (const { position, parent } of some) {
       const siblings = byParent.get(parent?.id) as Child[];
       assertAmong(siblings, position);
-      siblingIds.push([position.id, siblings.map((sibling) => sibling.id)]);
+      setField(
+        siblingIds,
+        position.id,
+        siblings.map((sibling) => sibling.id),
+      );
     }
     yield* pause();
   });
-  return Object.fromEntries(siblingIds);
+  return siblingIds;
 }
 
 function* openNamed(sql: Dialect, sessionId: string, id: string) {

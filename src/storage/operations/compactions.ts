@@ -5,7 +5,7 @@ import { estimateMessageTokens } from "../../model/tokens.js";
 import { invalidRange, noCompaction, staleRange } from "../../model/tree-errors.js";
 import type { CompactionGuard, ImportedCompaction, StoredCompaction } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, insert, type Operation, tuples } from "../engine/operation.js";
+import { all, insert, mapWithPauses, type Operation, tuples } from "../engine/operation.js";
 import { assertStorable, assertTimes } from "./assert-storable.js";
 import { isoNow } from "./clock.js";
 import {
@@ -144,7 +144,7 @@ function* holds(
   const spans = spansBetween(yield* visibleSpans(head.rows, leaf), range.from.rowId, range.to.rowId);
   const view = { rows: head.rows, registered: head.registered, leaf, spans, skills: skillsOf(head) };
   const messages = yield* readView(sql, view, { onCorrupt: () => {} });
-  return digestRange(messages.map(digestMessage)) === guard.digest;
+  return digestRange(yield* mapWithPauses(messages, digestMessage)) === guard.digest;
 }
 
 interface Range {
