@@ -30,7 +30,7 @@ async function simulate(stemma, ask, turns, cacheOptions) {
     .compactAfter(24_000);
   const realNow = Date.now;
   let now = realNow();
-  Date.now = () => now;
+  Date.now = () => Math.floor(now);
   const result = { cost: 0, tokens: 0, stale: 0, breaks: 0 };
   try {
     for (const { pause, question, answer, learned, elsewhere } of turns) {

@@ -718,6 +718,10 @@ export const STORE_CALLS: Calls = {
     ({ store }) =>
     () =>
       store.records.delete(RUNS, "k1"),
+  "records.expire":
+    ({ store }) =>
+    () =>
+      store.records.expire?.(RUNS, "k", 1000),
   "records.list":
     ({ store, size }) =>
     () =>

@@ -1,6 +1,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
+import { studioDefine } from "../../scripts/studio-page.mjs";
 import { ENTRY_POINTS, ROOT } from "../package/manifest.js";
 
 /**
@@ -28,6 +29,7 @@ export async function bundle(
       ...replaced,
     },
     packages: "external",
+    define: await studioDefine(),
     outExtension: { ".js": ".mjs" },
   });
   return outdir;

@@ -67,7 +67,6 @@ describe("a store", () => {
     const store = memory();
     await store.sessions.create({ id: "s", name: "" });
     for (const refused of [
-      () => store.blocks.set(block(""), ""),
       () => store.entries.set(entries, { key: "", content: "" }),
       () => store.sessions.create({ id: "t", name: "", userId: "" }),
       () => store.blocks.set({ ...block("l"), scope: { key: "" } }, ""),

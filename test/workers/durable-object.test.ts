@@ -150,7 +150,7 @@ describeWorkerd("a Durable Object in workerd", conversations, (workerd) => {
       const chat = object("deleted");
       await chat.call("appendMessage", textMessage("a"));
       await chat.deleteAll();
-      await expect(chat.call("appendMessage", textMessage("b"))).rejects.toMatchObject({ code: "STORE_FAILED" });
+      await expect(chat.call("appendMessage", textMessage("b"))).rejects.toMatchObject({ code: "TABLES_MISSING" });
       await expect(chat.evict()).rejects.toThrow();
       await chat.call("appendMessage", textMessage("b"));
       expect(await chat.call("getHistory")).toEqual([textMessage("b")]);

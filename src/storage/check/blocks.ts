@@ -16,7 +16,8 @@ export const BLOCKS = rowCheck({
   rulesFor: (row) => [
     [!needsSession(row), "Its session is not in the registry."],
     [isKind(row.kind), "It is neither a block nor a prompt."],
-    [isText(row.label) && (row.kind === "prompt") === (row.label === ""), "Its name is none."],
+    // A provider that a program made by hand without a label writes under none.
+    [isText(row.label) && (row.kind !== "prompt" || row.label === ""), "Its name is none."],
     [isText(row.content), "Its content is no text."],
     [isWhole(row.version, 1), "Its version is no number from 1."],
     [isTime(row.updated_at), "When it was written is no time."],

@@ -4,7 +4,7 @@ import { appendText } from "../../model/text.js";
 import type { BlockKey, ReplaceBlockOptions, StoredBlock, StoredVersion, VersionOptions } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import type { Operation } from "../engine/operation.js";
-import { assertNamed, assertStorable, assertTimes, assertVersionNumber } from "./assert-storable.js";
+import { assertStorable, assertTimes, assertVersionNumber } from "./assert-storable.js";
 import { findBlock, type OpenBlock, openBlock, putBlock, removeBlock } from "./block-row.js";
 import { dateSession } from "./session-dates.js";
 import {
@@ -44,9 +44,8 @@ export function* writeBlock(
   return yield* storeBlock(key, content, open, note, { version: given, updatedAt });
 }
 
-// That of a prompt is empty.
-function assertBlock({ kind, label }: BlockKey, content: string): void {
-  if (kind === "block") assertNamed(label, "The label of a block");
+// The label of a prompt is empty, and that of a block of a provider which was made by hand without one.
+function assertBlock({ label }: BlockKey, content: string): void {
   assertStorable("A block's", { label, content });
 }
 
