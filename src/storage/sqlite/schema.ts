@@ -41,31 +41,25 @@ const isIndexed = ({ indexed, messages, entries }: State) => indexed === 1 && me
 
 /** Makes one step towards the present version of the tables: a migration, or some of what the search index lacks. True when none is left. */
 export function* migrateSqlite(sql: Dialect, migrations: readonly Migration[]): Operation<boolean> {
-  const isNew = (yield* sql.columns("assistant_schema")).length === 0;
   const query = `CREATE TABLE IF NOT EXISTS assistant_schema
        (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL, indexed INTEGER NOT NULL DEFAULT 1)`;
   yield* run(query);
   const recorded = yield* oneNumber("SELECT max(version) AS version FROM assistant_schema");
-  // Not between two migrations: an object that is new pays for each row that it reads.
-  if (isNew || recorded === migrations.length) yield* assertTables(isNew, recorded);
+  if (recorded === 0) yield* assertNew();
   if (yield* runNextMigration(sql, migrations, recorded)) return false;
   return yield* keepIndex(sql);
 }
 
-// The record is made before the tables, so where they are and it is not it was dropped.
-function* assertTables(isNew: boolean, recorded: number): Operation<void> {
-  const expected = Object.keys(DATA_TABLES).filter((name) => (DATA_TABLES[name] as number) <= recorded);
+// The record is made before the tables, so where they are and it is not it was dropped. A table that is missing beside it is
+// told by the statement that looks for each.
+function* assertNew(): Operation<void> {
   const found = yield* column<string>(
     `SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (${names(Object.keys(DATA_TABLES))})`,
   );
-  const left = isNew ? found.filter((name) => !SHARED_TABLES.includes(name)) : [];
-  if (left.length > 0) {
-    const missing = ["assistant_schema", ...Object.keys(DATA_TABLES)].filter((name) => !found.includes(name));
-    throw tablesMissing(missing, `${left.slice(0, 3).join(", ")} ${left.length === 1 ? "is" : "are"} still there`);
-  }
-  const missing = expected.filter((name) => !found.includes(name));
-  if (missing.length > 0)
-    throw tablesMissing(missing, `the record says that version ${recorded} of the tables is there`);
+  const left = found.filter((name) => !SHARED_TABLES.includes(name));
+  if (left.length === 0) return;
+  const missing = ["assistant_schema", ...Object.keys(DATA_TABLES)].filter((name) => !found.includes(name));
+  throw tablesMissing(missing, `${left.slice(0, 3).join(", ")} ${left.length === 1 ? "is" : "are"} still there`);
 }
 
 // What is written without search is not in the index, so the next who searches makes the index anew.
