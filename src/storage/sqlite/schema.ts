@@ -41,11 +41,12 @@ const isIndexed = ({ indexed, messages, entries }: State) => indexed === 1 && me
 
 /** Makes one step towards the present version of the tables: a migration, or some of what the search index lacks. True when none is left. */
 export function* migrateSqlite(sql: Dialect, migrations: readonly Migration[]): Operation<boolean> {
+  const isNew = (yield* sql.columns("assistant_schema")).length === 0;
   const query = `CREATE TABLE IF NOT EXISTS assistant_schema
        (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL, indexed INTEGER NOT NULL DEFAULT 1)`;
   yield* run(query);
   const recorded = yield* oneNumber("SELECT max(version) AS version FROM assistant_schema");
-  if (recorded === 0) yield* assertNew();
+  if (isNew) yield* assertNew();
   if (yield* runNextMigration(sql, migrations, recorded)) return false;
   return yield* keepIndex(sql);
 }
