@@ -1,5 +1,4 @@
-import { isJsonObject, type JsonObject } from "../model/json-object.js";
-import { isTooDeep } from "../model/message.js";
+import { isJsonObject, isTooDeep, type JsonObject } from "../model/json-object.js";
 import { searchableText } from "../model/text.js";
 import { deriveSessionId, findName, nameFromText } from "./identity.js";
 import { without } from "./origin.js";

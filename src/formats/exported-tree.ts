@@ -1,6 +1,6 @@
 import { quote } from "../errors.js";
 import type { JsonObject } from "../model/json-object.js";
-import { isTooDeep } from "../model/message.js";
+import { isTooDeep } from "../model/json-object.js";
 import { Lineage, missingParent } from "./lineage.js";
 import { parentsFirst, type TreeEntry } from "./parents-first.js";
 import { type Place, type SessionBuilder, START } from "./session-builder.js";

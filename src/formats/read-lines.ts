@@ -1,5 +1,4 @@
-import { isJsonObject, type JsonObject } from "../model/json-object.js";
-import { isTooDeep } from "../model/message.js";
+import { isJsonObject, isTooDeep, type JsonObject } from "../model/json-object.js";
 import { type Item, type Position, TOO_DEEP } from "./session-file.js";
 
 /** What a value of a file was read as, where it stands, and how many characters it has there. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../model/json-object.js";
-import { isTooDeep, type SessionMessage } from "../model/message.js";
+import { isTooDeep } from "../model/json-object.js";
+import type { SessionMessage } from "../model/message.js";
 import { Recent } from "../recent.js";
 import { OpenMessages } from "./open-messages.js";
 import {

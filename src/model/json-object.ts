@@ -6,33 +6,35 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Promise);
 }
 
-/** Deeper than anyone writes, and far from where the stack ends for who looks into a value. */
-const MAX_DEPTH = 1000;
+/** Deeper values overflow the stack of some function that reads them, here or in an engine. */
+export const MAX_DEPTH = 1000;
 
-/** The value that a JSON text says; undefined for any other text, and for one whose lists and objects are more than 1,000 levels deep. */
+/** True for a value that is nested deeper than a message may be. */
+export function isTooDeep(value: unknown): boolean {
+  return isDeeper(value, MAX_DEPTH);
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (levels === 0) return true;
+  for (const key in value) if (isDeeper((value as Record<string, unknown>)[key], levels - 1)) return true;
+  return false;
+}
+
+/** The same for the value that a text says in JSON: each level takes two characters at least. */
+export function isTextTooDeep(text: string, value: unknown): boolean {
+  return text.length > 2 * MAX_DEPTH && isTooDeep(value);
+}
+
+/** The value that a JSON text says; undefined for any other text, and for one that is nested too deep. */
 export function findJson(text: string): unknown {
-  if (text.length > 2 * MAX_DEPTH && isTooDeep(text)) return undefined;
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return isTextTooDeep(text, value) ? undefined : value;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
-}
-
-function isTooDeep(text: string): boolean {
-  let depth = 0;
-  let isInString = false;
-  for (let at = 0; at < text.length && depth <= MAX_DEPTH; at += 1) {
-    const character = text[at];
-    if (isInString) {
-      if (character === "\\") at += 1;
-      else if (character === '"') isInString = false;
-    } else if (character === '"') isInString = true;
-    else if (character === "[" || character === "{") depth += 1;
-    else if (character === "]" || character === "}") depth -= 1;
-  }
-  return depth > MAX_DEPTH;
 }
 
 /** The object that a JSON text says; null for any other text. */

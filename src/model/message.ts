@@ -1,5 +1,5 @@
 import { kindOf, StemmaError, shorten } from "../errors.js";
-import { isJsonObject } from "./json-object.js";
+import { isJsonObject, isTextTooDeep, MAX_DEPTH } from "./json-object.js";
 import { assertFits } from "./name-limits.js";
 import { assertStorableText } from "./storable-text.js";
 
@@ -61,9 +61,6 @@ export function isSummary(value: unknown): boolean {
   return typeof id === "string" && isSummaryMessage({ id });
 }
 
-/** Deeper values overflow the stack of some function that reads them, here or in an engine. */
-const MAX_DEPTH = 1000;
-
 /** Throws `INVALID_MESSAGE` unless `value`, made by `givenMessage` from `text`, has an id, a role and parts that can be stored. */
 export function assertMessage(value: object, text: string): asserts value is SessionMessage {
   const { id, role, parts, createdAt } = value as Partial<Record<keyof SessionMessage, unknown>>;
@@ -88,8 +85,7 @@ export function assertMessage(value: object, text: string): asserts value is Ses
   if (!dated && !(createdAt instanceof Date && !Number.isNaN(createdAt.getTime()))) {
     throw invalidMessage("createdAt is a valid Date (or a text or a number), or is left out.", id);
   }
-  // Each level takes two characters at least.
-  if (text.length > 2 * MAX_DEPTH && isDeeper(value, MAX_DEPTH)) {
+  if (isTextTooDeep(text, value)) {
     throw invalidMessage(`A message may be nested at most ${MAX_DEPTH} levels deep: store deeper data as a text.`, id);
   }
 }
@@ -112,18 +108,6 @@ export function contentForParts({
   const [shownId, shownRole, text] = [shown.id, shown.role, shown.text].map((each) => JSON.stringify(each));
   const line = `{ id: ${shownId}, role: ${shownRole}, parts: [{ type: "text", text: ${text} }] }`;
   return invalidMessage(`A message has parts, not content. Write ${line}.`, typeof id === "string" ? id : undefined);
-}
-
-/** True for a value that is nested deeper than a message may be. */
-export function isTooDeep(value: unknown): boolean {
-  return isDeeper(value, MAX_DEPTH);
-}
-
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  if (levels === 0) return true;
-  for (const key in value) if (isDeeper((value as Record<string, unknown>)[key], levels - 1)) return true;
-  return false;
 }
 
 /** The error for the id of a summary that the session does not have. */

@@ -46,6 +46,17 @@ function describeClocks(database: () => string, hasClock: boolean): void {
     await Promise.all(running.splice(0).map((server) => server.end()));
   });
 
+  /** An answer that has begun, and another process that reads it. */
+  const followed = async () => {
+    const where = database();
+    const [first, other] = [await start(where, "first"), await start(where, "other")];
+    const id = crypto.randomUUID();
+    const answered = first.post(id, LONG);
+    await begun(first, id);
+    const stream = other.stream(id);
+    return { first, other, id, answered, stream };
+  };
+
   it("leave a healthy answer alone, and follow it to its end", async () => {
     const where = database();
     const first = await start(where, "first");
@@ -69,12 +80,7 @@ function describeClocks(database: () => string, hasClock: boolean): void {
   });
 
   it("leave it alone while clocks step, and a machine wakes up a day later", async () => {
-    const where = database();
-    const [first, other] = [await start(where, "first"), await start(where, "other")];
-    const id = crypto.randomUUID();
-    const answered = first.post(id, LONG);
-    await begun(first, id);
-    const stream = other.stream(id);
+    const { first, other, id, answered, stream } = await followed();
     let isOver = false;
     const looks = (async () => {
       for (; !isOver; await sleep(50)) await other.page(id);
@@ -103,12 +109,7 @@ function describeClocks(database: () => string, hasClock: boolean): void {
   });
 
   it("leave it alone when all of them stood still", async () => {
-    const where = database();
-    const [first, other] = [await start(where, "first"), await start(where, "other")];
-    const id = crypto.randomUUID();
-    const answered = first.post(id, LONG);
-    await begun(first, id);
-    const stream = other.stream(id);
+    const { first, other, answered, stream } = await followed();
     await sleep(LEASE / 4);
     first.child.kill("SIGSTOP");
     other.child.kill("SIGSTOP");

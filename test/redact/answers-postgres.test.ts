@@ -7,17 +7,11 @@ import { postgres } from "../../src/postgres.js";
 import { SessionManager } from "../../src/session.js";
 import { describeServer } from "../postgres/server.js";
 import { usage } from "../runner/mock-model.js";
-import { occurrences, redact, SECRET, TOLD, textOfRows } from "./canary.js";
+import { cutChunks, occurrences, redact, SECRET, TOLD, textOfRows } from "./canary.js";
 
 function cutModel(at: number) {
-  const pieces = [TOLD.slice(0, 10 + at), TOLD.slice(10 + at)];
-  const parts = (type: "text" | "reasoning", id: string) => [
-    { type: `${type}-start`, id },
-    ...pieces.map((delta) => ({ type: `${type}-delta`, id, delta })),
-    { type: `${type}-end`, id },
-  ];
   const end = { type: "finish", usage: usage(1, 1), finishReason: { unified: "stop", raw: "stop" } };
-  const chunks = [{ type: "stream-start", warnings: [] }, ...parts("reasoning", "r"), ...parts("text", "t"), end];
+  const chunks = [{ type: "stream-start", warnings: [] }, ...cutChunks(at), end];
   return new MockLanguageModelV3({
     doStream: async () => ({
       stream: simulateReadableStream({ chunks: chunks as never[], chunkDelayInMs: 150, initialDelayInMs: null }),

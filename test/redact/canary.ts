@@ -10,6 +10,17 @@ export const redact = (text: string): string => text.replaceAll(PATTERN, "[key]"
 /** A text with the secret in it. */
 export const TOLD = `my key is ${SECRET}, keep it`;
 
+/** What a model streams that thinks and says the text in two pieces each: the secret is cut behind `at` of its characters. */
+export function cutChunks(at: number) {
+  const pieces = [TOLD.slice(0, 10 + at), TOLD.slice(10 + at)];
+  const parts = (type: "text" | "reasoning", id: string) => [
+    { type: `${type}-start`, id },
+    ...pieces.map((delta) => ({ type: `${type}-delta`, id, delta })),
+    { type: `${type}-end`, id },
+  ];
+  return [...parts("reasoning", "r"), ...parts("text", "t")];
+}
+
 /** How often the secret stands in what is kept, also as base64. */
 export function occurrences(kept: string): number {
   const encoded = [0, 1, 2].map((shift) =>

@@ -23,7 +23,7 @@ import { observeStore } from "../../src/telemetry/observe-store.js";
 import { createCompactFunction } from "../../src/utils.js";
 import { turn } from "../claude/transcripts.js";
 import { calls, says, scripted, usage } from "../runner/mock-model.js";
-import { everywhere, occurrences, redact, SECRET, said, TOLD } from "./canary.js";
+import { cutChunks, everywhere, occurrences, redact, SECRET, said, TOLD } from "./canary.js";
 
 const folder = mkdtempSync(join(tmpdir(), "stemma-redact-"));
 const path = () => join(folder, `${files}.db`);
@@ -109,16 +109,10 @@ it("asks the model with what is stored, the same in this process and in the next
   expect([there.system, there.messages]).toEqual([here.system, here.messages]);
 });
 
-const half = async (delay: number) => new Promise((resolve) => setTimeout(resolve, delay));
+const sleep = async (delay: number) => new Promise((resolve) => setTimeout(resolve, delay));
 
 /** A model that says the secret in two pieces, thinks it, and calls a tool with it. */
 function cutModel(at: number) {
-  const pieces = [TOLD.slice(0, 10 + at), TOLD.slice(10 + at)];
-  const parts = (type: "text" | "reasoning", id: string) => [
-    { type: `${type}-start`, id },
-    ...pieces.map((delta) => ({ type: `${type}-delta`, id, delta })),
-    { type: `${type}-end`, id },
-  ];
   const input = JSON.stringify({ note: TOLD });
   const [head, tail] = [input.slice(0, 20 + at), input.slice(20 + at)];
   const call = [
@@ -132,7 +126,7 @@ function cutModel(at: number) {
   return new MockLanguageModelV3({
     doStream: async () => {
       step += 1;
-      const said = [...parts("reasoning", "r"), ...parts("text", "t"), ...(step === 1 ? call : [])];
+      const said = [...cutChunks(at), ...(step === 1 ? call : [])];
       const reason = step === 1 ? "tool-calls" : "stop";
       const end = { type: "finish", usage: usage(1, 1), finishReason: { unified: reason, raw: reason } };
       const chunks = [{ type: "stream-start", warnings: [] }, ...said, end] as never[];
@@ -154,7 +148,7 @@ it("keeps no secret of an answer that is streamed, wherever it is cut, and tells
           async *execute({ note }) {
             given.push(note);
             yield TOLD.slice(0, 15);
-            await half(250);
+            await sleep(250);
             yield `found ${TOLD}`;
           },
         }),
@@ -169,14 +163,14 @@ it("keeps no secret of an answer that is streamed, wherever it is cut, and tells
   let isOver = false;
   const watching = (async () => {
     while (!isOver) {
-      await half(40);
+      await sleep(40);
       for (const end of ["", "-wal"]) expect(occurrences(readFileSync(path() + end, "latin1"))).toBe(0);
     }
   })();
   const streams = await Promise.all(
     cuts.map(async (at) => {
       const response = await ask(store, at, "", body(at));
-      await half(300);
+      await sleep(300);
       const [live, resumed] = await Promise.all([response.text(), (await ask(other, at, `/chat-${at}/stream`)).text()]);
       return { live, resumed };
     }),
@@ -338,7 +332,7 @@ it("tells an observer of calls, tools and compactions what is redacted, in which
   await outer.session("s").append([everywhere("a")]);
   expect(await outer.observer?.({ type: "tool", name: "executeTool", store: "x", values: [TOLD] }, work)).toBe(TOLD);
   await inner.close();
-  await half(1);
+  await sleep(1);
   expect(told.length).toBeGreaterThan(5);
   expect(results).toContain(redact(TOLD));
   expect(occurrences(JSON.stringify([told, results]))).toBe(0);

@@ -47,21 +47,28 @@ export async function writeAgentsRows(database: OldDatabase, count: number): Pro
   }
 }
 
+// What both kinds of registry have.
+function sessionRow({ session, other, name, key, tokens, cost }: Sample, time: string): Row {
+  return {
+    id: session,
+    name,
+    parent_session_id: other,
+    model: name,
+    source: key,
+    input_tokens: tokens,
+    estimated_cost: cost,
+    end_reason: name,
+    created_at: time,
+    updated_at: time,
+  };
+}
+
 function agentsRows(given: Sample, index: number): Record<string, Row> {
-  const { session, other, id, parent, message, name, key, label, content, tokens, cost, sqlTime } = given;
+  const { session, id, parent, message, key, label, content, sqlTime } = given;
   return {
     assistant_sessions: {
-      id: session,
-      name,
-      parent_session_id: other,
-      model: name,
-      source: key,
-      input_tokens: tokens,
+      ...sessionRow(given, sqlTime),
       output_tokens: 0,
-      estimated_cost: cost,
-      end_reason: name,
-      created_at: sqlTime,
-      updated_at: sqlTime,
     },
     assistant_messages: {
       id,
@@ -124,16 +131,7 @@ function ownRows(given: Sample, encoded: EncodedMessage, no: number): Record<str
   return {
     assistant_sessions: {
       no,
-      id: session,
-      name,
-      parent_session_id: other,
-      model: name,
-      source: key,
-      input_tokens: tokens,
-      estimated_cost: cost,
-      end_reason: name,
-      created_at: time,
-      updated_at: time,
+      ...sessionRow(given, time),
       user_id: other === "" ? null : other,
       metadata: JSON.stringify(metadata),
     },

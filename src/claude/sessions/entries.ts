@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../../model/json-object.js";
-import { isSummaryMessage, isTooDeep, type SessionMessage } from "../../model/message.js";
+import { isJsonObject, isTooDeep, type JsonObject } from "../../model/json-object.js";
+import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
 import { sameJson } from "../../model/same-json.js";
 import { blocksOfParts, partsOfContent } from "./content.js";
 import type { ClaudeSessionEntry } from "./types.js";

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../../model/json-object.js";
-import { isTooDeep, type SessionMessage, type SessionMessagePart } from "../../model/message.js";
+import { isJsonObject, isTooDeep, type JsonObject } from "../../model/json-object.js";
+import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
 import { nameOf } from "../../model/storable-name.js";
 import { readExport } from "../exported-conversations.js";
 import { type ExportedEntry, parentIdOf, piecesOfTree } from "../exported-tree.js";

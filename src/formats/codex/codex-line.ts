@@ -1,5 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../model/json-object.js";
-import { isTooDeep } from "../../model/message.js";
+import { isJsonObject, isTooDeep, type JsonObject } from "../../model/json-object.js";
 import { TOO_DEEP } from "../session-file.js";
 
 /** What a line of a rollout says, whatever version of Codex wrote it. */

@@ -1,6 +1,6 @@
 import { metadataOfFolder } from "../../model/folder-metadata.js";
-import { isJsonObject, type JsonObject } from "../../model/json-object.js";
-import { isTooDeep, type SessionMessage, type SessionMessagePart } from "../../model/message.js";
+import { isJsonObject, isTooDeep, type JsonObject } from "../../model/json-object.js";
+import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
 import { nameOf } from "../../model/storable-name.js";
 import { type ExportedEntry, piecesOfTree } from "../exported-tree.js";
 import { findTime } from "../found.js";

@@ -1,6 +1,5 @@
 import { givenMessage } from "../../model/given-message.js";
-import { isJsonObject } from "../../model/json-object.js";
-import { isTooDeep } from "../../model/message.js";
+import { isJsonObject, isTooDeep } from "../../model/json-object.js";
 import { type IsIdentifier, type RedactText, redactJson } from "./json.js";
 
 /** Fields of a message that name something. */

@@ -1,6 +1,6 @@
 import { type EncodedMessage, foreignContent, measureMessage } from "../../../model/codec.js";
 import { summaryMessage } from "../../../model/compactions.js";
-import { isTooDeep } from "../../../model/message.js";
+import { isTooDeep } from "../../../model/json-object.js";
 import { estimateMessageTokens } from "../../../model/tokens.js";
 import type { Dialect } from "../../engine/dialect.js";
 import { all, first, insert, type Operation, OR_KEEP, run } from "../../engine/operation.js";
