@@ -612,6 +612,16 @@ export const SCENARIOS: readonly Scenario[] = [
         store.records.delete(RECORDS, "k"),
   },
   {
+    title: "records.expire",
+    prepare: async ({ store }) => {
+      for (const key of ["k1", "k2"]) await store.records.set(RECORDS, key, new Uint8Array([1]));
+    },
+    call:
+      async ({ store }) =>
+      async () =>
+        store.records.expire?.(RECORDS, "k", 3_600_000),
+  },
+  {
     title: "load_context",
     prepare: ({ session }) => chain(session, ["a"]),
     call: async (workspace) => {

@@ -162,7 +162,7 @@ export async function readWhole(store: Store) {
   };
 }
 
-async function* bytesOf(chunks: readonly string[]): AsyncGenerator<Uint8Array> {
+export async function* bytesOf(chunks: readonly string[]): AsyncGenerator<Uint8Array> {
   for (const chunk of chunks) yield new TextEncoder().encode(chunk);
 }
 

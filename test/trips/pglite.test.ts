@@ -13,9 +13,9 @@ const target = postgresTarget("PGlite", () => database);
 describeTrips(
   { memory, PGlite: () => target.open() },
   {
-    values: 400,
+    values: 100,
     stores: 1,
-    each: 60,
+    each: 20,
     // PGlite reads a text without the byte order mark that it begins with.
     without: /\ufeff/,
   },
