@@ -246,8 +246,8 @@ export class FuzzRun {
   async #clear(id: string, model: ModelSession): Promise<void> {
     this.log.push(`clear ${id}`);
     await this.#store.session(id).clear();
+    // A session that is not there is none afterwards either.
     model.clear();
-    this.#sessions.set(id, model);
   }
 
   async #deleteSession(id: string): Promise<void> {

@@ -1,5 +1,6 @@
 import type { SessionManager } from "../../src/manager/session-manager.js";
 import type { SessionMessage } from "../../src/model/message.js";
+import { NAME_LIMITS } from "../../src/model/name-limits.js";
 import { PAYLOADS } from "./payloads.js";
 
 const at = (index: number): string => PAYLOADS[index % PAYLOADS.length] as string;
@@ -7,11 +8,19 @@ const at = (index: number): string => PAYLOADS[index % PAYLOADS.length] as strin
 /** Ids are bounded, and each is another one. */
 const idOf = (index: number): string => `${at(index)}#${index}`.slice(-500);
 
+/** The beginning of a payload, so that it is a name of that kind. */
+const fitting = (kind: keyof typeof NAME_LIMITS, payload: string): string => {
+  const characters = [...payload];
+  while (Buffer.byteLength(characters.join("")) > NAME_LIMITS[kind]) characters.pop();
+  return characters.join("");
+};
+const roleOf = (index: number): string => fitting("role", at(index));
+
 /** The session that holds every payload in every field of a message. */
 export const HOSTILE_SESSION = idOf(0);
 /** Its user. */
-export const HOSTILE_USER = at(1).slice(0, 500);
-export const HOSTILE_KEY = at(2).slice(0, 500);
+export const HOSTILE_USER = fitting("owner", at(1));
+export const HOSTILE_KEY = fitting("owner", at(2));
 
 /** A message with a payload wherever a model, a user or an import can put a text. */
 function messageOf(index: number): SessionMessage {
@@ -19,7 +28,7 @@ function messageOf(index: number): SessionMessage {
   const json = { [payload]: payload, nested: [{ [at(index + 1)]: [payload] }] };
   return {
     id: idOf(index),
-    role: ["user", "assistant", payload][index % 3] as string,
+    role: ["user", "assistant", roleOf(index)][index % 3] as string,
     metadata: { name: payload, [payload]: payload },
     parts: [
       { type: "text", text: payload },
@@ -61,9 +70,9 @@ export async function fillHostile(manager: SessionManager): Promise<void> {
   for (const [index, payload] of PAYLOADS.entries())
     await own.addUsage(HOSTILE_SESSION, 1, 1, 1, payload.slice(0, 200 + index));
   for (let index = 1; index <= 40; index += 1) {
-    const user = manager.forUser(at(index).slice(0, 500));
+    const user = manager.forUser(fitting("owner", at(index)));
     await user.create(at(index), { id: idOf(index), parentSessionId: HOSTILE_SESSION });
-    await user.append(idOf(index), { id: "m", role: at(index), parts: [{ type: "text", text: at(index) }] });
+    await user.append(idOf(index), { id: "m", role: roleOf(index), parts: [{ type: "text", text: at(index) }] });
     await user.addUsage(idOf(index), 1, 1, 1, at(index));
   }
   const origin = {
@@ -77,13 +86,14 @@ export async function fillHostile(manager: SessionManager): Promise<void> {
     { sessionId: "", scope: "user" as const },
     { sessionId: "", scope: { key: HOSTILE_KEY } },
   ];
+  const topics = fitting("label", at(0));
   for (const scope of scopes) {
     for (let index = 0; index < 40; index += 1) {
-      const label = idOf(index);
+      const label = fitting("label", `${at(index)}#${index}`);
       await store.blocks.set({ ...scope, kind: "block", label }, at(index), { origin });
       await store.blocks.set({ ...scope, kind: "block", label }, PAYLOADS.join("\n"), { origin });
-      await store.entries.set({ ...scope, label: at(0) }, { key: idOf(index), content: at(index) }, { origin });
-      await store.entries.set({ ...scope, label: at(0) }, { key: idOf(index), content: at(index + 1) }, { origin });
+      await store.entries.set({ ...scope, label: topics }, { key: idOf(index), content: at(index) }, { origin });
+      await store.entries.set({ ...scope, label: topics }, { key: idOf(index), content: at(index + 1) }, { origin });
     }
   }
 }

@@ -34,7 +34,7 @@ const PAGES: readonly string[] = [
   `/context${query({ id })}`,
   `/context${query({ id, turn: "asked" })}`,
   ...[{ session: id }, { user: HOSTILE_USER }, { key: HOSTILE_KEY }].flatMap((owner) => {
-    const label = (PAYLOADS[0] as string).slice(0, 500);
+    const label = PAYLOADS[0] as string;
     return [
       `/memory${query(owner)}`,
       `/memory${query({ ...owner, label: `${PAYLOADS[3]}#3` })}`,
