@@ -6,8 +6,8 @@ import { invalid, StemmaError } from "../errors.js";
 import { assertKnownOptions, assertOptions, type OptionNames } from "../known-options.js";
 import type { LearnFunction } from "../learning/learn.js";
 import type { TitleFunction } from "../learning/title.js";
-import { givenMessage } from "../model/given-message.js";
-import { type HistoryMessage, isSummaryMessage, type SessionMessage } from "../model/message.js";
+import { givenMessage, givenMessages } from "../model/given-message.js";
+import { type HistoryMessage, isSummary, type SessionMessage } from "../model/message.js";
 import { givenMetadata } from "../model/session-metadata.js";
 import { assertStorableText } from "../model/text.js";
 import { AgentSessionProvider } from "../session/agent-session-provider.js";
@@ -411,9 +411,10 @@ export class SessionManager {
     options: AppendMessageOptions = {},
   ): Promise<string | null> {
     assertList(messages, "appendAll() takes an array of messages.");
-    const given = messages.map(givenMessage);
+    const given = givenMessages(messages);
     await this.getSession(sessionId).appendAll(given, parentId, options);
-    return given.findLast((message) => !isSummaryMessage(message))?.id ?? null;
+    const last = given.findLast((message) => !isSummary(message));
+    return last === undefined ? null : givenMessage(last).id;
   }
 
   /** See `Session.editMessage`, also for its errors. */

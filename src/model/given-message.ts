@@ -35,6 +35,17 @@ export function givenMessage(value: unknown): SessionMessage {
   }
 }
 
+/** Messages of a list that are read before the call returns which is given them. */
+export const MOST_AT_ONCE = 500;
+
+/**
+ * The messages of a list that a host gave: of a short one as `givenMessage` makes them. A longer one is only copied as a list, for
+ * reading its messages would hold up the event loop: whoever stores them calls `givenMessage` on each.
+ */
+export function givenMessages(list: readonly unknown[]): SessionMessage[] {
+  return list.length > MOST_AT_ONCE ? (list.slice() as SessionMessage[]) : list.map(givenMessage);
+}
+
 function unwritable(id: unknown, cause: unknown): StemmaError {
   const tooLarge = cause instanceof RangeError && /string length/i.test(cause.message);
   const why = cause instanceof Error ? cause.message : typeof cause;

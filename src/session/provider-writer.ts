@@ -1,4 +1,6 @@
+import { forEachYielding, inTurns, mapped } from "../event-loop.js";
 import { assertEncodable } from "../model/codec.js";
+import { givenMessage } from "../model/given-message.js";
 import { isSummary, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
 import { leafMoved, noParent } from "../model/tree-errors.js";
 import type { AppendResult, ParentRef } from "../storage/contract.js";
@@ -20,8 +22,8 @@ export class ProviderWriter {
     parentId: ParentRef,
     expectedLeaf: string | null | undefined,
   ): Promise<AppendResult> {
-    const valid = await this.#withoutSummaries(given);
-    for (const each of valid) assertEncodable(each);
+    const valid = await this.#withoutSummaries(await inTurns(mapped(given, givenMessage)));
+    await forEachYielding(valid, assertEncodable);
     if (expectedLeaf !== undefined) await this.#assertLeaf(valid, expectedLeaf);
     const messages = valid.map(this.skills.emptied);
     const insertedIds: string[] = [];

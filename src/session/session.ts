@@ -9,7 +9,7 @@ import { invalid, kindOf, StemmaError } from "../errors.js";
 import { assertKnownOptions, assertOptions, type OptionNames } from "../known-options.js";
 import type { LearnFunction } from "../learning/learn.js";
 import type { TitleFunction } from "../learning/title.js";
-import { givenMessage } from "../model/given-message.js";
+import { givenMessage, givenMessages } from "../model/given-message.js";
 import { type HistoryMessage, isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
 import type {
   AppendMessageOptions,
@@ -307,8 +307,7 @@ export class Session {
   ): Promise<string[]> {
     assertAppend(parentId, options, "appendAll()");
     assertList(messages, "appendAll() takes an array of messages.");
-    const given = messages.map(givenMessage);
-    return this.#started.writes.appendAll(given, parentId, options);
+    return this.#started.writes.appendAll(givenMessages(messages), parentId, options);
   }
 
   /**

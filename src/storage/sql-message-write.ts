@@ -1,12 +1,12 @@
 import { type EncodedMessage, encodeMessage } from "../model/codec.js";
-import { givenMessage } from "../model/given-message.js";
+import { givenMessage, MOST_AT_ONCE } from "../model/given-message.js";
 import { isSummary, type SessionMessage } from "../model/message.js";
 import { sameJson } from "../model/same-json.js";
 import { messageChanged, messageExists } from "../model/tree-errors.js";
 import { assertSessionFits } from "./assert-names.js";
 import type { MessageWrite, ParentRef, UpsertResult } from "./contract.js";
 import type { Appended, Dialect } from "./engine/dialect.js";
-import type { Operation } from "./engine/operation.js";
+import { mapWithPauses, type Operation } from "./engine/operation.js";
 import { append, moveLeaf } from "./operations/append.js";
 import { appendSibling, selectBranch } from "./operations/branches.js";
 import { readMessage } from "./operations/history.js";
@@ -47,8 +47,11 @@ export function messageWrite(sql: Dialect, write: MessageWrite): MessageWriteOpe
   return appending(sql, write);
 }
 
-function appending(sql: Dialect, write: Extract<MessageWrite, { readonly append: unknown }>): MessageWriteOperation {
-  const { session: id, append: given, parent, expectedLeaf, onlyNew = false } = write;
+type AppendWrite = Extract<MessageWrite, { readonly append: unknown }>;
+
+function appending(sql: Dialect, write: AppendWrite): MessageWriteOperation {
+  const { session: id, append: given, parent, expectedLeaf } = write;
+  if (given.length > MOST_AT_ONCE) return appendingInTurn(sql, write);
   const { encoded, summaryIds } = encodeAll(given);
   const isPlain = summaryIds.length === 0 && expectedLeaf === undefined;
   const native = isPlain && sql.native?.mayAppend(encoded, parent) ? sql.native : null;
@@ -59,11 +62,27 @@ function appending(sql: Dialect, write: Extract<MessageWrite, { readonly append:
         native === null
           ? yield* append(sql, id, encoded, parent, summaryIds, write)
           : yield* native.append(id, encoded, parent, undefined);
-      const known = onlyNew ? result.inserted.indexOf(false) : -1;
-      if (known !== -1) throw messageExists(id, (encoded[known] as EncodedMessage).id);
-      return insertedOf(encoded, result);
+      return toldOf(write, encoded, result);
     },
   };
+}
+
+function appendingInTurn(sql: Dialect, write: AppendWrite): MessageWriteOperation {
+  const { session: id, append: given, parent } = write;
+  const read = encodeInTurn(given);
+  return {
+    *operation() {
+      const { encoded, summaryIds } = yield* read();
+      return toldOf(write, encoded, yield* append(sql, id, encoded, parent, summaryIds, write));
+    },
+  };
+}
+
+// Errors: `MESSAGE_EXISTS` for a known one where all are to be new.
+function toldOf({ session: id, onlyNew = false }: AppendWrite, encoded: readonly EncodedMessage[], result: Appended) {
+  const known = onlyNew ? result.inserted.indexOf(false) : -1;
+  if (known !== -1) throw messageExists(id, (encoded[known] as EncodedMessage).id);
+  return insertedOf(encoded, result);
 }
 
 function updating(
@@ -100,11 +119,41 @@ export function insertedOf(encoded: readonly EncodedMessage[], { inserted }: App
   return encoded.filter((_, index) => inserted[index]).map(({ id }) => id);
 }
 
-/** Summaries that a history shows are no messages of their own. */
-export function encodeAll(given: readonly SessionMessage[]): { encoded: EncodedMessage[]; summaryIds: string[] } {
+/** Messages ready to be written. Summaries that a history shows are no messages of their own. */
+export interface EncodedList {
+  readonly encoded: readonly EncodedMessage[];
+  readonly summaryIds: readonly string[];
+}
+
+export function encodeAll(given: readonly SessionMessage[]): EncodedList {
   if (!given.some(isSummary)) return { encoded: given.map(encodeMessage), summaryIds: [] };
   return {
     encoded: given.filter((message) => !isSummary(message)).map(encodeMessage),
     summaryIds: given.filter(isSummary).map(({ id }) => id),
+  };
+}
+
+/** The same while the operation runs, with pauses. */
+export function encodeInTurn(given: readonly SessionMessage[]): () => Operation<EncodedList> {
+  const made = madeInTurn(given, (message) => (isSummary(message) ? message.id : encodeMessage(message)));
+  return function* () {
+    const all = yield* made();
+    return {
+      encoded: all.filter((one) => typeof one !== "string"),
+      summaryIds: all.filter((one) => typeof one === "string"),
+    };
+  };
+}
+
+/**
+ * What `make` gives for each item of a list: of a short one at once, of a longer one while the operation runs, with pauses. The
+ * list itself may be changed meanwhile. Each item is read once, however often the operation is run.
+ */
+export function madeInTurn<T, R>(given: readonly T[], make: (item: T) => R): () => Operation<readonly R[]> {
+  const list = given.slice();
+  let made: readonly R[] | null = list.length > MOST_AT_ONCE ? null : list.map(make);
+  return function* () {
+    made ??= yield* mapWithPauses(list, make);
+    return made;
   };
 }

@@ -1,5 +1,6 @@
 import { StemmaError } from "../errors.js";
 import { type EncodedMessage, encodeMessage } from "../model/codec.js";
+import { MOST_AT_ONCE } from "../model/given-message.js";
 import { assertSessionFits } from "./assert-names.js";
 import type { AppendResult, ReadOptions, SearchHit, SearchRequest, SessionStore } from "./contract.js";
 import type { Appended, Dialect, PathOptions } from "./engine/dialect.js";
@@ -20,7 +21,7 @@ import { streamPath } from "./operations/stream-path.js";
 import { streamMessages } from "./operations/stream-stored.js";
 import { readTree, readTreePage } from "./operations/tree.js";
 import { assertSessionId } from "./session-id.js";
-import { encodeAll, insertedOf } from "./sql-message-write.js";
+import { type EncodedList, encodeAll, encodeInTurn, insertedOf, madeInTurn } from "./sql-message-write.js";
 
 /** How the operations of one session run: each of them is one call, in its turn, and for the user where there is one. */
 export interface SessionCalls {
@@ -52,14 +53,26 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
     id,
     append: async (given, parent, options = {}) => {
       assertSessionFits(id);
-      const { encoded, summaryIds } = encodeAll(given);
-      const shared = () => append(sql, id, encoded, parent, summaryIds, options);
+      const shared = ({ encoded, summaryIds }: EncodedList) => {
+        const writing = append(sql, id, encoded, parent, summaryIds, options);
+        return options.measured === true ? measured(writing, isSome, sizeNow) : writing;
+      };
+      if (given.length > MOST_AT_ONCE) {
+        const read = encodeInTurn(given);
+        const inTurn = function* () {
+          const list = yield* read();
+          return appendResult(list.encoded, yield* shared(list));
+        };
+        return write(inTurn, "idempotent");
+      }
+      const list = encodeAll(given);
+      const { encoded, summaryIds } = list;
       const isPlain = summaryIds.length === 0 && options.expectedLeaf === undefined;
       const result = await (isPlain && native?.mayAppend(encoded, parent)
         ? writeOne(function* () {
             return yield* withStored(sql, id, encoded, yield* native.append(id, encoded, parent, userId));
           })
-        : write(options.measured === true ? () => measured(shared(), isSome, sizeNow) : shared, "idempotent"));
+        : write(() => shared(list), "idempotent"));
       return appendResult(encoded, result);
     },
     appendSibling: async (siblingId, message) => {
@@ -89,8 +102,11 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
     clear: () => write(() => messages.clearMessages(sql, id)),
     importTree: async (tree) => {
       assertSessionFits(id);
-      const encoded = tree.messages.map((given) => ({ ...given, message: encodeMessage(given.message) }));
-      return write(() => importTree(sql, id, { ...tree, messages: encoded }), "idempotent");
+      const read = madeInTurn(tree.messages, (given) => ({ ...given, message: encodeMessage(given.message) }));
+      const inTurn = function* () {
+        return yield* importTree(sql, id, { ...tree, messages: yield* read() });
+      };
+      return write(inTurn, "idempotent");
     },
     setActiveLeaf: (messageId) => write(() => messages.setActiveLeaf(sql, id, messageId)),
     rewindTo: (messageId) => write(() => rewindTo(sql, id, messageId)),

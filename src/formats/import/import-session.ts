@@ -32,7 +32,7 @@ export async function importSession(
   const known = await findKnown(stored, session);
   const places = await findPlaces(store, sessionId, outsideParents(session, known));
   const placeOf = (id: string): string | undefined => (known.has(id) ? id : places.get(id));
-  const { tree, doubtful, skipped } = prepareSession(session, placeOf);
+  const { tree, doubtful, skipped } = await prepareSession(session, placeOf);
   const messages = tree.messages.map(({ message }) => message);
   const pieces = session.kept ?? [];
   if (messages.length === 0 && skipped.length > 0 && pieces.length === 0) return null;

@@ -1,4 +1,5 @@
 import { quote, StemmaError } from "../../errors.js";
+import { turnIfDue } from "../../event-loop.js";
 import { assertEncodable } from "../../model/codec.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
 import type { ImportedMessage, ImportedTree } from "../../storage/contract.js";
@@ -18,7 +19,10 @@ export interface PreparedSession {
  * missing is attached to the one before it in the file, so that it does not hide what came before. `placeOf` gives for an id
  * the stored message that it stands for, if there is one.
  */
-export function prepareSession(session: ParsedSession, placeOf: (id: string) => string | undefined): PreparedSession {
+export async function prepareSession(
+  session: ParsedSession,
+  placeOf: (id: string) => string | undefined,
+): Promise<PreparedSession> {
   const skipped = [...session.skipped];
   /** For each message of the file: its id, or of one that was left out, what stands in its place. */
   const places = new Map<string, string | null>();
@@ -28,6 +32,8 @@ export function prepareSession(session: ParsedSession, placeOf: (id: string) => 
   let last: string | null = null;
   const find = (id: string): string | null | undefined => (places.has(id) ? places.get(id) : placeOf(id));
   for (const { message, parentId, after = last, storedAt, at } of session.messages) {
+    const due = turnIfDue();
+    if (due !== null) await due;
     const { id } = message;
     if (places.has(id)) {
       skipped.push({ ...at, why: `the id ${quote(String(id))} stands in the file twice; the first is kept` });

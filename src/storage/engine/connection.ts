@@ -30,6 +30,11 @@ export interface SyncConnection {
 
 export interface OpenTransaction {
   commit(): void;
+  /**
+   * Commits what may be much, and gives what is left to do after that, in a turn of its own: nothing depends on it. Missing where
+   * nothing was written.
+   */
+  commitMuch?(): () => void;
   /** Does nothing after a commit. */
   rollback(): void;
 }

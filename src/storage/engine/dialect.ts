@@ -89,6 +89,13 @@ export interface NativeOperations {
   path(sessionId: string, options: PathOptions, userId: string | undefined): Operation<SessionMessage[] | null>;
   /** See `SessionStore.recent`; by a user where one is given. Null for what is left to the shared operation. */
   recent(sessionId: string, options: RecentOptions, userId: string | undefined): Operation<RecentHistory | null>;
+  /** Appends several messages within a transaction, some at a time. */
+  appendList(
+    sql: Dialect,
+    sessionId: string,
+    messages: readonly EncodedMessage[],
+    parent: ParentRef,
+  ): Operation<Appended>;
   /** Writes the messages of `importTree`, within its transaction. Gives how many were inserted. */
   importMessages(sql: Dialect, sessionId: string, messages: EncodedTree["messages"]): Operation<number>;
 }

@@ -1,3 +1,4 @@
+import { turnIfDue } from "../../event-loop.js";
 import type { SyncConnection } from "./connection.js";
 import { type Operation, oneByOne, PAUSE, type Row, type Statement } from "./operation.js";
 import { isIllFormed, withoutUnstorable } from "./storable.js";
@@ -61,6 +62,8 @@ export async function driveAsync<T>(
   let step = operation.next();
   while (!step.done) {
     if (step.value === PAUSE) {
+      const due = turnIfDue();
+      if (due !== null) await due;
       step = operation.next([]);
       continue;
     }

@@ -39,15 +39,12 @@ export function* pause(): Operation<void> {
   yield PAUSE;
 }
 
-/** How many items are worked on between two pauses. */
-const PIECE = 100;
-
 /** What `make` gives for each item, with pauses. */
 export function* mapWithPauses<T, R>(items: readonly T[], make: (item: T) => R): Operation<R[]> {
   const made: R[] = [];
   for (const item of items) {
     made.push(make(item));
-    if (made.length % PIECE === 0) yield PAUSE;
+    yield PAUSE;
   }
   return made;
 }

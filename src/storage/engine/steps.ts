@@ -26,34 +26,64 @@ export interface Lane {
 
 export const ownLane = (): Lane => ({ queue: new Queue(), key: "" });
 
+/** A call that took longer may have written much, which takes long to commit, in milliseconds. */
+const LONG = 100;
+
 /** Runs an operation to the end of its transaction: at once where it is short. */
 export function runInSteps<T>(
   open: OpenTransaction,
   operation: Operation<T>,
   connection: () => SyncConnection,
 ): MaybeLater<T> {
-  const work = (time: number, rows: Row[]) => {
-    const end = performance.now() + time;
+  const orUndo = <R>(work: () => R): R => {
     try {
-      const step = driveSome(() => performance.now() < end, operation, connection(), rows);
-      if (step.done) open.commit();
-      return step;
+      return work();
     } catch (error) {
       open.rollback();
       throw error;
     }
   };
-  const step = work(STEP, []);
-  return step.done ? step.value : goOn(work, step.rows);
+  const work = (time: number, rows: Row[]) => {
+    const end = performance.now() + time;
+    return driveSome(() => performance.now() < end, operation, connection(), rows);
+  };
+  const step = orUndo(() => {
+    const first = work(STEP, []);
+    if (first.done) open.commit();
+    return first;
+  });
+  return step.done ? step.value : goOn(step.rows);
+
+  async function goOn(given: Row[]): Promise<T> {
+    const begun = performance.now();
+    for (let rows = given; ; ) {
+      const away = await turn();
+      const step = orUndo(() => work(Math.min(Math.max(STEP, away), LONGEST_STEP), rows));
+      if (step.done) {
+        const { commitMuch } = open;
+        if (commitMuch === undefined || performance.now() - begun < LONG) orUndo(open.commit);
+        else await commitInTurns(commitMuch);
+        return step.value;
+      }
+      rows = step.rows;
+    }
+  }
+
+  async function commitInTurns(commitMuch: () => () => void): Promise<void> {
+    await turn();
+    const finish = orUndo(commitMuch);
+    await turn();
+    try {
+      finish();
+    } catch {
+      // It is committed all the same.
+    }
+  }
 }
 
-async function goOn<T>(work: (time: number, rows: Row[]) => ReturnType<typeof driveSome<T>>, rows: Row[]): Promise<T> {
-  for (let given = rows; ; ) {
-    const left = performance.now();
-    await new Promise<void>((resolve) => afterPoll(resolve));
-    const away = performance.now() - left;
-    const step = work(Math.min(Math.max(STEP, away), LONGEST_STEP), given);
-    if (step.done) return step.value;
-    given = step.rows;
-  }
+// Gives how long it took, in milliseconds.
+async function turn(): Promise<number> {
+  const left = performance.now();
+  await new Promise<void>((resolve) => afterPoll(resolve));
+  return performance.now() - left;
 }

@@ -24,6 +24,9 @@ export function* append(
   if (expectedLeaf !== undefined && (yield* isAnyNew(sessionId, messages))) {
     yield* assertLeaf(sql, sessionId, expectedLeaf);
   }
+  if (sql.native !== undefined && messages.length > 1) {
+    return yield* sql.native.appendList(sql, sessionId, messages, parent);
+  }
   return yield* withStored(sql, sessionId, messages, yield* appendMessages(sql, sessionId, messages, parent));
 }
 

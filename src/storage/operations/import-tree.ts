@@ -1,7 +1,7 @@
 import { StemmaError } from "../../errors.js";
 import type { ImportedTree } from "../contract.js";
 import type { Dialect, EncodedTree } from "../engine/dialect.js";
-import { type Operation, run } from "../engine/operation.js";
+import { type Operation, pause, run } from "../engine/operation.js";
 import { assertTimes } from "./assert-storable.js";
 import { findCompaction } from "./compaction-row.js";
 import { addCompaction } from "./compactions.js";
@@ -13,7 +13,11 @@ import { importUsage } from "./usage.js";
 
 /** See `SessionStore.importTree`. */
 export function* importTree(sql: Dialect, sessionId: string, tree: EncodedTree): Operation<{ inserted: number }> {
-  for (const { storedAt } of tree.messages) assertTimes("A message's", { storedAt });
+  for (const { storedAt } of tree.messages) {
+    if (storedAt === undefined) continue;
+    assertTimes("A message's", { storedAt });
+    yield* pause();
+  }
   if (tree.session !== undefined && (yield* readSession(sql, sessionId)) === null) {
     yield* createSession(sql, { ...tree.session, id: sessionId });
   }
