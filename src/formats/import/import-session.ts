@@ -1,4 +1,5 @@
 import { StemmaError } from "../../errors.js";
+import { forEachYielding } from "../../event-loop.js";
 import type { SessionStore, Store } from "../../storage/contract.js";
 import { assertStore } from "../../storage/store-of.js";
 import type { ParsedSession } from "../session-file.js";
@@ -30,7 +31,7 @@ export async function importSession(
   const isNew = (await store.sessions.get(sessionId)) === null;
   const stored = store.session(sessionId);
   const known = await findKnown(stored, session);
-  const places = await findPlaces(store, sessionId, outsideParents(session, known));
+  const places = await findPlaces(store, sessionId, await outsideParents(session, known));
   const placeOf = (id: string): string | undefined => (known.has(id) ? id : places.get(id));
   const { tree, doubtful, skipped } = await prepareSession(session, placeOf);
   const messages = tree.messages.map(({ message }) => message);
@@ -87,10 +88,19 @@ async function findKnown(stored: SessionStore, { messages, compactions }: Parsed
 }
 
 // The parents that are neither in the piece nor messages of the session, and the leaf where it is no message of the piece.
-function outsideParents({ messages, activeLeafId }: ParsedSession, known: ReadonlySet<string>): string[] {
-  const inside = new Set(messages.map(({ message }) => message.id));
-  const named = [...messages.map(({ parentId }) => parentId), activeLeafId ?? null];
-  return [...new Set(named)].filter((id): id is string => id !== null && !inside.has(id) && !known.has(id));
+async function outsideParents(
+  { messages, activeLeafId }: ParsedSession,
+  known: ReadonlySet<string>,
+): Promise<Iterable<string>> {
+  const inside = new Set<string>();
+  await forEachYielding(messages, ({ message }) => inside.add(message.id));
+  const outside = new Set<string>();
+  const note = (id: string | null | undefined): void => {
+    if (id != null && !inside.has(id) && !known.has(id)) outside.add(id);
+  };
+  await forEachYielding(messages, ({ parentId }) => note(parentId));
+  note(activeLeafId);
+  return outside;
 }
 
 // The range lies in pieces that were written before: only the store can tell whether it is one path.

@@ -31,7 +31,7 @@ export async function keepPieces(store: Store, sessionId: string, pieces: readon
 export async function findPlaces(
   store: Store,
   sessionId: string,
-  ids: readonly string[],
+  ids: Iterable<string>,
 ): Promise<ReadonlyMap<string, string>> {
   const places = new Map<string, string>();
   for (const id of ids) {
