@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { sessionMemory } from "../../src/ai-sdk.js";
+import { createCompactFunction } from "../../src/compaction/compact.js";
 import { copyStore, exportStore, jsonl } from "../../src/copy.js";
 import { jsonlFiles } from "../../src/copy-node.js";
 import { exportSession, importSession, readSessionFile, readSessions } from "../../src/formats.js";
@@ -799,6 +800,15 @@ export const AI_SDK_CALLS: Calls = {
   },
 };
 
+/** What a session calls, and a program may. */
+export const COMPACTION_CALLS: Calls = {
+  createCompactFunction: ({ news }) => {
+    const messages = news();
+    const compact = createCompactFunction({ summarize: async () => "Orders were discussed." });
+    return () => compact(messages);
+  },
+};
+
 /** By method and path, as `chatHandler` tells its routes apart. */
 export const CHAT_CALLS: Calls = {
   "POST /": (world) => () => read(world.chat("POST", "", { id: LONG, message: one() })),
@@ -898,6 +908,7 @@ export const CALLS: Calls = Object.fromEntries(
     Store: STORE_CALLS,
     copy: OTHER_CALLS,
     "AI SDK": AI_SDK_CALLS,
+    compaction: COMPACTION_CALLS,
     chat: CHAT_CALLS,
     studio: STUDIO_CALLS,
   }).flatMap(([of, calls]) => Object.entries(calls).map(([name, call]) => [`${of} ${name}`, call])),

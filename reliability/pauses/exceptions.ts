@@ -10,11 +10,6 @@ const COPY: Exception = {
   by: "VACUUM INTO, one statement that copies the whole file, and its integrity_check",
 };
 const CHECK: Exception = { most: 300, by: "PRAGMA integrity_check, one statement that reads the whole file" };
-const LIST: Exception = {
-  most: 1_000,
-  by: "a list of 100,000 messages that one call is given, which is read before the call returns",
-};
-
 const MODEL: Exception = {
   most: 1_500,
   by: "streamText of the AI SDK, which checks all messages of a request in one piece and makes the provider's of them in another",
@@ -27,12 +22,6 @@ export const EXCEPTIONS: Readonly<Record<string, Exception>> = {
   "Store scrub": VACUUM,
   "Store backup": COPY,
   "Store check": CHECK,
-  "Session appendAll": LIST,
-  "SessionManager appendAll": LIST,
-  "Store writeTogether": LIST,
-  "Store session().append": LIST,
-  "Store session().importTree": LIST,
-  "copy importSession": LIST,
   "chat POST /": MODEL,
   "studio context": EXPLANATION,
 };

@@ -5,7 +5,7 @@ import { searchableText } from "../model/text.js";
 import { findSafeCuts, findTailStart, nextSafeCut, previousSafeCut } from "./boundary.js";
 import { wholeNumber } from "./limits.js";
 import { type SummarizeFunction, type SummaryModel, summarizerOf } from "./summarizer.js";
-import { buildSummaryPrompt, computeSummaryBudget } from "./summary.js";
+import { buildSummaryPromptInTurns, computeSummaryBudgetInTurns } from "./summary.js";
 import {
   type CompactTokenCounter,
   type ContextTokenCounter,
@@ -98,13 +98,13 @@ export function createCompactFunction(options: CompactOptions): CompactFunction 
     const counter = tokenCounter ?? ofMessages(context.tokenCounter);
     const cuts = findSafeCuts(messages);
     const start = findHeadEnd(messages, cuts, protectHead);
-    const summaryTokens = (news: readonly SessionMessage[], previous = "") =>
-      Math.min(computeSummaryBudget(news, previous), Math.max(100, Math.floor(tokenThreshold / 4)));
+    const summaryTokens = async (news: readonly SessionMessage[], previous = "") =>
+      Math.min(await computeSummaryBudgetInTurns(news, previous), Math.max(100, Math.floor(tokenThreshold / 4)));
     // What stays is known before the model is asked, but for the length of its answer.
     const roomForTail = async (): Promise<number> => {
       if (tokenThreshold === Infinity) return DEFAULT_TAIL;
       const head = await countEach(messages.slice(0, start), counter, onCounterError);
-      const room = tokenThreshold / 2 - promptTokens - head - summaryTokens(messages.slice(start));
+      const room = tokenThreshold / 2 - promptTokens - head - (await summaryTokens(messages.slice(start)));
       return Math.min(DEFAULT_TAIL, Math.max(0, room));
     };
     const tail = { tailTokenBudget: tailTokenBudget ?? (await roomForTail()), minTailMessages };
@@ -117,7 +117,8 @@ export function createCompactFunction(options: CompactOptions): CompactFunction 
 
     const summaries = middle.filter(isSummaryMessage).map(searchableText);
     const previous = summaries.length === 0 ? null : summaries.join("\n\n");
-    const answer = await summarize(buildSummaryPrompt(news, previous, summaryTokens(news, previous ?? "")));
+    const length = await summaryTokens(news, previous ?? "");
+    const answer = await summarize(await buildSummaryPromptInTurns(news, previous, length));
     const summary = answer.trim();
     if (summary !== "") return { fromMessageId: first.id, toMessageId: last.id, summary };
     context.onEmptyAnswer?.();

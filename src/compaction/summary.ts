@@ -1,7 +1,8 @@
+import { atOnce, inTurns, type Pieces } from "../event-loop.js";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
 import { sendable, sendableText } from "../model/sendable.js";
 import { isoTime, senderName } from "../model/text.js";
-import { estimateStringTokens, estimateTokens } from "../model/tokens.js";
+import { estimateStringTokens, estimateTokens, estimateTokensInTurns } from "../model/tokens.js";
 import { readToolPart } from "../model/tool-parts.js";
 import { shrinkJson, truncateText } from "./shrink.js";
 
@@ -37,7 +38,25 @@ export function buildSummaryPrompt(
   previousSummary: string | null = null,
   targetTokens: number = computeSummaryBudget(messages),
 ): string {
-  const conversation = describeMessages(messages);
+  return atOnce(summaryPrompt(messages, previousSummary, targetTokens));
+}
+
+/** The same, which lets the event loop turn meanwhile. */
+export function buildSummaryPromptInTurns(
+  messages: readonly SessionMessage[],
+  previousSummary: string | null,
+  targetTokens: number,
+): Promise<string> {
+  return inTurns(summaryPrompt(messages, previousSummary, targetTokens));
+}
+
+function* summaryPrompt(
+  messages: readonly SessionMessage[],
+  previousSummary: string | null,
+  targetTokens: number,
+): Pieces<string> {
+  const conversation = yield* described(messages, () => "message");
+  yield;
   const opening =
     previousSummary === null
       ? ["Summarise the conversation below, so that it can go on without these messages.", ""]
@@ -69,8 +88,19 @@ export function buildSummaryPrompt(
 
 /** The length to ask for in a summary of these messages, in tokens: a fifth of theirs, between 100 and 4,000. Throws nothing. */
 export function computeSummaryBudget(messages: readonly SessionMessage[], previousSummary = ""): number {
-  const tokens = estimateTokens(messages) + estimateStringTokens(previousSummary);
-  return Math.min(4_000, Math.max(100, Math.floor(tokens / 5)));
+  return budgetOf(estimateTokens(messages), previousSummary);
+}
+
+/** The same, which lets the event loop turn meanwhile. */
+export async function computeSummaryBudgetInTurns(
+  messages: readonly SessionMessage[],
+  previousSummary: string,
+): Promise<number> {
+  return budgetOf(await estimateTokensInTurns(messages), previousSummary);
+}
+
+function budgetOf(tokens: number, previousSummary: string): number {
+  return Math.min(4_000, Math.max(100, Math.floor((tokens + estimateStringTokens(previousSummary)) / 5)));
 }
 
 /** Messages as a prompt shows them: each under a line that says what it is and whose, with a name of the caller's for it. */
@@ -78,8 +108,20 @@ export function describeMessages(
   messages: readonly SessionMessage[],
   nameOf: (message: SessionMessage, index: number) => string = () => "message",
 ): string[] {
+  return atOnce(described(messages, nameOf));
+}
+
+function* described(
+  messages: readonly SessionMessage[],
+  nameOf: (message: SessionMessage, index: number) => string,
+): Pieces<string[]> {
   const names = toolNames(messages);
-  return messages.flatMap((message, index) => describeMessage(message, nameOf(message, index), names));
+  const lines: string[] = [];
+  for (const [index, message] of messages.entries()) {
+    yield;
+    lines.push(...describeMessage(message, nameOf(message, index), names));
+  }
+  return lines;
 }
 
 function describeMessage(message: SessionMessage, title: string, names: ReadonlyMap<string, string>): string[] {

@@ -1,4 +1,5 @@
 import { invalid } from "../errors.js";
+import { turnIfDue } from "../event-loop.js";
 import type { SessionMessage } from "../model/message.js";
 import { estimateMessageTokens } from "../model/tokens.js";
 
@@ -43,6 +44,8 @@ export async function countEach(
 ): Promise<number> {
   let tokens = 0;
   for (const message of messages) {
+    const due = turnIfDue();
+    if (due !== null) await due;
     const estimate = () => estimateMessageTokens(message);
     tokens += counter === undefined ? estimate() : await countOrEstimate(() => counter([message]), estimate, onError);
   }

@@ -298,6 +298,7 @@ export class Session {
   /**
    * Appends messages as one chain, in one atomic write. A message with a known id stays where it is, and the chain continues
    * from it. The session's own summaries are skipped, so you can pass a whole `getHistory()`. Resolves to the inserted ids.
+   * Of more than 500 messages none may be changed until the call has settled: they are read while the event loop turns.
    * `expectedLeaf` as for `appendMessage`. Errors as there; then no message is stored.
    */
   async appendAll(

@@ -2,6 +2,7 @@
 import { Session } from "stemma";
 import { sessionMemory } from "stemma/ai-sdk";
 import { memory } from "stemma/memory";
+import { createCompactFunction } from "stemma/utils";
 import { expect, it } from "vitest";
 import { measure } from "../../reliability/pauses/measure.js";
 import { forEachYielding } from "../../src/event-loop.js";
@@ -40,6 +41,14 @@ it("makes a request of the AI SDK in pieces, and looks at one before each step i
     await made.prepareStep({ stepNumber: 0, messages: made.messages });
   });
   expect(pause).toBeLessThan(patience(100));
+});
+
+it("asks for the summary of a long history in pieces", async () => {
+  const parts = [{ type: "text", text: "The quick brown fox jumps over the lazy dog. ".repeat(2) }];
+  const messages = Array.from({ length: 50_000 }, (_, id) => ({ id: `m${id}`, role: "user", parts }));
+  const compact = createCompactFunction({ summarize: async () => "In short." });
+  const { pause } = await measure(() => compact(messages, { tokenThreshold: 10_000 }));
+  expect(pause).toBeLessThan(patience(50));
 });
 
 it("adds a block in the same time, however many there are", async () => {
