@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { measure } from "../../reliability/pauses/measure.js";
-import { exportSession, importSession, readSessions } from "../../src/formats.js";
+import { exportSession, importSession, type ParsedSession, readSessions } from "../../src/formats.js";
 import { Session, SessionManager } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
 import type { Store } from "../../src/storage/contract.js";
@@ -50,7 +50,7 @@ describe("a call that is given a long list lets the event loop turn while it rea
     },
     importSession: async (id) => {
       await store.session("exported").append(list());
-      const found = [];
+      const found: ParsedSession[] = [];
       for await (const session of readSessions(bytesOf(exportSession(store, "exported", "jsonl")))) found.push(session);
       return async () => {
         for (const session of found) await importSession(store, session, id);
