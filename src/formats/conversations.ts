@@ -1,3 +1,4 @@
+import { inTurns, type Pieces } from "../event-loop.js";
 import { isJsonObject, isTooDeep, type JsonObject } from "../model/json-object.js";
 import { searchableText } from "../model/text.js";
 import { deriveSessionId, findName, nameFromText } from "./identity.js";
@@ -54,12 +55,12 @@ export function isItem({ type, role }: JsonObject): boolean {
 export async function* readSessions(
   items: AsyncIterable<Item>,
   file: FileInfo,
-  readSession: (conversation: Conversation, file: FileInfo, number: number) => ParsedSession,
+  readSession: (conversation: Conversation, file: FileInfo, number: number) => Pieces<ParsedSession>,
 ): AsyncGenerator<ParsedSession> {
   let number = 0;
   for await (const conversation of readConversations(items)) {
     number += 1;
-    yield readSession(conversation, file, number);
+    yield await inTurns(readSession(conversation, file, number));
   }
 }
 

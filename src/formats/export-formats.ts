@@ -1,9 +1,10 @@
 import { StemmaError } from "../errors.js";
+import { turnIfDue } from "../event-loop.js";
 import type { MemoryOwner, SessionInfo, Store } from "../storage/contract.js";
 import { toHtml } from "./html.js";
 import { toMarkdown } from "./markdown.js";
-import { toOpenai } from "./openai-export.js";
-import { toPi } from "./pi-export.js";
+import { toOpenaiInTurns } from "./openai-export.js";
+import { toPiInTurns } from "./pi-export.js";
 import { exportJsonl, exportMemory } from "./store-lines.js";
 import { readStoredSession } from "./stored-session.js";
 
@@ -32,14 +33,18 @@ export const EXPORT_FORMATS: readonly ExportFormat[] = [
     about: "the active path without summaries, as OpenAI chat messages: a line of { messages: […] }",
     async *write(store, session) {
       const { messages } = await store.session(session.id).path({ summaries: false });
-      yield `${JSON.stringify(toOpenai(messages))}\n`;
+      yield `${JSON.stringify(await toOpenaiInTurns(messages))}\n`;
     },
   },
   {
     name: "pi",
     about: "all branches and summaries, as a pi session file",
     async *write(store, session) {
-      for (const entry of toPi(await readStoredSession(store, session))) yield `${JSON.stringify(entry)}\n`;
+      for (const entry of await toPiInTurns(await readStoredSession(store, session))) {
+        const due = turnIfDue();
+        if (due !== null) await due;
+        yield `${JSON.stringify(entry)}\n`;
+      }
     },
   },
 ];

@@ -1,3 +1,4 @@
+import { atOnce, inTurns, mapped, type Pieces } from "../event-loop.js";
 import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
 import { readToolPart, type ToolPart } from "../model/tool-parts.js";
@@ -11,13 +12,24 @@ import { splitSteps } from "./steps.js";
  * Of the latter, reasoning, sources and data parts have no place in the format and are left out.
  */
 export function toOpenai(messages: readonly SessionMessage[]): JsonObject {
-  const placed = messages.flatMap((message) => {
-    const entries = findOrigin(message, "openai");
-    if (entries === null) return stepsOf(message).map((source): Placed<JsonObject> => ({ n: null, source }));
-    return entries.map((entry): Placed<JsonObject> => ({ n: entry.n, source: rebuild(entry, message) }));
-  });
+  return atOnce(openaiOf(messages));
+}
+
+/** The same, which lets the event loop turn meanwhile. */
+export function toOpenaiInTurns(messages: readonly SessionMessage[]): Promise<JsonObject> {
+  return inTurns(openaiOf(messages));
+}
+
+function* openaiOf(messages: readonly SessionMessage[]): Pieces<JsonObject> {
+  const placed = yield* mapped(messages, placedOf);
   const { record, key } = recordOf(messages[0]);
-  return { ...record, [key]: inFileOrder(placed) };
+  return { ...record, [key]: inFileOrder(placed.flat()) };
+}
+
+function placedOf(message: SessionMessage): Placed<JsonObject>[] {
+  const entries = findOrigin(message, "openai");
+  if (entries === null) return stepsOf(message).map((source) => ({ n: null, source }));
+  return entries.map((entry) => ({ n: entry.n, source: rebuild(entry, message) }));
 }
 
 /** An OpenAI message from what was kept of it and from the parts of ours. */

@@ -1,3 +1,4 @@
+import type { Pieces } from "../event-loop.js";
 import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
 import { readChat } from "./chat/chat-messages.js";
@@ -55,7 +56,9 @@ export const cursor: ImportFormat = {
 };
 
 /** Reads a conversation in the dialect that it is written in; `otherwise` names the source of one that has nothing of its own. */
-function readAs(otherwise: string): (conversation: Conversation, file: FileInfo, number: number) => ParsedSession {
+function readAs(
+  otherwise: string,
+): (conversation: Conversation, file: FileInfo, number: number) => Pieces<ParsedSession> {
   return (conversation, file, number) => {
     const messages = conversation.messages.map(({ value }) => value);
     const dialect = dialectOf(messages);
@@ -79,12 +82,13 @@ interface Caller {
 /** OpenAI's roles as the AI SDK's message conversion knows them. */
 const ROLES: Record<string, string> = { system: "system", developer: "system", user: "user", assistant: "assistant" };
 
-function readCompletions(conversation: Conversation, file: FileInfo, number: number): ParsedSession {
+function* readCompletions(conversation: Conversation, file: FileInfo, number: number): Pieces<ParsedSession> {
   const session = openSession(conversation, file, number, "openai");
   const callers: Caller[] = [];
   const seen = new Set<string>();
   let parentId: string | null = null;
   for (const [n, { value, at }] of conversation.messages.entries()) {
+    yield;
     const isResult = value.role === "tool" || value.role === "function";
     if (isResult && answer(callers, value, n)) continue;
     const own = typeof value.id === "string" && value.id !== "" && !seen.has(value.id) ? value.id : null;

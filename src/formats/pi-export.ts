@@ -1,6 +1,7 @@
+import { atOnce, inTurns, type Pieces } from "../event-loop.js";
 import type { JsonObject } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
-import { findOrigin, inFileOrder, type OriginEntry, without } from "./origin.js";
+import { findOrigin, inFileOrder, type OriginEntry, type Placed, without } from "./origin.js";
 import { contentOfOutput, contentOfParts } from "./pi-content.js";
 import { rebuildEntry } from "./pi-message.js";
 import { entriesOfMessage } from "./pi-native.js";
@@ -21,8 +22,17 @@ interface Piece {
  * everything before it on the active path.
  */
 export function toPi(session: StoredSession): JsonObject[] {
+  return atOnce(piOf(session));
+}
+
+/** The same, which lets the event loop turn meanwhile. */
+export function toPiInTurns(session: StoredSession): Promise<JsonObject[]> {
+  return inTurns(piOf(session));
+}
+
+function* piOf(session: StoredSession): Pieces<JsonObject[]> {
   const { info, activeLeafId } = session;
-  const found = piecesOf(session);
+  const found = yield* piecesOf(session);
   const [first] = found;
   const fileHeader = first?.n === 0 ? first.entry : null;
   const pieces = fileHeader === null ? found : found.slice(1);
@@ -41,9 +51,11 @@ export function toPi(session: StoredSession): JsonObject[] {
 }
 
 // Pieces in the order of their files. Entries without ids get some, so that ours can hang below them.
-function piecesOf({ messages }: StoredSession): Piece[] {
+function* piecesOf({ messages }: StoredSession): Pieces<Piece[]> {
   const ends = new Map<string, string>();
-  const placed = messages.flatMap(({ message, parentId, createdAt }) => {
+  const placed: Placed<Piece>[] = [];
+  for (const { message, parentId, createdAt } of messages) {
+    yield;
     const above = parentId === null ? null : (ends.get(parentId) ?? parentId);
     const kept = findOrigin(message, "pi");
     const pieces: Piece[] =
@@ -56,8 +68,8 @@ function piecesOf({ messages }: StoredSession): Piece[] {
           }));
     const end = pieces.findLast(({ entry }) => isOnPath(entry))?.entry.id;
     if (typeof end === "string") ends.set(message.id, end);
-    return pieces.map((source) => ({ n: source.n, source }));
-  });
+    for (const source of pieces) placed.push({ n: source.n, source });
+  }
   return inFileOrder(placed);
 }
 

@@ -1,4 +1,5 @@
 import { quote } from "../errors.js";
+import type { Pieces } from "../event-loop.js";
 import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
 import { sameJson } from "../model/same-json.js";
@@ -25,11 +26,12 @@ export const uiMessages: ImportFormat = {
 };
 
 /** Reads a list of the AI SDK's UI messages. */
-export function readUiMessages(conversation: Conversation, file: FileInfo, number: number): ParsedSession {
+export function* readUiMessages(conversation: Conversation, file: FileInfo, number: number): Pieces<ParsedSession> {
   const session = openSession(conversation, file, number, "ui-messages");
   const seen = new Set<string>();
   let parentId: string | null = null;
   for (const { value: read, at } of conversation.messages) {
+    yield;
     const value = read.role === "data" ? keptMessage(read) : read;
     const given = partsOfUiMessage(value);
     const parts = given?.filter((part) => areParts([part])) ?? [];

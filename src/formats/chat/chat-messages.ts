@@ -1,3 +1,4 @@
+import type { Pieces } from "../../event-loop.js";
 import { isJsonObject, type JsonObject } from "../../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
 import { nameOf } from "../../model/storable-name.js";
@@ -33,7 +34,12 @@ const READ = ["role", "id", "type", "content", "text", "message", "tool_calls", 
  * Reads a list of messages as Anthropic, OpenAI's Responses, the AI SDK and Cursor write them. The result of a tool goes into
  * the part of its call; what a model says and calls in items of their own is one message, up to the next result.
  */
-export function readChat(conversation: Conversation, file: FileInfo, number: number, source: string): ParsedSession {
+export function* readChat(
+  conversation: Conversation,
+  file: FileInfo,
+  number: number,
+  source: string,
+): Pieces<ParsedSession> {
   const { messages, record, skipped } = conversation;
   const values = messages.map(({ value }) => value);
   const id = source === "cursor" && isUuid(file.stem) ? file.stem : deriveSessionId(record, file, number, values);
@@ -44,7 +50,10 @@ export function readChat(conversation: Conversation, file: FileInfo, number: num
   const reader = new ChatReader(builder);
   const [first] = messages;
   if (record !== null && first !== undefined) reader.open(record, { line: first.at.line });
-  for (const { value, at } of messages) reader.add(value, at);
+  for (const { value, at } of messages) {
+    yield;
+    reader.add(value, at);
+  }
   return builder.piece(true);
 }
 

@@ -1,3 +1,4 @@
+import type { Pieces } from "../../event-loop.js";
 import { isJsonObject } from "../../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
 import { nameOf } from "../../model/storable-name.js";
@@ -17,7 +18,7 @@ const ROLES: Readonly<Record<string, string>> = {
 };
 
 /** Reads the contents of a request to Gemini's interface: `{ role, parts }`. A response goes into the part of its call. */
-export function readGeminiContents(conversation: Conversation, file: FileInfo, number: number): ParsedSession {
+export function* readGeminiContents(conversation: Conversation, file: FileInfo, number: number): Pieces<ParsedSession> {
   const { messages, record, skipped } = conversation;
   const values = messages.map(({ value }) => value);
   const builder = new SessionBuilder({ id: deriveSessionId(record, file, number, values), source: "gemini" });
@@ -31,6 +32,7 @@ export function readGeminiContents(conversation: Conversation, file: FileInfo, n
   const [first] = messages;
   const all = told === undefined || first === undefined ? messages : [{ value: system, at: first.at }, ...messages];
   for (const [n, { value, at }] of all.entries()) {
+    yield;
     const id = deriveId(builder.start.id, `${builder.last.id}/${n}`, value);
     const { length } = JSON.stringify(value);
     const parts: SessionMessagePart[] = value.parts === undefined ? [keptPart(value)] : [];
