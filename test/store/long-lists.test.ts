@@ -67,6 +67,14 @@ describe("a call that is given a long list lets the event loop turn while it rea
   });
 });
 
+it.each(["jsonl", "markdown", "html", "openai", "pi"])("and while it writes a long session as %s", async (format) => {
+  await store.session("written").append(list());
+  const { pause } = await measure(async () => {
+    for await (const _ of exportSession(store, "written", format));
+  });
+  expect(pause).toBeLessThan(50);
+});
+
 async function* bytesOf(texts: AsyncIterable<string | Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const text of texts) yield typeof text === "string" ? new TextEncoder().encode(text) : text;
 }
