@@ -635,6 +635,10 @@ export const STORE_CALLS: Calls = {
     ({ store }) =>
     () =>
       store.blocks.get(NOTES),
+  "blocks.getMany":
+    ({ store, size }) =>
+    () =>
+      store.blocks.getMany?.(Array.from({ length: size / 10 }, (_, index) => ({ ...NOTES, label: `notes${index}` }))),
   "blocks.set":
     ({ store }) =>
     () =>

@@ -14,7 +14,6 @@ const MODEL: Exception = {
   most: 1_500,
   by: "streamText of the AI SDK, which checks all messages of a request in one piece and makes the provider's of them in another",
 };
-const EXPLANATION: Exception = { most: 400, by: "JSON of one answer that explains 100,000 messages" };
 
 /** What cannot be divided. docs/stores/sqlite.md names it. */
 export const EXCEPTIONS: Readonly<Record<string, Exception>> = {
@@ -23,5 +22,4 @@ export const EXCEPTIONS: Readonly<Record<string, Exception>> = {
   "Store backup": COPY,
   "Store check": CHECK,
   "chat POST /": MODEL,
-  "studio context": EXPLANATION,
 };

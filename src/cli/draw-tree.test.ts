@@ -55,4 +55,31 @@ describe("drawing a tree", () => {
     expect(first?.length).toBeLessThanOrEqual(60);
     expect(second).toBe("user      message-0002  (no text)");
   });
+
+  it("takes linear time for branches in branches, and keeps to the width", () => {
+    const size = 50_000;
+    const messages = Array.from({ length: 2 * size }, (_, index) => {
+      const level = Math.floor(index / 2);
+      return node(`m${index}`, level === 0 ? null : `m${2 * (level - 1)}`, "hi");
+    });
+    const begun = performance.now();
+    let longest = 0;
+    for (const line of drawTree({ messages, compactions: [], activeLeafId: null, width: 100 }))
+      longest = Math.max(longest, line.length);
+    expect(longest).toBeLessThanOrEqual(100);
+    expect(performance.now() - begun).toBeLessThan(5_000);
+  });
+
+  it("takes linear time for summaries of one beginning, each over more than the one before", () => {
+    const ids = Array.from({ length: 20_000 }, (_, index) => `m${index}`);
+    const messages = ids.map((id, index) => node(id, ids[index - 1] ?? null, "hi"));
+    const compactions = ids.map((toMessageId, index) => {
+      return { id: `c${index}`, summary: "s", fromMessageId: "m0", toMessageId, createdAt: "2026-01-01T00:00:00.000Z" };
+    });
+    const begun = performance.now();
+    const lines = [...drawTree({ messages, compactions, activeLeafId: null, width: 100 })];
+    expect(lines[2]).toContain("3 messages summarised");
+    expect(lines).toHaveLength(2 * ids.length);
+    expect(performance.now() - begun).toBeLessThan(3_000);
+  });
 });

@@ -26,7 +26,7 @@ export function* drawTree({ messages, compactions, activeLeafId, tools, width }:
   const summaries = summariesByStart(messages, compactions);
   const roots = children.get(null) ?? [];
   // A stack of its own: a conversation can be deeper than the call stack.
-  const open = entriesOf(roots, "");
+  const open = entriesOf(roots, "", width);
   for (let entry = open.pop(); entry !== undefined; entry = open.pop()) {
     const { node, mark, indent } = entry;
     for (const { id, summary, covered } of summaries.get(node.id) ?? []) {
@@ -39,7 +39,7 @@ export function* drawTree({ messages, compactions, activeLeafId, tools, width }:
     const head = `${mark}${oneLine(node.role).padEnd(9)} ${oneLine(short.get(node.id) ?? node.id)}  `;
     yield fitted(head, preview, width - active.length) + active;
     for (const call of calls) yield fitted(indent.below + " ".repeat(head.length - mark.length), call, width);
-    for (const below of entriesOf(children.get(node.id) ?? [], indent.below)) open.push(below);
+    for (const below of entriesOf(children.get(node.id) ?? [], indent.below, width)) open.push(below);
   }
 }
 
@@ -55,9 +55,13 @@ interface Entry {
   };
 }
 
-// The first is on top of the stack.
-function entriesOf(nodes: readonly TreeNode[], indent: string): Entry[] {
+/** What a level moves in by. */
+const STEP = 3;
+
+// The first is on top of the stack. A branch that would move in over half of the width loses its outermost line.
+function entriesOf(nodes: readonly TreeNode[], whole: string, width: number): Entry[] {
   const isBranching = nodes.length > 1;
+  const indent = isBranching && whole.length + STEP > width / 2 ? whole.slice(STEP) : whole;
   return nodes
     .map((node, index): Entry => {
       if (!isBranching) return { node, mark: indent, indent: { bar: indent, below: indent } };
@@ -75,12 +79,14 @@ function summariesByStart(
   messages: readonly TreeNode[],
   compactions: readonly StoredCompaction[],
 ): Map<string, { id: string; summary: string; covered: number }[]> {
-  const parents = new Map(messages.map(({ id, parentId }) => [id, parentId]));
+  const depths = new Map<string, number>();
+  for (const { id, parentId } of messages) depths.set(id, parentId === null ? 0 : (depths.get(parentId) ?? -1) + 1);
+  const depthOf = (id: string) => depths.get(id) ?? 0;
   const summaries = new Map<string, { id: string; summary: string; covered: number }[]>();
   for (const { id, summary, fromMessageId, toMessageId } of compactions) {
-    let covered = 1;
-    for (let at = toMessageId; at !== fromMessageId && parents.has(at); at = parents.get(at) ?? "") covered += 1;
-    summaries.set(fromMessageId, [...(summaries.get(fromMessageId) ?? []), { id, summary, covered }]);
+    const started = summaries.get(fromMessageId) ?? [];
+    started.push({ id, summary, covered: depthOf(toMessageId) - depthOf(fromMessageId) + 1 });
+    summaries.set(fromMessageId, started);
   }
   return summaries;
 }

@@ -6,6 +6,7 @@ import { notLoaded } from "./block-content.js";
 import { assertNewLabel } from "./label.js";
 import { LiveBlock } from "./live-block.js";
 import type { WritableContextProvider } from "./provider.js";
+import { readBlocks } from "./read-blocks.js";
 
 export interface BlockSetOptions {
   readonly configs: readonly ContextConfig[];
@@ -92,7 +93,7 @@ export class BlockSet {
    */
   async settle(except?: LiveBlock): Promise<void> {
     const unknown = this.#settled().filter((block) => !block.tried && block !== except);
-    for (const result of await Promise.allSettled(unknown.map((block) => block.read()))) {
+    for (const result of await readBlocks(unknown)) {
       if (result.status === "rejected" && !StemmaError.isInstance(result.reason, "PROVIDER_FAILED"))
         throw result.reason;
     }

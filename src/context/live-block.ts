@@ -23,7 +23,7 @@ export class LiveBlock {
   /** What the content is to be, of a block with a schema. */
   readonly document: BlockDocument | null;
   readonly #content = new BlockContent();
-  #previewed = false;
+  #isPreviewed = false;
   #preview: string | null = null;
 
   /** Providers of the host's are not called unless `open` resolves. */
@@ -84,35 +84,57 @@ export class LiveBlock {
     return this.#show({ text });
   }
 
-  /**
-   * The content for an estimate: as last read, or as the provider gave it when it was asked for one, which it is once and
-   * which changes nothing else. Null when it failed, and while it is asked: whoever calls then may be the provider.
-   */
-  async preview(): Promise<string | null> {
-    if (this.text === null && !this.#previewed) {
-      this.#previewed = true;
-      try {
-        this.#preview = (await this.turns.atOnce(() => this.fetch())).text;
-      } catch {
-        // Whoever asks for the content itself is told.
-      }
-    }
+  /** The content for an estimate; null where nothing is known. */
+  get previewed(): string | null {
     return this.text ?? this.#preview;
+  }
+
+  /** True where `preview` need not be called. */
+  get hasPreview(): boolean {
+    return this.text !== null || this.#isPreviewed;
+  }
+
+  /**
+   * Asks the provider for the content for an estimate, once, which changes nothing else. Null when it failed, and while it is
+   * asked: whoever calls then may be the provider.
+   */
+  async preview(): Promise<void> {
+    this.#isPreviewed = true;
+    try {
+      this.#preview = (await this.turns.atOnce(() => this.fetch())).text;
+    } catch {
+      // Whoever asks for the content itself is told.
+    }
+  }
+
+  /** Takes `text` for the answer to that question. */
+  assumePreview(text: string): void {
+    this.#isPreviewed = true;
+    this.#preview = text;
   }
 
   /** Reads the content anew. Gives the block as this read found it, whatever is written meanwhile. */
   async read(): Promise<ContextBlock> {
-    const started = this.#content.start();
+    const started = this.start();
     try {
-      const found = await this.turns.reading(() => this.fetch());
-      this.#content.take(started, found);
-      // Of a provider that keeps no versions, a write that was under way tells more than a read.
-      return this.turns.isOwn ? this.#show(found) : this.snapshot();
+      return this.take(started, await this.turns.reading(() => this.fetch()));
     } catch (error) {
       // What the store refuses it is asked again, by whoever comes next.
       if (!this.turns.isOwn || StemmaError.isInstance(error, "PROVIDER_FAILED")) this.#content.fail(error);
       throw error;
     }
+  }
+
+  /** Notes that a read starts. Gives what `take` needs to know of it. */
+  start(): number {
+    return this.#content.start();
+  }
+
+  /** Notes what a read found. Gives the block as the read found it. */
+  take(started: number, found: Reading): ContextBlock {
+    this.#content.take(started, found);
+    // Of a provider that keeps no versions, a write that was under way tells more than a read.
+    return this.turns.isOwn ? this.#show(found) : this.snapshot();
   }
 
   /** Reads the content anew. The write is done, so a failure is left to whoever asks for the content next. */

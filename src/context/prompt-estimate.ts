@@ -1,6 +1,7 @@
 import type { ContextBlock } from "./block.js";
 import type { LiveBlock } from "./live-block.js";
 import { renderPrompt } from "./prompt.js";
+import { previewBlocks } from "./read-blocks.js";
 
 interface Preview {
   readonly block: LiveBlock;
@@ -29,8 +30,9 @@ export class PromptEstimate {
   }
 }
 
-function previewsOf(blocks: readonly LiveBlock[]): Promise<Preview[]> {
-  return Promise.all(blocks.map(async (block) => ({ block, text: await block.preview() })));
+async function previewsOf(blocks: readonly LiveBlock[]): Promise<Preview[]> {
+  await previewBlocks(blocks);
+  return blocks.map((block) => ({ block, text: block.previewed }));
 }
 
 function isSame(some: readonly Preview[], others: readonly Preview[]): boolean {

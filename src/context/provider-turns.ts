@@ -46,11 +46,10 @@ export class ProviderTurns {
    * when this may be called from within such a write, which would wait for itself.
    */
   turn(): Promise<void> | null {
+    if (this.isOwn) return null;
     const { provider } = this;
     const queue = queueOf(provider);
-    return this.isOwn || queue.size === 0 || hostCallsOf(provider).mayBeCalling("")
-      ? null
-      : queue.read("", async () => {});
+    return queue.size === 0 || hostCallsOf(provider).mayBeCalling("") ? null : queue.read("", async () => {});
   }
 
   /** Runs calls as soon as the provider is ready, whatever is under way. */

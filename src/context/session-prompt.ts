@@ -1,6 +1,6 @@
 import { foldLabel } from "../model/fold-label.js";
 import { sendable } from "../model/sendable.js";
-import { type AskedBlock, all, answers, ask } from "./asked-blocks.js";
+import { type AskedBlocks, answers, ask } from "./asked-blocks.js";
 import type { ContextBlock } from "./block.js";
 import type { BlockSet } from "./block-set.js";
 import { FrozenPrompt, type PromptOrder, type TimeLimit } from "./frozen-prompt.js";
@@ -8,6 +8,7 @@ import type { LiveBlock } from "./live-block.js";
 import { parsePrompt, renderBlock, renderPrompt } from "./prompt.js";
 import { PromptEstimate } from "./prompt-estimate.js";
 import type { PromptStore } from "./prompt-keeper.js";
+import { readBlocks, valuesOf } from "./read-blocks.js";
 
 const REMINDER = "These context blocks have changed since the system prompt was written. They now read:";
 
@@ -53,7 +54,7 @@ export class SessionPrompt {
   /** Reads every block anew, renders the prompt and stores it as the frozen one. */
   refresh(): Promise<string> {
     const live = this.blocks.all;
-    const blocks = this.#calling(live, async () => sendable(await all(live.map((block) => block.read()))));
+    const blocks = this.#calling(live, async () => sendable(valuesOf(await readBlocks(live))));
     // Told in its turn, below.
     blocks.catch(() => {});
     return this.#frozen.refresh(async () => {
@@ -79,7 +80,7 @@ export class SessionPrompt {
   async reminder(): Promise<string | null> {
     const asked = ask(this.blocks.all.filter(({ config }) => config.whenChanged === "remind"));
     const frozen = await this.#frozen.read();
-    const blocks = frozen === null ? [] : await this.#answers(asked, true);
+    const blocks = frozen === null ? [] : valuesOf(await this.#answers(asked, true));
     await this.blocks.settle();
     if (frozen === null) return null;
     const shown = contentsIn(frozen);
@@ -109,20 +110,16 @@ export class SessionPrompt {
 
   /** The blocks as they are now, read anew, but for those whose provider fails. */
   async presentBlocks(): Promise<ContextBlock[]> {
-    const asked = ask(this.blocks.all);
-    const found = await Promise.allSettled(asked.map((one) => this.#answers([one], true)));
+    const found = await this.#answers(ask(this.blocks.all), true);
     return found.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
   }
 
-  async #render(asked: readonly AskedBlock[] | null, anew = false): Promise<string> {
-    return renderPrompt(await this.#answers(asked ?? ask(this.blocks.all), anew));
+  async #render(asked: AskedBlocks | null, anew = false): Promise<string> {
+    return renderPrompt(valuesOf(await this.#answers(asked ?? ask(this.blocks.all), anew)));
   }
 
-  #answers(asked: readonly AskedBlock[], anew: boolean): Promise<ContextBlock[]> {
-    return this.#calling(
-      asked.map(({ block }) => block),
-      async () => sendable(await answers(asked, anew)),
-    );
+  #answers(asked: AskedBlocks, anew: boolean): Promise<PromiseSettledResult<ContextBlock>[]> {
+    return this.#calling(asked.blocks, async () => sendable(await answers(asked, anew)));
   }
 
   #calling<T>(blocks: readonly LiveBlock[], call: () => Promise<T>): Promise<T> {
@@ -131,10 +128,12 @@ export class SessionPrompt {
 }
 
 // What the host's providers hold is taken as the prompt shows it.
-async function adopt(prompt: string, asked: readonly AskedBlock[]): Promise<void> {
-  const shown = contentsIn(prompt);
-  for (const { block } of asked) if (!block.turns.isOwn) block.assume(shown.get(block.folded) ?? "");
-  await all(asked.flatMap(({ content }) => content ?? []));
+async function adopt(prompt: string, { own, others }: AskedBlocks): Promise<void> {
+  if (others.length > 0) {
+    const shown = contentsIn(prompt);
+    for (const { block } of others) block.assume(shown.get(block.folded) ?? "");
+  }
+  valuesOf(await own);
 }
 
 const contentsIn = (prompt: string) => new Map(parsePrompt(prompt).map(({ label, content }) => [label, content]));

@@ -1,4 +1,4 @@
-import { StemmaError } from "../errors.js";
+import { reasonOf, StemmaError } from "../errors.js";
 import { readItems } from "../formats/json-items.js";
 import type { Item } from "../formats/session-file.js";
 import { findOwner, isHeader } from "../formats/stemma-header.js";
@@ -23,9 +23,37 @@ export async function* readParts(bytes: AsyncIterable<Uint8Array>): AsyncGenerat
   }
 }
 
-/** All that a store holds, as lines of text. `jsonl()` reads them. */
+/**
+ * All that a store holds, as lines of text. `jsonl()` reads them. Errors: at the end `INVALID_ARGUMENT` where no call could name
+ * some parts, of which there is no line.
+ */
 export async function* writeParts(source: CopySource): AsyncGenerator<string> {
-  for await (const part of source.parts()) yield* writePart(part.header, part.lines());
+  const refused: unknown[] = [];
+  for await (const part of source.parts()) {
+    const lines = part.lines()[Symbol.asyncIterator]();
+    let first: IteratorResult<JsonObject>;
+    try {
+      first = await lines.next();
+    } catch (error) {
+      // For a name of an earlier version, or one that was written past us.
+      if (!StemmaError.isInstance(error) || !["INVALID_ARGUMENT", "INVALID_TEXT"].includes(error.code)) throw error;
+      refused.push(error);
+      continue;
+    }
+    yield* writePart(part.header, goneOn(first, lines));
+  }
+  if (refused.length === 0) return;
+  const [cause] = refused;
+  const message = `All was exported but what no call can name (${refused.length}): ${reasonOf(cause)} Rename it in the database, or do without it.`;
+  throw new StemmaError("INVALID_ARGUMENT", { refused: refused.map(reasonOf) }, message, { cause });
+}
+
+async function* goneOn<T>(first: IteratorResult<T>, rest: AsyncIterator<T>): AsyncGenerator<T> {
+  try {
+    for (let step = first; !step.done; step = await rest.next()) yield step.value;
+  } finally {
+    await rest.return?.();
+  }
 }
 
 /** The same of one part. */

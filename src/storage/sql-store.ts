@@ -18,6 +18,7 @@ import type { Connection } from "./engine/connection.js";
 import type { Dialect } from "./engine/dialect.js";
 import { closed, createRunner, type Runner, type SyncOptions } from "./engine/runner.js";
 import { NO_WAIT, type Turns, turnsOf } from "./engine/turns.js";
+import { findBlocks } from "./operations/block-row.js";
 import * as blocks from "./operations/blocks.js";
 import * as entries from "./operations/entries.js";
 import { deleteMemory } from "./operations/erase.js";
@@ -105,6 +106,10 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
       sessions: sqlRegistry({ runner, turns, sql }, userId),
       blocks: {
         get: (key) => readKept(key.kind, key, blocks.readBlock),
+        getMany: async (keys) => {
+          const [first] = keys;
+          return first === undefined ? [] : listKept(first, (owned) => findBlocks(sql, owned.sessionId, keys));
+        },
         set: async (key, content, blockOptions = {}) => {
           assertKeptNames(key);
           const note = noteOf(key, blockOptions);

@@ -33,6 +33,42 @@ export const context = defineTopic("context", (it) => {
     expect(await second.refreshSystemPrompt()).toInclude("coffee\ntea");
   });
 
+  it("reads many blocks as it reads each: of the session, of a user, of a key, of a provider, and those that are empty", async ({
+    store,
+    sessionOf,
+  }) => {
+    const labels = Array.from({ length: 130 }, (_, index) => `block ${index}`);
+    const scopes = ["session", "user", { key: "team" }] as const;
+    const configure = () => {
+      const session = sessionOf("s")
+        .forUser("ada")
+        .withContext("soul", { provider: { get: async () => "kind" } });
+      for (const [index, label] of labels.entries()) session.withContext(label, { scope: scopes[index % 3] });
+      return session.withContext("alone", { provider: new AgentContextProvider(store) });
+    };
+    const first = configure();
+    const written = labels.filter((_, index) => index % 4 !== 0);
+    for (const label of written) await first.replaceContextBlock(label, `Content of ${label}.`);
+    await first.replaceContextBlock("alone", "Of a provider.");
+    const session = configure();
+    await session.refreshSystemPrompt();
+    const blocks = session.getContextBlocks();
+    expect(blocks.map(({ label }) => label)).toEqual(["soul", ...labels, "alone"]);
+    expect(blocks.filter(({ content }) => content !== "").map(({ label }) => label)).toEqual([
+      "soul",
+      ...written,
+      "alone",
+    ]);
+    for (const label of ["block 0", "block 1", "block 2", "block 3", "block 129", "alone"])
+      expect(session.getContextBlock(label)).toEqual(await session.readContextBlock(label));
+    if (store.blocks.getMany === undefined) return;
+    const keys = [...labels, "", "none", "half \ud83d", "nul \0"].map((label) => {
+      return { sessionId: "s", kind: "block", label } as const;
+    });
+    expect(await store.blocks.getMany(keys)).toEqual(await Promise.all(keys.map((key) => store.blocks.get(key))));
+    expect(await store.blocks.getMany([])).toEqual([]);
+  });
+
   it("renders anew for a new session object when the prompt is not cached", async ({ sessionOf }) => {
     const first = sessionOf("s").withContext("memory");
     await first.freezeSystemPrompt();

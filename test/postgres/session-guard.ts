@@ -62,7 +62,10 @@ function guardStore<S extends Store>(store: S): S {
     session: (id: string) => guardMethods(session(id), () => [id]),
     forUser: (user: string) => guardStore(forUser(user)),
     sessions: { ...sessions, ...guardMethods(pick(sessions, OF_ONE), idsOf) },
-    blocks: { ...blocks, ...guardMethods(pick(blocks, ["get", "set", "append", "delete", "versions", "list"]), idsOf) },
+    blocks: {
+      ...blocks,
+      ...guardMethods(pick(blocks, ["get", "getMany", "set", "append", "delete", "versions", "list"]), idsOf),
+    },
     entries: { ...guardMethods(entries, idsOf) },
     records: { ...guardMethods(records, idsOf) },
   });

@@ -47,6 +47,27 @@ describe("a search of some sessions", () => {
   });
 });
 
+describe("context blocks", () => {
+  const configured = (store: ReturnType<typeof counting>["store"], count: number) => {
+    const session = Session.create(store).forSession("s");
+    for (let index = 0; index < count; index += 1) session.withContext(`block ${index}`);
+    return session;
+  };
+
+  it("are read a hundred with a statement at first use, where they are many", async () => {
+    const { store, count } = counting();
+    await store.migrate();
+    const few = await count(() => configured(store, 10).refreshSystemPrompt());
+    expect(few).toBeLessThan(20);
+    const read = (session: Session) => () => session.refreshSystemPrompt();
+    expect(await count(read(configured(store, 1_000)))).toBeLessThan(25);
+    expect(await count(() => configured(store, 1_000).tools())).toBeLessThan(25);
+    await configured(store, 1_000).freezeSystemPrompt();
+    const estimated = configured(store, 1_000).compactAfter(1_000_000);
+    expect(await count(() => estimated.appendMessage(textMessage("a", "hello")))).toBeLessThan(60);
+  });
+});
+
 describe("a search of entries", () => {
   it("scores those of its scope only, where thousands of others match", async () => {
     const { store, statements } = counting();

@@ -68,7 +68,7 @@ const READS = new Set(
     ],
     ["session", "compactions originals skills treePage change writes"],
     ["sessions", "get list count unregistered usage usageRows compactionSums"],
-    ["blocks", "get versions list owners"],
+    ["blocks", "get getMany versions list owners"],
     ["entries", "count get search versions labels list removed"],
     ["records", "get list labels"],
   ].flatMap(([family, names = ""]) => names.split(" ").map((name) => `${family}.${name}`)),

@@ -1,10 +1,25 @@
 import { assertStorableText } from "../../model/text.js";
 import type { BlockKey, Store, StoredBlock, StoredVersion } from "../../storage/contract.js";
 import { DEFAULT_MAX_TOKENS } from "../block.js";
-import type { AppendOptions, VersionedContextProvider, WriteOptions } from "../provider.js";
+import type { AppendOptions, ContextBlockProvider, VersionedContextProvider, WriteOptions } from "../provider.js";
 
 /** Where a provider keeps its block. */
 export let placeOfBlock: (provider: StoreContextProvider) => { readonly store: Store; readonly key: BlockKey };
+
+/**
+ * The same of a provider that a block with this label uses. Null for one that is no such provider or reads in its own way, and
+ * where that fails, as it does again when it reads.
+ */
+export function placeOf(provider: ContextBlockProvider, label: string): ReturnType<typeof placeOfBlock> | null {
+  const isOurs = provider instanceof StoreContextProvider && provider.read === StoreContextProvider.prototype.read;
+  if (!isOurs) return null;
+  try {
+    (provider as ContextBlockProvider).init?.(label);
+    return placeOfBlock(provider);
+  } catch {
+    return null;
+  }
+}
 
 /**
  * A writable block that is kept in a store. A session checks its block's budget; writes made here directly are not

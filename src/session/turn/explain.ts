@@ -1,4 +1,5 @@
 import type { LiveBlock } from "../../context/live-block.js";
+import { forEachYielding } from "../../event-loop.js";
 import { summaryMessage } from "../../model/compactions.js";
 import { foldLabel } from "../../model/fold-label.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
@@ -51,9 +52,10 @@ export async function explainTurn(
   const notes = new Map(turn.notes.map((note) => [note.messageId, note]));
   const fixed = turn.fixed.map((part) => ({ ...part, reason: reasonOf(part.source, part.name, turn, now.blocks) }));
   const shown = await sizesOf(now.messages);
-  const history = shown.flatMap(({ source, name, tokens, bytes }): ContextPart[] => {
+  const history: ContextPart[] = [];
+  await forEachYielding(shown, ({ source, name, tokens, bytes }) => {
     const reason = source === "summary" ? coverOf(name, now.compactions) : messageReason(name, turn.messageId);
-    return [{ source, name, tokens, bytes, reason }, ...told(notes.get(name))];
+    history.push({ source, name, tokens, bytes, reason }, ...told(notes.get(name)));
   });
   const { tokens, bytes } = turn.size;
   const { messageId, sentAt, refreshed, prefixHash, brokenAt } = turn;

@@ -37,8 +37,10 @@ export async function partsOf(
     ...Object.entries(tools).map(([name, { description, inputSchema }]) =>
       textPart("tool", name, JSON.stringify([name, description, inputSchema["~standard"].jsonSchema.input()])),
     ),
-    ...splitPrompt(system).map(({ label, text }) => textPart(label === "" ? "prompt" : "block", label, text)),
   ];
+  await forEachYielding(splitPrompt(system), ({ label, text }) => {
+    parts.push(textPart(label === "" ? "prompt" : "block", label, text));
+  });
   await forEachYielding(messages, (message) => {
     const text = JSON.stringify(sendableMessage(message));
     parts.push(part(sourceOf(message), message.id, text, estimateMessageTokens(message)));

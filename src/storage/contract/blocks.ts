@@ -50,6 +50,11 @@ export interface AppendTextOptions extends VersionOptions {
 /** Every method fails with `USER_REQUIRED` for a user's block where there is no user. */
 export interface BlockStore {
   get(key: BlockKey): Promise<StoredBlock | null>;
+  /**
+   * What `get` gives for each key, in their order, in few statements; the keys differ in nothing but their labels. A store
+   * without it is asked for each block by itself.
+   */
+  getMany?(keys: readonly BlockKey[]): Promise<(StoredBlock | null)[]>;
   /** Replaces the content. Errors: `BLOCK_CONFLICT`. */
   set(key: BlockKey, content: string, options?: ReplaceBlockOptions): Promise<StoredBlock>;
   /** Appends to the content on a new line (see `appendText`), in the store: concurrent appends are all kept. Errors: `BLOCK_OVER_BUDGET` when the result exceeds `maxTokens`. */

@@ -1,3 +1,4 @@
+import { isStorableText } from "../../model/storable-text.js";
 import type { BlockKey, StoredBlock, StoredVersion } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, count, first, type Operation, run } from "../engine/operation.js";
@@ -11,6 +12,14 @@ export interface BlockRow extends StoredBlock {
   readonly updated_at: string;
 }
 
+interface FoundBlock extends StoredBlock {
+  readonly session_id: string;
+  readonly label: string;
+}
+
+/** How many blocks a statement reads: between two, others go on. */
+const AT_ONCE = 100;
+
 /** The session's own comes before one of an upgraded database. Sorting them here costs the engine no rows. */
 export function* findBlock(key: BlockKey): Operation<BlockRow | undefined> {
   const { sessionId, kind, label } = key;
@@ -19,6 +28,37 @@ export function* findBlock(key: BlockKey): Operation<BlockRow | undefined> {
   const values = [sessionId, kind, label, UPGRADED_ROWS, upgradedLabel(key)];
   const rows = yield* all<BlockRow & { session_id: string }>(query, ...values);
   return rows.find(({ session_id }) => session_id !== UPGRADED_ROWS) ?? rows[0];
+}
+
+/** See `BlockStore.getMany`; `owner` stands for whom the scope of the keys means. */
+export function* findBlocks(
+  { textTable }: Dialect,
+  owner: string,
+  keys: readonly BlockKey[],
+): Operation<(StoredBlock | null)[]> {
+  const select = `SELECT b.session_id, b.label, b.content, b.version
+     FROM ${textTable} AS g CROSS JOIN cf_agents_context_blocks b WHERE b.session_id = ? AND b.kind = ? AND b.label = g.text`;
+  // What no column keeps, none holds.
+  const texts = (labels: string[]) => JSON.stringify(labels.filter(isStorableText));
+  const nameOf = (holder: string, label: string) => `${holder}\0${label}`;
+  const found: (StoredBlock | null)[] = [];
+  for (let start = 0; start < keys.length; start += AT_ONCE) {
+    const some = keys.slice(start, start + AT_ONCE).map((key) => ({ ...key, sessionId: owner }));
+    const own = [texts(some.map(({ label }) => label)), owner, some[0]?.kind ?? null];
+    const upgraded = [texts(some.map(upgradedLabel)), UPGRADED_ROWS, "block"];
+    const rows = yield* all<FoundBlock>(`${select} UNION ALL ${select}`, ...own, ...upgraded);
+    const blocks = new Map(
+      rows.map(({ session_id, label, content, version }) => {
+        return [nameOf(session_id, label), { content, version: Number(version) }];
+      }),
+    );
+    for (const key of some) {
+      const block =
+        blocks.get(nameOf(owner, key.label)) ?? blocks.get(nameOf(UPGRADED_ROWS, upgradedLabel(key))) ?? null;
+      found.push(block);
+    }
+  }
+  return found;
 }
 
 /** A block as it is before a write. */

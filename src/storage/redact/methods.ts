@@ -100,6 +100,7 @@ export const SESSIONS: Rules<SessionRegistry> = {
 
 export const BLOCKS: Rules<BlockStore> = {
   get: null,
+  getMany: null,
   set: (redaction, _id, key, content, ...rest) => [key, blockIn(redaction, key, content), ...rest],
   append: (redaction, _id, key, text, ...rest) => [key, blockIn(redaction, key, text), ...rest],
   delete: null,

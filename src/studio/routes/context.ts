@@ -4,6 +4,7 @@ import { estimateStringTokens } from "../../model/tokens.js";
 import type { Session } from "../../session/session.js";
 import { promptKey } from "../../storage/contract.js";
 import type { ContextView, TurnList } from "../api.js";
+import { respondLongJson } from "../http/long-json.js";
 import { read, type StudioCall, sessionOf } from "../route.js";
 
 const USUAL_TURNS = 50;
@@ -18,7 +19,7 @@ async function turns(call: StudioCall): Promise<TurnList> {
   return manager.getSession(id).getTurns({ after: fields.optionalText("after"), limit });
 }
 
-async function context(call: StudioCall): Promise<ContextView> {
+async function context(call: StudioCall): Promise<Response> {
   const { store, manager, hasManager, fields } = call;
   const { id } = await sessionOf(call);
   const session = manager.getSession(id);
@@ -30,12 +31,13 @@ async function context(call: StudioCall): Promise<ContextView> {
     hasManager ? [] : store.blocks.list({ sessionId: id }),
   ]);
   const blocks = configured ?? kept.map((block) => ({ ...block, tokens: estimateStringTokens(block.content) }));
-  return {
+  const view: ContextView = {
     explanation,
     blocks: blocks.map(blockRow),
     frozenPrompt: frozen?.content ?? null,
     currentPrompt: configured === null ? null : renderPrompt(configured),
   };
+  return respondLongJson(view);
 }
 
 // The blocks as they are now, but for those whose provider fails.
