@@ -14,11 +14,20 @@ const MODEL: Exception = {
   most: 1_500,
   by: "streamText of the AI SDK, which checks all messages of a request in one piece and makes the provider's of them in another",
 };
+const COMMIT: Exception = {
+  most: 150,
+  by: "COMMIT, one statement that writes all that a call changed to the log, and wal_checkpoint, one that writes it to the file",
+};
 
 /** What cannot be divided. docs/stores/sqlite.md names it. */
 export const EXCEPTIONS: Readonly<Record<string, Exception>> = {
   "SessionManager scrub": VACUUM,
   "Store scrub": VACUUM,
+  "Session deleteMessages": COMMIT,
+  "SessionManager deleteMessages": COMMIT,
+  "studio delete-messages": COMMIT,
+  "studio delete-branch": COMMIT,
+  "copy importSession": COMMIT,
   "Store backup": COPY,
   "Store check": CHECK,
   "chat POST /": MODEL,

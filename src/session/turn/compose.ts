@@ -1,3 +1,4 @@
+import { turnIfDue } from "../../event-loop.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
 import { utf8Length } from "../../model/utf8.js";
 import type { TurnNote } from "./notes.js";
@@ -23,16 +24,20 @@ export interface ComposedTurn {
 export async function recordOf(turn: ComposedTurn, before: TurnState | null): Promise<TurnRecord> {
   const { target, refreshed, parts, messages, notes } = turn;
   const isFixed = ({ source }: RequestPart) => source !== "message" && source !== "summary";
+  const prefixHash = hashOf(parts);
+  await turnIfDue();
+  const history = { ...sizeOf(await sizesOf(messages)), count: messages.length };
+  await turnIfDue();
   return {
     messageId: target?.id ?? null,
     leafId: messages.at(-1)?.id ?? null,
     sentAt: Date.now(),
     refreshed,
-    prefixHash: hashOf(parts),
+    prefixHash,
     size: sizeOf(parts),
     fixed: parts.filter(isFixed).map(({ source, name, tokens, bytes }) => ({ source, name, tokens, bytes })),
     summaryIds: messages.filter(isSummaryMessage).map(({ id }) => id),
-    history: { ...sizeOf(await sizesOf(messages)), count: messages.length },
+    history,
     notes: messages.flatMap(({ id }) => {
       const note = notes.get(id);
       return note === undefined ? [] : [toldBy(note)];

@@ -1,5 +1,5 @@
 import type { LiveBlock } from "../../context/live-block.js";
-import { forEachYielding } from "../../event-loop.js";
+import { forEachYielding, turnIfDue } from "../../event-loop.js";
 import { summaryMessage } from "../../model/compactions.js";
 import { foldLabel } from "../../model/fold-label.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
@@ -59,6 +59,7 @@ export async function explainTurn(
   });
   const { tokens, bytes } = turn.size;
   const { messageId, sentAt, refreshed, prefixHash, brokenAt } = turn;
+  await turnIfDue();
   const isOutdated = now.messages.length !== turn.history.count || sizeOf(shown).bytes !== turn.history.bytes;
   return {
     messageId,

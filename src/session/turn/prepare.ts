@@ -1,6 +1,7 @@
 import type { ContextBlock } from "../../context/block.js";
 import { renderPrompt } from "../../context/prompt.js";
 import { searchesMessages } from "../../context/provider.js";
+import { turnIfDue } from "../../event-loop.js";
 import { foldLabel } from "../../model/fold-label.js";
 import { sendableText } from "../../model/sendable.js";
 import { sha256 } from "../../model/sha256.js";
@@ -91,6 +92,7 @@ export async function explainNext(parts: TurnParts, asked: Asked): Promise<Conte
   });
   const compactions = await backend.compactions();
   const record = { ...(await recordOf(turn, now.state)), sentAt: null };
+  await turnIfDue();
   return explainTurn(record, { messages: now.messages, blocks: context.live.all, compactions });
 }
 
@@ -107,7 +109,9 @@ async function compose(parts: TurnParts, { options, answeredAt, now, tools }: As
   const searchable = parts.context.live.all.find(({ provider }) => searchesMessages.has(provider))?.label;
   const told = summaryNote(now.messages, { tools: new Set([...Object.keys(tools), ...others]), searchable });
   if (told !== null) notes.set(told.messageId, told);
+  await turnIfDue();
   const sent = { system: sendableText(system), messages: withNotes(now.messages, notes) };
+  await turnIfDue();
   const pieces = await partsOf(tools, sent.system, sent.messages);
   const { target, refreshed } = plan;
   const turn: ComposedTurn = {

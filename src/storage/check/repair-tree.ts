@@ -69,27 +69,17 @@ function* moveBeforeChildren(sql: Dialect, session: SessionRows, bones: Bone[]):
     const parent = parent_id === null ? undefined : byId.get(parent_id);
     if (parent !== undefined) firstChild.set(parent, Math.min(rowId, firstChild.get(parent) ?? rowId));
   }
-  // Below each place that is taken, one that may be free.
-  const below = new Map(bones.map(({ n: rowId }) => [rowId, rowId - 1]));
-  const findFree = (from: number): number => {
-    let free = from;
-    for (let next = below.get(free); next !== undefined; next = below.get(free)) free = next;
-    // The next search goes there at once.
-    for (let at = from; at !== free; ) {
-      const next = below.get(at) as number;
-      below.set(at, free);
-      at = next;
-    }
-    return free;
-  };
+  const taken = new Set(bones.map(({ n: rowId }) => rowId));
   for (const [bone, child] of firstChild) {
     if (child > bone.n) continue;
     const lowest =
       (bone.parent_id === null ? undefined : byId.get(bone.parent_id))?.n ?? floorOf(session.sessionNumber);
-    const rowId = findFree(child - 1);
+    let rowId = child - 1;
+    while (rowId > lowest && taken.has(rowId)) rowId -= 1;
     if (rowId <= lowest) continue;
     yield* moveRow(sql, session, bone.n, rowId);
-    below.set(rowId, rowId - 1);
+    taken.delete(bone.n);
+    taken.add(rowId);
     bone.n = rowId;
   }
   bones.sort((a, b) => a.n - b.n);
