@@ -1,5 +1,4 @@
 export type { CopiedPart, CopyOptions, CopyReport, CopySource, CopyTarget, Part, PartOf } from "./copy/contract.js";
-export { copyStore } from "./copy/copy-store.js";
-export { exportStore } from "./copy/export-store.js";
-export { jsonl } from "./copy/jsonl.js";
+export { copyStore, exportStore } from "./copy/copy-store.js";
+export { jsonl } from "./copy/jsonl-parts.js";
 export type { MemoryOwner } from "./storage/contract.js";

@@ -177,3 +177,9 @@ export function invalid(
 ): StemmaError {
   return new StemmaError("INVALID_ARGUMENT", details, message, options);
 }
+
+// The build puts it here: see `scripts/studio-page.mjs`.
+declare const STEMMA_VERSION: string;
+
+/** The version of the package. */
+export const packageVersion = STEMMA_VERSION;

@@ -1,2 +1,2 @@
-export { createMcpServer } from "./mcp/create-mcp-server.js";
+export { createMcpServer } from "./mcp/build-server.js";
 export type { McpServerOptions } from "./mcp/options.js";

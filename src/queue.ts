@@ -1,5 +1,4 @@
 import { perObject } from "./once.js";
-
 /** What a work holds of a queue: several `read` the same key at once, one that may `write` it is alone. */
 export interface Locks {
   readonly read?: readonly string[];
@@ -121,3 +120,21 @@ function finish<T>(run: () => Promise<T>, leave: () => void): Promise<T> {
 
 /** The queue of an object: the same each time, for whoever shares the object. */
 export const queueOf = perObject((_owner: object) => new Queue());
+
+/** A promise that is resolved from outside. */
+export interface Deferred {
+  readonly promise: Promise<void>;
+  readonly resolve: () => void;
+}
+
+export function defer(): Deferred {
+  let resolve = (): void => {};
+  const promise = new Promise<void>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}
+
+export function sleep(milliseconds: number): Promise<void> {
+  return new Promise((wake) => setTimeout(wake, milliseconds));
+}

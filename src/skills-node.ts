@@ -2,7 +2,7 @@ import { mkdir, readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { SkillProvider } from "./context/provider.js";
 import { type FrontMatterEntry, fieldOf, readFrontMatter } from "./context/providers/front-matter.js";
-import { skillListing } from "./context/providers/skill-listing.js";
+import { skillListing } from "./context/providers/r2-skills.js";
 import { invalid } from "./errors.js";
 import { findRealPath, isHidden, listFiles, readText, within } from "./files/confined.js";
 import { replaceFile } from "./files/replace-file.js";

@@ -1,15 +1,14 @@
 import { StemmaError } from "../errors.js";
-import type { JsonObject } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
+import type { JsonObject } from "../model/plain-copy.js";
 import { queueOf } from "../queue.js";
 import { assertSession } from "../session/assert-session.js";
 import { storeNeeded } from "../session/host.js";
 import { coreOf, type Session } from "../session/session.js";
-import type { KeptWrite, RecordScope } from "../storage/contract.js";
-import type { ItemCodec } from "./item-codec.js";
-import { itemsOfEach, toMessages } from "./item-messages.js";
+import type { KeptWrite, ListRecordsOptions, RecordScope } from "../storage/contract.js";
+import { listAll } from "../storage/list-all.js";
+import { type ItemCodec, itemsOfEach, toMessages } from "./item-messages.js";
 import { addedItems, type ItemPath } from "./item-writes.js";
-import { allPages } from "./pages.js";
 
 /** Tries of a change against other writers. Each failure is another one's success. */
 const MAX_TRIES = 100;
@@ -142,4 +141,19 @@ export class ItemHistory {
 
 function isOvertaken(error: unknown): boolean {
   return StemmaError.isInstance(error) && (error.code === "RECORD_CONFLICT" || error.code === "LEAF_MOVED");
+}
+
+/** All records or entries of a scope, or those that the options name, page by page. */
+export function allPages<Scope, Item extends { readonly key: string }>(
+  store: { list(scope: Scope, options: ListRecordsOptions): Promise<readonly Item[]> },
+  scope: Scope,
+  options: Omit<ListRecordsOptions, "limit">,
+  limit = 100,
+): AsyncGenerator<Item> {
+  const { after } = options;
+  return listAll(
+    (page) => store.list(scope, { ...options, ...page }),
+    ({ key }) => key,
+    { after, limit },
+  );
 }

@@ -1,8 +1,6 @@
-import { isJsonObject, type JsonObject } from "../model/json-object.js";
-import type { SessionMessage } from "../model/message.js";
-import { sameJson } from "../model/same-json.js";
-import type { ItemCodec } from "./item-codec.js";
-import { looseResults } from "./tool-pairs.js";
+import type { SessionMessage, SessionMessagePart } from "../model/message.js";
+import { isJsonObject, type JsonObject, sameJson } from "../model/plain-copy.js";
+import { readToolPart, type ToolPart } from "../model/tool-parts.js";
 
 /** What is kept of an item beside the parts: what they do not give back, or the whole of it. */
 type KeptItem = { readonly rest: JsonObject } | { readonly whole: JsonObject };
@@ -68,5 +66,63 @@ function restore(derived: readonly JsonObject[], kept: readonly KeptItem[]): Jso
     if ("whole" in item) return item.whole;
     next += 1;
     return { ...derived[next - 1], ...item.rest };
+  });
+}
+
+/**
+ * How the items of a framework become messages, and messages its items. An item is JSON here; a framework that has more
+ * than JSON encodes it before.
+ */
+export interface ItemCodec {
+  /** The field of a message's metadata that keeps what the parts cannot say. */
+  readonly name: string;
+  /** The role of the message that begins with this item. */
+  roleOf(item: JsonObject): string;
+  /** True when `item` belongs to the message that holds `items`, of which there is one at least. */
+  joins(items: readonly JsonObject[], item: JsonObject): boolean;
+  /** The id of the call that the item is the result of, else null. */
+  answers(item: JsonObject): string | null;
+  /** The ids of the calls in the item. */
+  calls(item: JsonObject): readonly string[];
+  /** What a message of these items says to anyone else. */
+  partsOf(items: readonly JsonObject[]): SessionMessagePart[];
+  /** The items of a message that says this, whoever wrote it. Each call among them has its result. */
+  itemsOf(message: SessionMessage, loose: LooseResults): JsonObject[];
+}
+
+const DENIED = "This call was denied. It did not run.";
+
+type ToolResult = Pick<ToolPart, "output" | "errorText">;
+
+/** A call, and its result; null where it has none. */
+export interface ToolPair {
+  readonly call: ToolPart;
+  readonly result: ToolResult | null;
+}
+
+/** Results that stand apart from their calls, by the id of the call. Whoever tells one with its call takes it out. */
+export type LooseResults = Map<string, ToolResult>;
+
+/** The results among the messages that stand in parts of their own. */
+export function looseResults(messages: readonly SessionMessage[]): LooseResults {
+  const loose: LooseResults = new Map();
+  for (const part of messages.flatMap(({ parts }) => parts)) {
+    const tool = readToolPart(part);
+    if (tool?.kind === "result" && tool.toolCallId !== null) loose.set(tool.toolCallId, tool);
+  }
+  return loose;
+}
+
+/** The calls among the parts, each with its result. A result without a call is told as a call as well. */
+export function pairsOf(parts: readonly SessionMessagePart[], loose: LooseResults): ToolPair[] {
+  return parts.flatMap((part) => {
+    const call = readToolPart(part);
+    if (call === null || call.toolCallId === null) return [];
+    const apart = loose.get(call.toolCallId) ?? null;
+    loose.delete(call.toolCallId);
+    if (call.state === "output-denied") return [{ call, result: { output: undefined, errorText: DENIED } }];
+    if (call.kind === "both") return [{ call, result: call }];
+    // The result of a call that came before was told with it.
+    return call.kind === "result" && apart === null ? [] : [{ call, result: apart }];
   });
 }

@@ -1,7 +1,7 @@
-import type { JsonObject } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
+import type { JsonObject } from "../model/plain-copy.js";
 import type { KeptWrite } from "../storage/contract.js";
-import type { ItemCodec } from "./item-codec.js";
+import type { ItemCodec } from "./item-messages.js";
 import { findItems, toMessages, withItems } from "./item-messages.js";
 
 /** A session's visible history and its items. */

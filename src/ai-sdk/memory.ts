@@ -1,12 +1,12 @@
 import { convertToModelMessages, type ModelMessage, type ToolSet, type UIMessage } from "ai";
 import { assertAnySession } from "../session/assert-session.js";
 import type { Session } from "../session/session.js";
+import { StepUpdates } from "../session/turn/plan.js";
 import type { PrepareTurnOptions } from "../session/turn/request.js";
-import { StepUpdates } from "../session/turn/step-updates.js";
 import type { SessionTools } from "../tools/tool.js";
 import type { ProviderName } from "./lint/known-providers.js";
 import { repairInTurns } from "./lint/lint.js";
-import { stepResults } from "./lint/step-results.js";
+import { stepResults } from "./lint/outputs.js";
 import { modelMessages } from "./message/model-messages.js";
 
 export interface SessionMemoryOptions extends PrepareTurnOptions {

@@ -1,7 +1,7 @@
 import { invalid } from "../errors.js";
 import type { Session } from "../session/session.js";
 import type { PlacedAnswer } from "./receive/place-submission.js";
-import type { RenamedCalls } from "./receive/renamed.js";
+import type { RenamedCalls } from "./receive/submission.js";
 import type { HeldRun, SessionRuns } from "./run/runs.js";
 
 /** An answer that is to be made, from `receive` to `respond`. */

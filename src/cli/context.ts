@@ -1,9 +1,10 @@
+import { userInfo } from "node:os";
 import type { Command } from "commander";
+import { invalid, reasonOf } from "../errors.js";
 import { SessionManager } from "../manager/session-manager.js";
 import type { Store } from "../storage/contract.js";
 import type { Io } from "./io.js";
 import { assertThere, type DatabaseOptions, openDatabase } from "./open-database.js";
-
 /** What a command works with. */
 export interface CommandContext {
   store: Store;
@@ -36,4 +37,27 @@ export async function withStore(
 /** Writes a value as one line of JSON. */
 export function writeJson(io: Io, value: unknown): Promise<void> {
   return io.write(`${JSON.stringify(value)}\n`);
+}
+
+/** Who uses the command line: `STEMMA_USER`, else the name of the user of this machine, else `local`. */
+export function localUser(): string {
+  if (process.env.STEMMA_USER) return process.env.STEMMA_USER;
+  try {
+    return userInfo().username;
+  } catch {
+    // A container can run as a user that has no name.
+    return "local";
+  }
+}
+
+/**
+ * Reads variables of the environment from a file of lines like `NAME=value`. Those that are set stay as they are.
+ * Errors: `INVALID_ARGUMENT` for a file that cannot be read.
+ */
+export function loadVariables(path: string): void {
+  try {
+    process.loadEnvFile(path);
+  } catch (error) {
+    throw invalid(`The file of --dotenv cannot be read: ${reasonOf(error)}`, { path }, { cause: error });
+  }
 }

@@ -1,5 +1,11 @@
+import { statSync } from "node:fs";
+import { constants } from "node:os";
+import { createInterface } from "node:readline/promises";
+import { Readable } from "node:stream";
 import { setFlagsFromString } from "node:v8";
-
+import { invalid, StemmaError } from "../errors.js";
+import { whyNotWritten } from "../files/read-file.js";
+import { type FileContent, replaceFile } from "../files/replace-file.js";
 /** Where a command reads and writes. Tests give one that collects. */
 export interface Io {
   /** Writes to standard output; resolves when it takes more. */
@@ -43,4 +49,69 @@ export function processIo(): Io {
     isTerminal: { input: stdin.isTTY === true, output: stdout.isTTY === true, error: stderr.isTTY === true },
     width: stdout.columns ?? 100,
   };
+}
+
+/**
+ * Writes the file that an option names, whole or not at all; only its owner can read it. Errors: `INVALID_ARGUMENT` for a
+ * path at which no file can be written, and those of `content`.
+ */
+export async function writeOutput(path: string, content: FileContent): Promise<void> {
+  const refuse = (why: string, cause?: unknown) =>
+    invalid(`"${path}" cannot be written: ${why}. Name another file.`, { path }, { cause });
+  try {
+    // Before the work, and so that no device is replaced by a file.
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found?.isDirectory()) throw refuse("it is a folder");
+    if (found && !found.isFile()) throw refuse("it is a device or a pipe");
+    await replaceFile(path, content, { mode: 0o600 });
+  } catch (error) {
+    if (StemmaError.isInstance(error) || !(error instanceof Error) || !("syscall" in error)) throw error;
+    throw refuse(whyNotWritten(path, error), error);
+  }
+}
+
+/** Asks a question on standard error that is answered with yes or no. Where nobody can answer, that is no. */
+export async function confirm(io: Io, question: string): Promise<boolean> {
+  if (!io.isTerminal.input) return false;
+  io.writeError(`${question} [y/N] `);
+  const lines = createInterface({ input: Readable.from(io.input) });
+  try {
+    for await (const line of lines) return /^y(es)?$/i.test(line.trim());
+    return false;
+  } finally {
+    lines.close();
+  }
+}
+
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+type StopSignal = (typeof SIGNALS)[number];
+
+/** Resolves when the user, or the system, ends the program. */
+export async function untilStopped(): Promise<void> {
+  await stoppable((signal) => new Promise<void>((stop) => signal.addEventListener("abort", () => stop())));
+}
+
+/**
+ * Does work that Ctrl-C, or the system, may end early: that aborts the signal. A second Ctrl-C ends the process at once.
+ */
+export async function stoppable<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const stopped = new AbortController();
+  const stop = (name: StopSignal): void => {
+    release();
+    stopped.abort(name);
+  };
+  const release = (): void => {
+    for (const name of SIGNALS) process.off(name, stop);
+  };
+  for (const name of SIGNALS) process.on(name, stop);
+  try {
+    return await work(stopped.signal);
+  } finally {
+    release();
+  }
+}
+
+/** The exit code of a program that this signal ended before it was done: 130 for Ctrl-C. */
+export function exitCodeOf({ reason }: AbortSignal): number {
+  return 128 + constants.signals[reason as StopSignal];
 }

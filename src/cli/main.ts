@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { packageVersion } from "../package-version.js";
+import { packageVersion } from "../errors.js";
 import { registerChat } from "./chat/command.js";
 import { processIo } from "./io.js";
 import { runCli } from "./run.js";

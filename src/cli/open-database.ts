@@ -6,7 +6,6 @@ import { postgres } from "../postgres.js";
 import { sqlite } from "../sqlite.js";
 import type { Store } from "../storage/contract.js";
 import { isForeign } from "../storage/sqlite/is-foreign.js";
-import { hidePasswords, isUrl } from "./database-url.js";
 
 /** How a SQLite file begins that is not encrypted. */
 const HEADER = "SQLite format 3\0";
@@ -129,4 +128,21 @@ function makeFolder(path: string): void {
 /** `EACCES: permission denied, mkdir '/x'` without the call. */
 function reason(error: unknown): string {
   return error instanceof Error ? (error.message.split(",")[0] ?? "") : String(error);
+}
+
+/** True for a URL of Postgres. */
+export function isUrl(place: string): boolean {
+  return /^postgres(?:ql)?:\/\//.test(place);
+}
+
+/** True for a URL that holds a password, before the host or as a parameter. */
+export function hasPassword(place: string): boolean {
+  return isUrl(place) && hidePasswords(place) !== place;
+}
+
+/** A text in which `***` stands for the passwords of URLs. */
+export function hidePasswords(text: string): string {
+  return text
+    .replace(/(\bpostgres(?:ql)?:\/\/[^:@/?\s"']*):[^@/\s"']+@/g, "$1:***@")
+    .replace(/(\bpostgres(?:ql)?:\/\/[^\s"']{0,2000}[?&]password=)[^&\s"']+/g, "$1***");
 }

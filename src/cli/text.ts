@@ -1,5 +1,4 @@
-import { beginning } from "../tools/snippet.js";
-
+import { beginning } from "../tools/format-hits.js";
 /** A text as one line for a terminal: no line breaks, no control characters that a message could steer the terminal with. */
 export function oneLine(text: string, length = 80): string {
   return beginning(printable(text).replace(/\s+/gu, " ").trim(), length);
@@ -62,4 +61,38 @@ export function shortIds(ids: readonly string[]): Map<string, string> {
       return [id, id.slice(0, length)];
     }),
   );
+}
+
+/** Ways to set a piece of text off. Each gives the text as it is where nothing can be set off. */
+export interface Style {
+  readonly bold: Paint;
+  readonly dim: Paint;
+  readonly italic: Paint;
+  readonly underline: Paint;
+  readonly strike: Paint;
+  readonly accent: Paint;
+  readonly warning: Paint;
+  /** A word that was looked for. */
+  readonly match: Paint;
+}
+
+type Paint = (text: string) => string;
+
+const paintedBy = (paint: (on: number, off: number) => Paint): Style => ({
+  bold: paint(1, 22),
+  dim: paint(2, 22),
+  italic: paint(3, 23),
+  underline: paint(4, 24),
+  strike: paint(9, 29),
+  accent: paint(36, 39),
+  warning: paint(33, 39),
+  match: (text) => paint(1, 22)(paint(33, 39)(text)),
+});
+
+const COLOURED = paintedBy((on, off) => (text) => `\u001b[${on}m${text}\u001b[${off}m`);
+const PLAIN = paintedBy(() => (text) => text);
+
+/** The styles for an output: none unless it is a terminal, and none where `NO_COLOR` or a `dumb` terminal forbids them. */
+export function styleFor(isTerminal: boolean): Style {
+  return isTerminal && !process.env.NO_COLOR && process.env.TERM !== "dumb" ? COLOURED : PLAIN;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readToolPart, type ToolPart } from "../model/tool-parts.js";
-import { describeTool } from "./tool-call.js";
+import { describeTool } from "./render-message.js";
 
 const tool = (part: object) => readToolPart({ type: "tool-look", toolCallId: "c", ...part }) as ToolPart;
 const done = (input: unknown, output: unknown) => tool({ state: "output-available", input, output });

@@ -1,10 +1,8 @@
-import { invalid } from "../errors.js";
+import { invalid, kindOf } from "../errors.js";
 import { assertKnownOptions, type OptionNames } from "../known-options.js";
 import { isSummaryMessage, type SessionMessage } from "../model/message.js";
 import { searchableText } from "../model/text.js";
 import { findSafeCuts, findTailStart, nextSafeCut, previousSafeCut } from "./boundary.js";
-import { wholeNumber } from "./limits.js";
-import { type SummarizeFunction, type SummaryModel, summarizerOf } from "./summarizer.js";
 import { buildSummaryPromptInTurns, computeSummaryBudgetInTurns } from "./summary.js";
 import {
   type CompactTokenCounter,
@@ -12,7 +10,6 @@ import {
   type CounterErrorHandler,
   countEach,
 } from "./token-counter.js";
-
 export interface CompactOptions {
   /** Writes the summary: a function that asks a model, or a model of the AI SDK. What it throws, the compaction throws. */
   summarize: SummarizeFunction | SummaryModel;
@@ -145,4 +142,49 @@ function findMiddleEnd(cuts: readonly boolean[], start: number, tailStart: numbe
   // A long exchange with a tool may reach from the head into the tail: then the tail gives way, down to its least.
   const later = nextSafeCut(cuts, tailStart);
   return later <= cuts.length - 1 - minTailMessages ? later : start;
+}
+
+/** Gives back a whole number of at least `least`; anything else is `INVALID_ARGUMENT`. */
+export function wholeNumber(name: string, value: number, least = 0): number {
+  if (!Number.isSafeInteger(value) || value < least) {
+    throw invalid(`${name} must be a whole number of at least ${least}; got ${String(value)}.`, { name, value });
+  }
+  return value;
+}
+
+/** Throws `INVALID_ARGUMENT` for what is no array. */
+export function assertMessages(messages: unknown, method: string): void {
+  if (Array.isArray(messages)) return;
+  throw invalid(`${method}() takes an array of messages; got ${kindOf(messages)}.`);
+}
+
+/** Asks a model: resolves to its answer to the prompt. */
+export type SummarizeFunction = (prompt: string) => string | PromiseLike<string>;
+
+/** A model of the AI SDK, of version 5 or later, or any object that is called like one. */
+export interface SummaryModel {
+  doGenerate(options: {
+    prompt: { role: "user"; content: { type: "text"; text: string }[] }[];
+  }): PromiseLike<{ content: readonly { type: string; text?: string }[] }>;
+}
+
+/** The function behind `summarize`. Errors: `INVALID_ARGUMENT` for what is neither a function nor a model; it fails as that does. */
+function summarizerOf(summarize: SummarizeFunction | SummaryModel): (prompt: string) => Promise<string> {
+  if (typeof summarize === "function") return async (prompt) => checked(await summarize(prompt));
+  if (typeof (summarize as Partial<SummaryModel> | null | undefined)?.doGenerate !== "function") {
+    const message = `summarize must be a function that takes a prompt and resolves to text, or a model of the AI SDK; got ${kindOf(summarize)}.`;
+    throw invalid(message);
+  }
+  return async (prompt) => {
+    const { content } = await summarize.doGenerate({
+      prompt: [{ role: "user", content: [{ type: "text", text: prompt }] }],
+    });
+    // A model's reasoning is a text, too, but not of its answer.
+    return content.map((part) => (part.type === "text" ? checked(part.text) : "")).join("");
+  };
+}
+
+function checked(answer: unknown): string {
+  if (typeof answer === "string") return answer;
+  throw invalid(`summarize must resolve to text; it gave ${kindOf(answer)}.`);
 }

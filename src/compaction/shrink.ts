@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import { isInlineMedia, mediaTypeOf } from "../model/media.js";
+import { isJsonObject, type JsonObject } from "../model/plain-copy.js";
 
 /** Where an object says that it was cut. */
 const NOTE_KEY = "[truncated]";

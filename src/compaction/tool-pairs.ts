@@ -1,6 +1,6 @@
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
 import { readToolPart } from "../model/tool-parts.js";
-import { assertMessages } from "./limits.js";
+import { assertMessages } from "./compact.js";
 
 /** What stands for a result that is not there any more. */
 const MISSING_RESULT = "[This result belongs to an earlier part of the conversation; see its summary.]";

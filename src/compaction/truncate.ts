@@ -1,7 +1,7 @@
 import { assertKnownOptions, type OptionNames } from "../known-options.js";
 import { isSummaryMessage, type SessionMessage, type SessionMessagePart } from "../model/message.js";
 import { readToolPart, withToolOutput } from "../model/tool-parts.js";
-import { assertMessages, wholeNumber } from "./limits.js";
+import { assertMessages, wholeNumber } from "./compact.js";
 import { shrinkJson, truncateText } from "./shrink.js";
 
 export interface TruncateOptions {

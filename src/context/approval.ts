@@ -1,5 +1,5 @@
 import { StemmaError } from "../errors.js";
-import type { WriteAction } from "../tools/access.js";
+import type { WriteAction } from "../tools/tool.js";
 
 /** A write that the model asks for through a tool. */
 export interface ProposedWrite {

@@ -1,7 +1,7 @@
 import { invalid, StemmaError } from "../errors.js";
-import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import { applyMergePatch } from "../model/merge-patch.js";
-import type { BlockSchema, PartialSchema } from "./block-schema.js";
+import { isJsonObject, type JsonObject } from "../model/plain-copy.js";
+import type { BlockSchema, PartialSchema } from "./block.js";
 
 /** A field that JSON Schema cannot express is shown as one that may be anything. */
 const AS_SHOWN = { target: "draft-2020-12", libraryOptions: { unrepresentable: "any" } };

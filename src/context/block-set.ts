@@ -1,5 +1,5 @@
 import { StemmaError } from "../errors.js";
-import { foldLabel } from "../model/fold-label.js";
+import { foldLabel } from "../model/text.js";
 import type { BlockScope } from "../storage/contract.js";
 import { assertBlockOptions, type ContextBlock, type ContextBlockOptions, type ContextConfig } from "./block.js";
 import { notLoaded } from "./block-content.js";

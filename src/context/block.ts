@@ -3,9 +3,7 @@ import type { OptionNames } from "../known-options.js";
 import type { BlockScope } from "../storage/contract.js";
 import { assertScope } from "../storage/session-id.js";
 import type { ApproveWrite } from "./approval.js";
-import type { BlockSchema } from "./block-schema.js";
 import { type ContextBlockProvider, isKeyed, isProvider } from "./provider.js";
-
 /**
  * The budget of a block that sets no `maxTokens`, in estimated tokens: of the whole content, or of each entry of a
  * keyed block.
@@ -101,4 +99,32 @@ export function assertBlockOptions(label: string, options: ContextBlockOptions):
   if (approve !== undefined && approve !== "user" && typeof approve !== "function")
     throw wrong('approve must be a function, "user", or left out');
   if (whenChanged !== undefined && whenChanged !== "remind") throw wrong('whenChanged must be "remind" or left out');
+}
+
+/**
+ * A schema of zod (4.2 or newer) for an object, as `z.object({ … })` makes it, by what Stemma uses of it: so the package
+ * works without zod, and takes that of the host.
+ */
+export interface BlockSchema<Value = unknown> {
+  readonly "~standard": { readonly vendor: string; readonly types?: { readonly output: Value } | undefined };
+  /** The same with every field optional. */
+  partial(): unknown;
+}
+
+/** What a schema of the host's reads. */
+export type ValueOfSchema<Schema extends BlockSchema> = NonNullable<Schema["~standard"]["types"]>["output"];
+
+/** What `partial()` gives. */
+export interface PartialSchema {
+  readonly def: { readonly catchall?: unknown };
+  readonly "~standard": {
+    readonly jsonSchema: { input(options: { target: string; libraryOptions?: object }): Record<string, unknown> };
+  };
+  strict(): PartialSchema;
+  safeParse(value: unknown): { success: true; data: unknown } | { success: false; error: { issues: readonly Issue[] } };
+}
+
+interface Issue {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
 }

@@ -1,9 +1,16 @@
 import { appendText } from "../model/text.js";
 import type { VersionOptions } from "../storage/contract.js";
-import type { ToolEntry, WriteAction } from "../tools/access.js";
+import type { ToolEntry, WriteAction } from "../tools/tool.js";
 import type { LiveBlock } from "./live-block.js";
-import { isKeyed, isSearchProvider, isSkillProvider, type SearchProvider, type SkillProvider } from "./provider.js";
-import { callProvider, readProvider } from "./provider-call.js";
+import {
+  callProvider,
+  isKeyed,
+  isSearchProvider,
+  isSkillProvider,
+  readProvider,
+  type SearchProvider,
+  type SkillProvider,
+} from "./provider.js";
 
 /** Writes one entry of a keyed block within the block's budget, which bounds each entry. */
 export async function writeEntry(

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { anyString } from "../../test/helpers/any-string.js";
 import { estimateStringTokens } from "../model/tokens.js";
 import type { ContextBlock } from "./block.js";
-import { escapeLineBreaks, escapeRuns, unescapeLineBreaks, unescapeRuns } from "./escape.js";
+import { escapeLineBreaks, escapeRuns, unescapeLineBreaks, unescapeRuns } from "./block-text.js";
 import { LINE_BREAKS } from "./label.js";
 import { type PromptBlock, parsePrompt, renderPrompt } from "./prompt.js";
 

@@ -1,4 +1,4 @@
-import { foldLabel } from "../model/fold-label.js";
+import { foldLabel } from "../model/text.js";
 import type { ContextBlock } from "./block.js";
 import {
   escapeBrackets,
@@ -7,7 +7,7 @@ import {
   unescapeBrackets,
   unescapeLineBreaks,
   unescapeRuns,
-} from "./escape.js";
+} from "./block-text.js";
 
 const RULE = "═".repeat(46);
 

@@ -1,14 +1,12 @@
-import { foldLabel } from "../model/fold-label.js";
 import { sendable } from "../model/sendable.js";
-import { type AskedBlocks, answers, ask } from "./asked-blocks.js";
+import { foldLabel } from "../model/text.js";
 import type { ContextBlock } from "./block.js";
 import type { BlockSet } from "./block-set.js";
-import { FrozenPrompt, type PromptOrder, type TimeLimit } from "./frozen-prompt.js";
 import type { LiveBlock } from "./live-block.js";
 import { parsePrompt, renderBlock, renderPrompt } from "./prompt.js";
-import { PromptEstimate } from "./prompt-estimate.js";
 import type { PromptStore } from "./prompt-keeper.js";
-import { readBlocks, valuesOf } from "./read-blocks.js";
+import { FrozenPrompt, type PromptOrder, type TimeLimit } from "./prompt-keeper.js";
+import { previewBlocks, readBlocks, valuesOf } from "./read-blocks.js";
 
 const REMINDER = "These context blocks have changed since the system prompt was written. They now read:";
 
@@ -137,3 +135,79 @@ async function adopt(prompt: string, { own, others }: AskedBlocks): Promise<void
 }
 
 const contentsIn = (prompt: string) => new Map(parsePrompt(prompt).map(({ label, content }) => [label, content]));
+
+type Result = PromiseSettledResult<ContextBlock>;
+
+/** Blocks whose content was asked for, or will be once their turn has come. */
+interface AskedBlocks {
+  readonly blocks: readonly LiveBlock[];
+  /** How the reads of our own ended. */
+  readonly own: Promise<readonly Result[]>;
+  readonly others: readonly { readonly block: LiveBlock; readonly turn: Promise<void> | null }[];
+}
+
+/** Asks our own providers now. Those of the host's are asked when it comes to that, after the writes called before now. */
+function ask(blocks: readonly LiveBlock[]): AskedBlocks {
+  const isOwn = ({ turns }: LiveBlock) => turns.isOwn;
+  const others = blocks.filter((block) => !isOwn(block));
+  return {
+    blocks,
+    own: readBlocks(blocks.filter(isOwn)),
+    others: others.map((block) => ({ block, turn: block.turns.turn() })),
+  };
+}
+
+/** What was asked for, in order. With `anew`, the host's providers are asked for what is known already too. */
+async function answers({ blocks, own, others }: AskedBlocks, anew: boolean): Promise<Result[]> {
+  const calls = others.map(async ({ block, turn }) => {
+    if (turn !== null) await turn;
+    return anew || !block.loaded ? block.read() : block.snapshot();
+  });
+  const [ours, theirs] = await Promise.all([own, Promise.allSettled(calls)]);
+  const [nextOfOurs, nextOfTheirs] = [ours.values(), theirs.values()];
+  return blocks.map(({ turns }) => (turns.isOwn ? nextOfOurs : nextOfTheirs).next().value as Result);
+}
+
+interface Preview {
+  readonly block: LiveBlock;
+  /** Null when it cannot be read. */
+  readonly text: string | null;
+}
+
+/** What blocks would make of a prompt. It never fails, and leaves blocks that were not read yet as they are. */
+class PromptEstimate {
+  #of: readonly Preview[] = [];
+  #prompt = "";
+
+  /** Costs next to nothing while the blocks do not change. */
+  async prompt(blocks: readonly LiveBlock[]): Promise<string> {
+    const previews = await previewsOf(blocks);
+    if (!isSame(previews, this.#of)) {
+      this.#of = previews;
+      this.#prompt = renderPrompt(shown(previews));
+    }
+    return this.#prompt;
+  }
+
+  /** The blocks but for those whose provider fails. */
+  async blocks(blocks: readonly LiveBlock[]): Promise<ContextBlock[]> {
+    return shown(await previewsOf(blocks));
+  }
+}
+
+async function previewsOf(blocks: readonly LiveBlock[]): Promise<Preview[]> {
+  await previewBlocks(blocks);
+  return blocks.map((block) => ({ block, text: block.previewed }));
+}
+
+function isSame(some: readonly Preview[], others: readonly Preview[]): boolean {
+  if (some.length !== others.length) return false;
+  return some.every(({ block, text }, index) => block === others[index]?.block && text === others[index]?.text);
+}
+
+function shown(previews: readonly Preview[]): ContextBlock[] {
+  return previews.flatMap(({ block, text }) => {
+    if (text === null) return [];
+    return [block.text === text ? block.snapshot() : block.showing(text)];
+  });
+}

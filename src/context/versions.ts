@@ -3,8 +3,7 @@ import type { StoredVersion, VersionOptions } from "../storage/contract.js";
 import type { ContextBlock } from "./block.js";
 import { replaceText } from "./block-text.js";
 import type { LiveBlock } from "./live-block.js";
-import { isVersioned } from "./provider.js";
-import { callProvider } from "./provider-call.js";
+import { callProvider, isVersioned } from "./provider.js";
 import { AgentSearchProvider } from "./providers/agent-search.js";
 
 /** The versions that are kept of a block, or of one of its entries, the newest first. Errors: `INVALID_ARGUMENT`. */

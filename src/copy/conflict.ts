@@ -1,5 +1,5 @@
 import { StemmaError } from "../errors.js";
-import { ownerName } from "../formats/stemma-header.js";
+import { ownerName } from "../formats/stemma-jsonl.js";
 import type { PartOf } from "./contract.js";
 
 /** The error for a part of which the target holds something else. */

@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../errors.js";
-import type { JsonObject } from "../model/json-object.js";
+import type { JsonObject } from "../model/plain-copy.js";
 import type { MemoryOwner } from "../storage/contract.js";
 
 /** What a part is of: a session, whose memory it is, or the session whose vectors they are. */

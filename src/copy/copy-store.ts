@@ -1,12 +1,12 @@
 import { StemmaError } from "../errors.js";
 import { assertKnownOptions } from "../known-options.js";
-import type { JsonObject } from "../model/json-object.js";
+import { isJsonObject, type JsonObject } from "../model/plain-copy.js";
 import { hasMethod } from "../session/assert-session.js";
 import type { Store } from "../storage/contract.js";
-import { isStore, kindOfHost } from "../storage/store-of.js";
+import { assertStore, isStore, kindOfHost } from "../storage/store-of.js";
 import { conflict } from "./conflict.js";
 import type { CopiedPart, CopyOptions, CopyReport, CopySource, CopyTarget, Part, PartOf } from "./contract.js";
-import { LineDigest } from "./line-digest.js";
+import { isWaitingLine, writeParts } from "./jsonl-parts.js";
 import { storeSource } from "./store-source.js";
 import { storeTarget } from "./store-target.js";
 
@@ -122,4 +122,61 @@ async function digestOf(lines: AsyncIterable<JsonObject>, until: number): Promis
 function different(of: PartOf): CopiedPart["problem"] {
   const { code, message } = conflict(of, "it is not what was read, or somebody writes to it on one of the two sides");
   return { code, message };
+}
+
+/** Characters that are hashed together. */
+const PIECE = 65_536;
+
+/**
+ * A SHA-256 over lines, each of the hash so far with further lines. Records that expire before `until`, in milliseconds since
+ * 1970, do not count: they may go between two looks. Nor do messages that wait for their vectors: these may come.
+ */
+class LineDigest {
+  #hash = "";
+  #lines: string[] = [];
+  #length = 0;
+  items = -1;
+  messages = 0;
+
+  constructor(private readonly until: number) {}
+
+  async add(line: JsonObject): Promise<void> {
+    if (this.#isPassing(line) || isWaitingLine(line)) return;
+    this.items += 1;
+    if ("message" in line) this.messages += 1;
+    const text = JSON.stringify(line);
+    this.#lines.push(text);
+    this.#length += text.length;
+    if (this.#length >= PIECE) await this.#hashLines();
+  }
+
+  /** Of all lines so far. */
+  async hex(): Promise<string> {
+    if (this.#lines.length > 0) await this.#hashLines();
+    return this.#hash;
+  }
+
+  #isPassing({ kept }: JsonObject): boolean {
+    const record = isJsonObject(kept) && isJsonObject(kept.record) ? kept.record : null;
+    return typeof record?.expiresAt === "number" && record.expiresAt <= this.until;
+  }
+
+  async #hashLines(): Promise<void> {
+    const bytes = new TextEncoder().encode([this.#hash, ...this.#lines].join("\n"));
+    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+    this.#hash = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    this.#lines = [];
+    this.#length = 0;
+  }
+}
+
+/**
+ * Everything that a store holds, as lines of JSONL with their line ends. `copyStore(jsonl(bytes), store)` reads them elsewhere: a
+ * Durable Object can send them as a response. What no call can name, as a user whose id is over
+ * today's limit, is left out, and told when all else was exported. Errors: `STORE_UNSUPPORTED`; while it is read, those of the
+ * store; at the end `INVALID_ARGUMENT` where something was left out.
+ */
+export function exportStore(store: Store): AsyncGenerator<string> {
+  assertStore(store, "exportStore()");
+  return writeParts(storeSource(store));
 }

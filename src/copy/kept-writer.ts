@@ -1,6 +1,6 @@
 import { StemmaError } from "../errors.js";
-import { keptLines, readKeptLine } from "../formats/kept-lines.js";
-import type { JsonObject } from "../model/json-object.js";
+import { keptLines, readKeptLine } from "../formats/store-lines.js";
+import type { JsonObject } from "../model/plain-copy.js";
 import type { KeptWrite, MemoryOwner, MemoryScope, Store } from "../storage/contract.js";
 import { completeKept, type KeptItem, writeKept } from "../storage/kept-items.js";
 import { conflict } from "./conflict.js";

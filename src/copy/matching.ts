@@ -1,4 +1,4 @@
-import type { JsonObject } from "../model/json-object.js";
+import type { JsonObject } from "../model/plain-copy.js";
 
 /** Walks along the lines that a target has, in the order of those that are copied to it. */
 export class Matching {

@@ -2,7 +2,7 @@ import { memoryHeader, memoryLines, ownersOf, sessionHeader, sessionLines } from
 import type { MemoryOwner, Store } from "../storage/contract.js";
 import { allSessions } from "../storage/list-all.js";
 import type { CopySource, Part } from "./contract.js";
-import { vectorHeader, vectorLine } from "./vector-lines.js";
+import { vectorHeader, vectorLine } from "./jsonl-parts.js";
 
 /** All that a store holds: sessions as they were registered, what no session has, then what is remembered of users and under keys. */
 export function storeSource(store: Store): CopySource {

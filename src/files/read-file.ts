@@ -1,6 +1,8 @@
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
+import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { reasonOf } from "../errors.js";
 import { codeOf } from "./replace-file.js";
 
 const CHUNK = 65_536;
@@ -43,5 +45,33 @@ async function readNow(file: FileHandle, buffer: Uint8Array): Promise<number | n
   } catch (error) {
     if (codeOf(error) === "EAGAIN") return null;
     throw error;
+  }
+}
+
+/** What is read of a file or a folder; null where that is not there, or not any more. */
+export async function ifThere<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return null;
+    throw error;
+  }
+}
+
+/** Why nothing can be written at a path: in words about that path, also where a file beside it was tried. */
+export function whyNotWritten(path: string, error: unknown): string {
+  const folder = /[/\\]$/.test(path) ? path : dirname(path);
+  switch (codeOf(error)) {
+    case "ENOENT":
+      return `there is no folder "${folder}"`;
+    case "ENOTDIR":
+      return `"${folder}" is no folder`;
+    case "EISDIR":
+      return "it is a folder";
+    case "EACCES":
+      return `you may not write in "${folder}"`;
+    default:
+      // `ENOSPC: no space left on device, write` without the call.
+      return reasonOf(error).split(",")[0] ?? "";
   }
 }

@@ -1,5 +1,5 @@
 import { inTurns, type Pieces } from "../event-loop.js";
-import { isJsonObject, isTooDeep, type JsonObject } from "../model/json-object.js";
+import { isJsonObject, isTooDeep, type JsonObject } from "../model/plain-copy.js";
 import { searchableText } from "../model/text.js";
 import { deriveSessionId, findName, nameFromText } from "./identity.js";
 import { without } from "./origin.js";

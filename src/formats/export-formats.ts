@@ -1,12 +1,76 @@
 import { StemmaError } from "../errors.js";
 import { turnIfDue } from "../event-loop.js";
+import { isSummaryMessage, type SessionMessage, type SessionMessagePart } from "../model/message.js";
+import { isoTime, senderName } from "../model/text.js";
+import { readToolPart, type ToolPart } from "../model/tool-parts.js";
+import { formatDuration, toolMilliseconds } from "../model/tool-times.js";
 import type { MemoryOwner, SessionInfo, Store } from "../storage/contract.js";
+import { beginning } from "../tools/format-hits.js";
 import { toHtml } from "./html.js";
-import { toMarkdown } from "./markdown.js";
 import { toOpenaiInTurns } from "./openai-export.js";
 import { toPiInTurns } from "./pi-export.js";
-import { exportJsonl, exportMemory } from "./store-lines.js";
-import { readStoredSession } from "./stored-session.js";
+import { exportJsonl, exportMemory, readStoredSession } from "./store-lines.js";
+
+/** Characters shown of a tool's output; more is not read. */
+const MAX_OUTPUT_CHARS = 4_000;
+
+/** A session's visible history as a transcript to read. Not meant to be read back. */
+async function* toMarkdown(store: Store, session: SessionInfo): AsyncGenerator<string> {
+  yield `# ${heading(session.name)}\n\nSession \`${session.id}\`, ${session.updated_at}\n`;
+  for await (const message of store.session(session.id).stream()) yield messageText(message);
+  yield "\n";
+}
+
+function messageText(message: SessionMessage): string {
+  const time = isoTime(message.createdAt);
+  const name = senderName(message);
+  const who = isSummaryMessage(message) ? "Summary of earlier messages" : capitalised(message.role);
+  const head = `\n## ${heading(name === "" ? who : `${who} (${name})`)}${time === null ? "" : ` · ${time}`}\n`;
+  const parts = message.parts.map((part) => partText(part, message)).filter((text) => text !== "");
+  return [head, ...parts.map((text) => `\n${text}\n`)].join("");
+}
+
+function partText(part: SessionMessagePart, message: SessionMessage): string {
+  const text = typeof part.text === "string" ? part.text.trim() : "";
+  if (part.type === "text") return text;
+  if (part.type === "reasoning") return text === "" ? "" : text.replace(/^/gmu, "> ");
+  const tool = readToolPart(part);
+  if (tool !== null) return toolText(tool, toolMilliseconds(message, tool.toolCallId));
+  if (part.type === "file") return fileText(part);
+  if (part.type === "source-url" && typeof part.url === "string") return `Source: <${part.url}>`;
+  return "";
+}
+
+function toolText({ toolName, input, output, errorText, kind }: ToolPart, milliseconds: number | null): string {
+  const took = milliseconds === null ? "" : ` (${formatDuration(milliseconds)})`;
+  const call = `**${toolName ?? "tool"}**${took}\n\n${fenced(input, "json")}`;
+  if (kind === "call") return `${call}\n\n(no result)`;
+  return `${call}\n\n${errorText === null ? "Result:" : "Error:"}\n\n${fenced(errorText ?? output)}`;
+}
+
+function fileText({ url, mediaType, filename }: SessionMessagePart & { filename?: unknown }): string {
+  const name = typeof filename === "string" ? filename : (mediaType ?? "file");
+  if (typeof url !== "string" || url.startsWith("data:")) return `[${name}]`;
+  return `${mediaType?.startsWith("image/") ? "!" : ""}[${name}](<${url}>)`;
+}
+
+// A fence longer than any in the text, so that no text ends it.
+function fenced(value: unknown, language = ""): string {
+  const text = typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
+  const longest = (text.match(/`+/g) ?? []).reduce((length, run) => Math.max(length, run.length), 2);
+  const fence = "`".repeat(longest + 1);
+  const rest = text.length - MAX_OUTPUT_CHARS;
+  const more = rest > 0 ? `\n(${rest.toLocaleString("en")} more characters)` : "";
+  return `${fence}${language}\n${beginning(text, MAX_OUTPUT_CHARS)}${more}\n${fence}`;
+}
+
+function heading(text: string): string {
+  return text.replace(/\s+/gu, " ");
+}
+
+function capitalised(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
 
 /** A format that can be written: one file each, listed below. */
 export interface ExportFormat {

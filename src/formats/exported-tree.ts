@@ -1,11 +1,8 @@
 import { quote } from "../errors.js";
-import type { JsonObject } from "../model/json-object.js";
-import { isTooDeep } from "../model/json-object.js";
+import { isJsonObject, isTooDeep, type JsonObject } from "../model/plain-copy.js";
 import { Lineage, missingParent } from "./lineage.js";
-import { parentsFirst, type TreeEntry } from "./parents-first.js";
 import { type Place, type SessionBuilder, START } from "./session-builder.js";
-import { type ParsedSession, type Position, TOO_DEEP } from "./session-file.js";
-
+import { type FileInfo, type Item, type ParsedSession, type Position, type Skipped, TOO_DEEP } from "./session-file.js";
 /** A message of an exported conversation, as it stands in the file. */
 export interface ExportedEntry extends TreeEntry {
   readonly source: JsonObject;
@@ -55,4 +52,61 @@ export function* piecesOfTree<E extends ExportedEntry>(
     builder.activeLeafId = places.get(leafId ?? "")?.id ?? undefined;
   }
   yield builder.piece(true);
+}
+
+/** Something of a file that names what it hangs below. */
+interface TreeEntry {
+  id: string;
+  parentId: string | null;
+}
+
+/**
+ * The entries so that each stands behind its parent, otherwise in their order. Of two with one id the first is taken. What
+ * hangs below itself begins with the entry that is come to first.
+ */
+function parentsFirst<E extends TreeEntry>(entries: readonly E[]): E[] {
+  const byId = new Map<string, E>();
+  for (const entry of entries) if (!byId.has(entry.id)) byId.set(entry.id, entry);
+  const ordered = new Set<E>();
+  for (const entry of byId.values()) {
+    const above: E[] = [];
+    const path = new Set<E>();
+    let at: E | undefined = entry;
+    while (at !== undefined && !ordered.has(at) && !path.has(at)) {
+      path.add(at);
+      above.push(at);
+      at = at.parentId === null ? undefined : byId.get(at.parentId);
+    }
+    // Of a circle, the entry that was come to first is its beginning.
+    if (at !== undefined && path.has(at)) ordered.add(at);
+    for (const next of above.reverse()) ordered.add(next);
+  }
+  return [...ordered];
+}
+
+/**
+ * The sessions of a list of conversations, each of which is one object, of which `read` gives the pieces; null for an object
+ * that is none. What was wrong between two conversations is told with the next one.
+ */
+export async function* readExport(
+  items: AsyncIterable<Item>,
+  file: FileInfo,
+  source: string,
+  read: (conversation: JsonObject, at: Position) => Iterable<ParsedSession> | null,
+): AsyncGenerator<ParsedSession> {
+  let skipped: Skipped[] = [];
+  for await (const item of items) {
+    if (item.kind === "listEnd") continue;
+    const pieces = item.kind === "value" && isJsonObject(item.value) ? read(item.value, item.at) : null;
+    if (pieces === null) {
+      skipped.push({ ...item.at, why: item.kind === "problem" ? item.why : "not a conversation" });
+      continue;
+    }
+    for (const piece of pieces) {
+      piece.skipped.unshift(...skipped);
+      skipped = [];
+      yield piece;
+    }
+  }
+  if (skipped.length > 0) yield { id: file.stem, name: file.stem, source, messages: [], compactions: [], skipped };
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { JsonObject } from "../model/json-object.js";
+import type { JsonObject } from "../model/plain-copy.js";
 import type { FileInfo } from "./session-file.js";
 
 /**

@@ -1,9 +1,8 @@
-import { findJson, isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
-import { nameOf } from "../model/storable-name.js";
-import { partOfBlock } from "./chat/chat-content.js";
-import { readExport } from "./exported-conversations.js";
-import { type ExportedEntry, parentIdOf, piecesOfTree } from "./exported-tree.js";
+import { findJson, isJsonObject, type JsonObject } from "../model/plain-copy.js";
+import { nameOf } from "../model/storable-text.js";
+import { partOfBlock } from "./chat/chat-messages.js";
+import { type ExportedEntry, parentIdOf, piecesOfTree, readExport } from "./exported-tree.js";
 import { findTime } from "./found.js";
 import { without } from "./origin.js";
 import { type Place, SessionBuilder } from "./session-builder.js";

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
+import { isJsonObject, type JsonObject } from "../model/plain-copy.js";
 import { Recent } from "../recent.js";
 import type { ParsedMessage } from "./session-file.js";
 

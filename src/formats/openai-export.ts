@@ -1,6 +1,6 @@
 import { atOnce, inTurns, mapped, type Pieces } from "../event-loop.js";
-import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
+import { isJsonObject, type JsonObject } from "../model/plain-copy.js";
 import { readToolPart, type ToolPart } from "../model/tool-parts.js";
 import { contentOfParts, textOfOutput } from "./openai-content.js";
 import { findOrigin, inFileOrder, type OriginEntry, type Placed } from "./origin.js";

@@ -1,13 +1,12 @@
 import type { Pieces } from "../event-loop.js";
-import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
+import { isJsonObject, type JsonObject } from "../model/plain-copy.js";
 import { readChat } from "./chat/chat-messages.js";
 import { dialectOf, isPlain } from "./chat/dialect.js";
 import { type Conversation, firstMessages, nameSession, openSession, readSessions } from "./conversations.js";
 import { readGeminiContents } from "./gemini/gemini-contents.js";
 import { deriveId } from "./identity.js";
-import { callsOf, functionId, reasoningOf } from "./openai-calls.js";
-import { outputOfText, partsOfContent } from "./openai-content.js";
+import { callsOf, functionId, outputOfText, partsOfContent, reasoningOf } from "./openai-content.js";
 import { rebuildMessage, rebuildResult } from "./openai-export.js";
 import { keep, type OriginEntry, without } from "./origin.js";
 import type { FileInfo, ImportFormat, ParsedSession } from "./session-file.js";

@@ -1,11 +1,10 @@
-import { metadataOfFolder } from "../model/folder-metadata.js";
-import { isJsonObject, isTooDeep, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
-import { nameOf } from "../model/storable-name.js";
+import { isJsonObject, isTooDeep, type JsonObject } from "../model/plain-copy.js";
+import { metadataOfFolder } from "../model/session-metadata.js";
+import { nameOf } from "../model/storable-text.js";
 import { isoTime } from "../model/text.js";
 import { fileOf } from "./chat/model-content.js";
-import { readExport } from "./exported-conversations.js";
-import { type ExportedEntry, piecesOfTree } from "./exported-tree.js";
+import { type ExportedEntry, piecesOfTree, readExport } from "./exported-tree.js";
 import { without } from "./origin.js";
 import { type Place, SessionBuilder } from "./session-builder.js";
 import { costOf, type ImportFormat, type ParsedSession, type Position, TOO_DEEP, tokensOf } from "./session-file.js";

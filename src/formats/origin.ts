@@ -1,6 +1,5 @@
-import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
-import { sameJson } from "../model/same-json.js";
+import { isJsonObject, type JsonObject, sameJson } from "../model/plain-copy.js";
 
 /**
  * One entry of the file that a message came from, kept in the message's metadata so that an export gives the file back.

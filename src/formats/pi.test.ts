@@ -2,10 +2,10 @@
 import { convertToModelMessages, type UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { asStored, jsonl, sessionOf } from "../../test/cli/read.js";
-import type { JsonObject } from "../model/json-object.js";
+import type { JsonObject } from "../model/plain-copy.js";
 import { toPi } from "./pi-export.js";
 import type { ParsedSession } from "./session-file.js";
-import { pathOf } from "./stored-session.js";
+import { pathOf } from "./store-lines.js";
 
 const time = "2026-01-01T00:00:00.000Z";
 const text = (value: string) => ({ type: "text", text: value });

@@ -1,10 +1,11 @@
-import { isJsonObject, type JsonObject } from "../model/json-object.js";
-import { nameOf } from "../model/storable-name.js";
+import { isJsonObject, type JsonObject } from "../model/plain-copy.js";
+import { nameOf } from "../model/storable-text.js";
 import { isoTime } from "../model/text.js";
 import { nameSession } from "./conversations.js";
 import { findTime } from "./found.js";
+import { parseEntry, readLines } from "./json-items.js";
 import { PiTree } from "./pi-tree.js";
-import { parseEntry, readLines } from "./read-lines.js";
+import { UsageCount } from "./session-builder.js";
 import {
   costOf,
   type ImportFormat,
@@ -13,7 +14,6 @@ import {
   type Skipped,
   tokensOf,
 } from "./session-file.js";
-import { UsageCount } from "./usage-count.js";
 
 /** Session files of the coding agent pi, with ids (a tree) and without (the first version: a line of entries). */
 export const pi: ImportFormat = {

@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
 import { collect, inPieces } from "../../test/cli/read.js";
 import { readItems } from "./json-items.js";
-import { readSessions } from "./read.js";
-import { ReadLimits } from "./read-limits.js";
+import { ReadLimits, readSessions } from "./read.js";
 import type { ParsedSession } from "./session-file.js";
 
 async function* endless(start: string, again: string): AsyncGenerator<Uint8Array> {

@@ -1,15 +1,13 @@
 import { open, stat } from "node:fs/promises";
 import { basename } from "node:path";
+import zlib from "node:zlib";
+import { StemmaError } from "../errors.js";
 import { bytesOfFile } from "../files/read-file.js";
 import { sessionsOfItems } from "./formats.js";
-import { readItems } from "./json-items.js";
-import { ReadLimits } from "./read-limits.js";
+import { archiveError, assertNoBomb, readItems } from "./json-items.js";
 import type { Item, ParsedSession } from "./session-file.js";
-import { archiveError } from "./source/unpacking.js";
 import { isZip, readZip } from "./source/zip.js";
-import { isZstd, unpackZstd } from "./source/zstd.js";
 import { decodeUtf8 } from "./utf8.js";
-
 /** How a file is read. */
 export interface ReadSessionsOptions {
   /** The file's name: sessions that say none of their own are named after it. Default: "stdin". */
@@ -154,4 +152,121 @@ async function peek(bytes: AsyncIterable<Uint8Array>): Promise<[Uint8Array, Asyn
 // A compressed file's name has two endings.
 function stemOf(name: string): string {
   return name.replace(/\.(zst|zip)$/i, "").replace(/(.)\.[^.]*$/, "$1");
+}
+
+/** Characters that the values of one session may have, or of one piece of it, until a reader has given it: they are held. */
+const MOST_HELD = 200_000_000;
+/** What a value takes beside its text, as characters. */
+const PER_VALUE = 1000;
+/** Values that cannot be read, where they are more than the others: what is told of them is held. */
+const MOST_PROBLEMS = 10_000;
+
+/** Bounds what is held of a file that has no end, or is no conversation. */
+export class ReadLimits {
+  #held = 0;
+  #values = 0;
+  #problems = 0;
+
+  constructor(
+    private readonly mostHeld = MOST_HELD,
+    private readonly mostProblems = MOST_PROBLEMS,
+  ) {}
+
+  /** Counts a value of the file. Errors: `FILE_REFUSED`. */
+  count(item: Item): void {
+    if (item.kind === "value") {
+      this.#values += 1;
+      this.#held += item.length + PER_VALUE;
+      if (this.#held <= this.mostHeld) return;
+      const message = `A session has more than ${this.mostHeld} characters (each value counts ${PER_VALUE} more) up to line ${item.at.line}, and no end. Split the file. What was read of it is given.`;
+      throw new StemmaError("FILE_REFUSED", { line: item.at.line }, message);
+    }
+    if (item.kind === "listEnd") return;
+    this.#problems += 1;
+    if (this.#problems <= Math.max(this.mostProblems, this.#values)) return;
+    const { at, why } = item;
+    const message = `${this.#problems} values cannot be read, more than can; line ${at.line} is ${why}. What was read before is given.`;
+    throw new StemmaError("FILE_REFUSED", { line: at.line }, message);
+  }
+
+  /** A session, or a piece of one, was given. */
+  taken(): void {
+    this.#held = 0;
+  }
+}
+
+const MAGIC = [0x28, 0xb5, 0x2f, 0xfd];
+/** Bytes that are unpacked at once. */
+const STEP = 16 * 1024;
+
+/** True for the beginning of a file that is compressed with Zstandard. */
+function isZstd(start: Uint8Array): boolean {
+  return MAGIC.every((byte, index) => start[index] === byte);
+}
+
+/** Unpacks while it reads. Errors: `ARCHIVE_REFUSED` for data that is damaged, cut, or made to fill the memory. */
+async function* unpackZstd(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let packed = 0;
+  let unpacked = 0;
+  async function* counted(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of bytes) {
+      packed += chunk.length;
+      // The decoder keeps what it cannot read yet; whoever gives the chunk may write over it.
+      yield chunk.slice();
+    }
+  }
+  try {
+    for await (const chunk of hasZstd(zlib)
+      ? unpackNatively(zlib, counted())
+      : unpackInScript(counted(), () => packed)) {
+      unpacked += chunk.length;
+      assertNoBomb(packed, unpacked);
+      yield chunk;
+    }
+  } catch (cause) {
+    if (StemmaError.isInstance(cause) || !(cause instanceof Error) || isSystemError(cause)) throw cause;
+    throw archiveError(`its Zstandard data is damaged or cut (${cause.message})`, cause);
+  }
+}
+
+/** Node has it from 22.15 on. */
+interface WithZstd {
+  createZstdDecompress(): NodeJS.ReadWriteStream & AsyncIterable<Uint8Array> & { destroy(error?: Error): void };
+}
+
+function hasZstd(module: object): module is WithZstd {
+  return "createZstdDecompress" in module && typeof module.createZstdDecompress === "function";
+}
+
+async function* unpackNatively(module: WithZstd, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const { Readable } = await import("node:stream");
+  const decoder = module.createZstdDecompress();
+  const source = Readable.from(bytes);
+  source.on("error", (error) => decoder.destroy(error));
+  yield* source.pipe(decoder);
+}
+
+async function* unpackInScript(bytes: AsyncIterable<Uint8Array>, packed: () => number): AsyncGenerator<Uint8Array> {
+  const { Decompress } = await import("fzstd");
+  let ready: Uint8Array[] = [];
+  let unpacked = 0;
+  const decoder = new Decompress((chunk) => {
+    unpacked += chunk.length;
+    // One step can make gigabytes of a bomb.
+    assertNoBomb(packed(), unpacked);
+    ready.push(chunk);
+  });
+  const push = (chunk: Uint8Array, isLast: boolean): Uint8Array[] => {
+    ready = [];
+    decoder.push(chunk, isLast);
+    return ready;
+  };
+  for await (const chunk of bytes) {
+    for (let start = 0; start < chunk.length; start += STEP) yield* push(chunk.subarray(start, start + STEP), false);
+  }
+  yield* push(new Uint8Array(0), true);
+}
+
+function isSystemError(error: Error): boolean {
+  return "syscall" in error;
 }

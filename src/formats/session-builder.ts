@@ -1,7 +1,9 @@
-import type { JsonObject } from "../model/json-object.js";
-import { isTooDeep } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
+import { isTooDeep, type JsonObject } from "../model/plain-copy.js";
+import { searchableText } from "../model/text.js";
 import { Recent } from "../recent.js";
+import type { UsageRow } from "../storage/contract.js";
+import { nameFromText } from "./identity.js";
 import { OpenMessages } from "./open-messages.js";
 import {
   type KeptPiece,
@@ -10,9 +12,8 @@ import {
   type Skipped,
   TOO_DEEP,
   type Unread,
+  type Usage,
 } from "./session-file.js";
-import { SessionNames } from "./session-names.js";
-import { UsageCount } from "./usage-count.js";
 
 /** Characters of a file that one piece of a session stands for. */
 const PIECE = 250_000;
@@ -153,4 +154,72 @@ export class SessionBuilder {
     this.#size = 0;
     return piece;
   }
+}
+
+/** The names of a session while its file is read: a title that was given wins over what a user said first. */
+class SessionNames {
+  readonly #all: string[] = [];
+  #hasTitle = false;
+
+  get latest(): string | undefined {
+    return this.#all.at(-1);
+  }
+
+  get former(): string[] {
+    return this.#all.slice(0, -1);
+  }
+
+  /** Takes a title; anything but a text is none. */
+  give(title: unknown): void {
+    const name = typeof title === "string" ? nameFromText(title) : null;
+    if (name === null) return;
+    this.#hasTitle = true;
+    this.#add(name);
+  }
+
+  /** Names the session after what a user said, where it has no name yet. */
+  after(message: SessionMessage): void {
+    if (this.#hasTitle || this.#all.length > 0 || message.role !== "user") return;
+    const text = searchableText(message);
+    // What a program puts before the user's words is set in tags.
+    const name = /^\s*(<|Caveat: |# AGENTS\.md)/.test(text) ? null : nameFromText(text);
+    if (name !== null) this.#add(name);
+  }
+
+  #add(name: string): void {
+    if (this.latest === name) return;
+    this.#all.push(name);
+    // The first one and the newest: a file can be named anew with every prompt.
+    if (this.#all.length > 20) this.#all.splice(1, 1);
+  }
+}
+
+const NOTHING = { requests: 0, inputTokens: 0, outputTokens: 0, cost: 0 };
+
+/** What the requests of a session used, by day and model. */
+export class UsageCount {
+  readonly #rows = new Map<string, UsageRow>();
+  #sum: Usage | undefined;
+
+  /** Counts a request of a day, as `2026-11-22`, or the rest of one that was counted in part. One of no day is only in the sum. */
+  add(day: string | undefined, model: string, used: Usage, requests: number): void {
+    this.#sum = sumOf(this.#sum ?? NOTHING, used);
+    if (day === undefined) return;
+    const key = `${day} ${model}`;
+    const before = this.#rows.get(key) ?? NOTHING;
+    this.#rows.set(key, { day, model, requests: before.requests + requests, ...sumOf(before, used) });
+  }
+
+  /** All that was counted, which the last piece of a session tells; nothing before that. */
+  told(isLast: boolean): { readonly sum: Usage | undefined; readonly rows: UsageRow[] } {
+    return isLast ? { sum: this.#sum, rows: [...this.#rows.values()] } : { sum: undefined, rows: [] };
+  }
+}
+
+function sumOf(one: Usage, other: Usage): Usage {
+  return {
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    cost: one.cost + other.cost,
+  };
 }

@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
-import type { SkillState } from "../model/skills.js";
+import { isJsonObject, type JsonObject } from "../model/plain-copy.js";
+import type { SkillState } from "../model/skill-view.js";
 import type { ImportedCompaction, MemoryOwner, SessionDates, UsageRow } from "../storage/contract.js";
 import type { KeptItem } from "../storage/kept-items.js";
 

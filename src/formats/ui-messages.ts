@@ -1,16 +1,14 @@
 import { quote } from "../errors.js";
 import type { Pieces } from "../event-loop.js";
-import { isJsonObject, type JsonObject } from "../model/json-object.js";
-import type { SessionMessage } from "../model/message.js";
-import { sameJson } from "../model/same-json.js";
+import type { SessionMessage, SessionMessagePart } from "../model/message.js";
+import { isJsonObject, type JsonObject, sameJson } from "../model/plain-copy.js";
 import { dialectOf } from "./chat/dialect.js";
+import { fileOf } from "./chat/model-content.js";
 import { type Conversation, firstMessages, nameSession, openSession, readSessions } from "./conversations.js";
 import { deriveId } from "./identity.js";
 import { without } from "./origin.js";
 import { areParts, type FileInfo, type ImportFormat, type ParsedSession } from "./session-file.js";
-import { partsOfUiMessage } from "./ui-message.js";
 import { keptPart } from "./unread.js";
-
 /**
  * Messages as the AI SDK keeps them: `{ id, role, parts }`. They are taken over unchanged, but for those of versions 3 and 4,
  * which get the parts of version 5; one without an id gets one.
@@ -88,4 +86,46 @@ function faultOf({ id }: JsonObject, given: unknown[] | null, parts: unknown[]):
   if (id !== undefined && typeof id !== "string") return "the message's id is not a text";
   if (given === null) return "the message has no parts";
   return given.length > 0 && parts.length === 0 ? BAD_PART : null;
+}
+
+/** The parts of a UI message of the AI SDK in the form of version 5, in which versions 3 and 4 are read too. Null for none. */
+function partsOfUiMessage(message: JsonObject): unknown[] | null {
+  const { parts, content, toolInvocations, reasoning, experimental_attachments: attachments } = message;
+  const isOlder = typeof content === "string" || Array.isArray(toolInvocations) || Array.isArray(attachments);
+  if (Array.isArray(parts) && (parts.length > 0 || !isOlder)) return parts.map(partOfVersion5);
+  if (!isOlder) return null;
+  return [
+    ...read(reasoning, (text) => (text === "" ? [] : [{ type: "reasoning", text }])),
+    ...listOf(toolInvocations).map((toolInvocation) => partOfVersion5({ type: "tool-invocation", toolInvocation })),
+    ...read(content, (text) => (text === "" ? [] : [{ type: "text", text }])),
+    ...listOf(attachments).map((file) => (isJsonObject(file) ? fileOf(file) : null) ?? keptPart(file)),
+    ...(Array.isArray(parts) ? [] : listOf(parts).map(keptPart)),
+  ];
+}
+
+/** A part that came before version 5 in its form, any other as it is. */
+function partOfVersion5(part: unknown): unknown {
+  if (!isJsonObject(part)) return part;
+  const { type, toolInvocation, source, reasoning, text } = part;
+  if (type === "tool-invocation" && isJsonObject(toolInvocation)) return toolPartOf(toolInvocation) ?? keptPart(part);
+  if (type === "reasoning" && typeof reasoning === "string" && text === undefined) return { type, text: reasoning };
+  if (type === "source" && isJsonObject(source) && typeof source.url === "string")
+    return { type: "source-url", sourceId: String(source.id ?? source.url), url: source.url, title: source.title };
+  return type === "file" && typeof part.data === "string" ? (fileOf(part) ?? part) : part;
+}
+
+function toolPartOf({ state, toolCallId, toolName, args, result }: JsonObject): SessionMessagePart | null {
+  if (typeof toolCallId !== "string" || typeof toolName !== "string") return null;
+  const call = { type: `tool-${toolName}`, toolCallId, input: args };
+  if (state === "result") return { ...call, state: "output-available", output: result ?? null };
+  return { ...call, state: state === "partial-call" ? "input-streaming" : "input-available" };
+}
+
+// What is no list, but is there, is one thing that is not known.
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : value === undefined || value === null ? [] : [value];
+}
+
+function read(text: unknown, asParts: (text: string) => SessionMessagePart[]): SessionMessagePart[] {
+  return typeof text === "string" ? asParts(text) : listOf(text).map(keptPart);
 }

@@ -1,6 +1,6 @@
 import { quote } from "../errors.js";
-import { isJsonObject } from "../model/json-object.js";
 import type { SessionMessagePart } from "../model/message.js";
+import { isJsonObject } from "../model/plain-copy.js";
 import { readToolPart } from "../model/tool-parts.js";
 import type { ParsedMessage, ParsedSession, Skipped, Unread } from "./session-file.js";
 

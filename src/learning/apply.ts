@@ -1,11 +1,9 @@
-import { reasonOf } from "../errors.js";
-import { foldLabel } from "../model/fold-label.js";
+import type { BlockDocument } from "../context/block-document.js";
+import { reasonOf, StemmaError } from "../errors.js";
+import type { SessionMessage } from "../model/message.js";
+import { appendText, foldLabel } from "../model/text.js";
 import { estimateStringTokens } from "../model/tokens.js";
 import { keyOfTitle } from "../tools/entry-key.js";
-import type { EditedBlock } from "./edited-text.js";
-import { editedEntry, editedText, refused } from "./edited-text.js";
-import type { LearnEdit } from "./edits.js";
-
 /** Edits of one answer that are looked at: of each block that many versions are made, and far more are kept. */
 export const MAX_EDITS = 25;
 
@@ -91,4 +89,131 @@ function assertEdit(edit: LearnEdit, messageIds: ReadonlySet<string>): void {
   if (!Array.isArray(named) || named.length === 0 || !named.every((id) => messageIds.has(id))) {
     throw refused("it names no message that it comes from");
   }
+}
+
+/** A block as it is before it is edited. */
+export interface EditedBlock {
+  readonly label: string;
+  readonly content: string;
+  /** The most estimated tokens, of the content or of each entry. */
+  readonly cap: number;
+  readonly holdsEntries: boolean;
+  /** Of a block with a schema. */
+  readonly document: BlockDocument | null;
+}
+
+/** The content of a block after an edit; the same one where the edit says nothing new. */
+export function editedText({ document }: EditedBlock, before: string, edit: LearnEdit): string {
+  if (document !== null) return editedDocument(document, before, edit);
+  const { action } = edit;
+  const lines = before.split("\n");
+  if (action === "add") {
+    const known = new Set(lines.map(plain));
+    const added = textOf(edit).split("\n");
+    const news = added.filter((line) => line.trim() !== "" && !known.has(plain(line)));
+    return news.length === 0 ? before : appendText(before, news.join("\n"));
+  }
+  const old = edit.old?.trim() ?? "";
+  const isOld = sameFactAs(old);
+  const at = lines.findIndex((line) => line.trim() !== "" && isOld(line));
+  if (old === "" || at < 0) throw refused("the line that it names is not there");
+  const others = lines.toSpliced(at, 1);
+  if (action === "remove") return others.join("\n");
+  const text = textOf(edit);
+  // What is there already is not said twice.
+  if (others.some(sameFactAs(text))) return others.join("\n");
+  return lines.with(at, text).join("\n");
+}
+
+function editedDocument(document: BlockDocument, before: string, edit: LearnEdit): string {
+  if (edit.action === "remove" && !edit.key) throw refused("the field that it removes is not named");
+  const { content } = edit;
+  const given = typeof content === "string" ? document.parsePatch(content) : content;
+  const after = document.patched(before, edit.action === "remove" ? { [edit.key ?? ""]: null } : given);
+  // The same object is nothing new, however it was written.
+  return before !== "" && document.patched(before, {}) === after ? before : after;
+}
+
+/** The same for an entry; null for one that is removed. */
+export function editedEntry(before: string, edit: LearnEdit): string | null {
+  if (edit.action === "remove") {
+    if (before === "") throw refused("the entry that it names is not there");
+    return null;
+  }
+  const text = textOf(edit);
+  const isSame = sameFactAs(text);
+  if (edit.action === "replace" || before === "") return isSame(before) ? before : text;
+  return before.split("\n").some(isSame) ? before : appendText(before, text);
+}
+
+function textOf({ content }: LearnEdit): string {
+  const text = typeof content === "string" ? content.replaceAll("\0", "").toWellFormed().trim() : "";
+  if (text === "") throw refused("it has no content");
+  return text;
+}
+
+// Lines that differ in case, in spaces or in what stands before and after them say the same.
+function sameFactAs(fact: string): (line: string) => boolean {
+  const known = plain(fact);
+  return (line) => plain(line) === known;
+}
+
+function plain(line: string): string {
+  return line
+    .normalize("NFKC")
+    .toLowerCase()
+    .replace(/^[\s\-*•·]+/u, "")
+    .replace(/(?<![\s.!;,])[\s.!;,]+$/u, "")
+    .replace(/\s+/gu, " ");
+}
+
+/** The error for an edit that is not made. */
+function refused(reason: string): StemmaError {
+  return new StemmaError("LEARNING_FAILED", {}, reason);
+}
+
+/** A block that may be learned into. */
+export interface LearnBlock {
+  readonly label: string;
+  readonly description?: string;
+  /** The text; of a block that holds entries how many there are. */
+  readonly content: string;
+  /** The most estimated tokens of the text, or of each entry. */
+  readonly maxTokens: number;
+  /** It holds entries under keys. */
+  readonly holdsEntries: boolean;
+  /** Of a block with a schema: its JSON Schema. The content is JSON. */
+  readonly schema?: Readonly<Record<string, unknown>>;
+}
+
+/** An entry of a block that holds entries. */
+export interface LearnEntry {
+  readonly label: string;
+  readonly key: string;
+  readonly content: string;
+}
+
+/** What there is to learn from. */
+export interface LearnRequest {
+  /** The messages since the last time, oldest first. */
+  readonly messages: readonly SessionMessage[];
+  readonly blocks: readonly LearnBlock[];
+  /** The entries that fit what the messages say best. */
+  readonly entries: readonly LearnEntry[];
+}
+
+/** One change of a block or an entry. */
+export interface LearnEdit {
+  /** `add` a line or an entry, `replace` one by another, `remove` one. */
+  readonly action: "add" | "replace" | "remove";
+  /** The block's. */
+  readonly label: string;
+  /** The entry's, of a block that holds entries; the field's that is removed, of a block with a schema. */
+  readonly key?: string | undefined;
+  /** The line that is replaced or removed, as it stands in the block. */
+  readonly old?: string | undefined;
+  /** What is written; for a block with a schema a JSON Merge Patch, as an object or as JSON. */
+  readonly content?: string | Readonly<Record<string, unknown>> | undefined;
+  /** The ids of the messages that it comes from, one at least. */
+  readonly messageIds: readonly string[];
 }

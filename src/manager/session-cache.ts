@@ -1,5 +1,10 @@
-import { resetSession, type Session } from "../session/session.js";
-import type { SessionKeeper } from "./managed-session.js";
+import { type SearchProvider, searchesMessages } from "../context/provider.js";
+import type { SessionListener } from "../session/events.js";
+import type { ToolsOf } from "../session/known-tools.js";
+import type { SessionProvider } from "../session/provider.js";
+import { resetSession, Session } from "../session/session.js";
+import type { Store } from "../storage/contract.js";
+import { formatHits } from "../tools/format-hits.js";
 
 /** Entries below which nothing is cleared away. */
 const MIN_ENTRIES = 1000;
@@ -93,4 +98,81 @@ interface SessionRef {
 // Workers without the flag `enable_weak_ref` have none.
 function refTo(session: Session): SessionRef {
   return typeof WeakRef === "undefined" ? { deref: () => session } : new WeakRef(session);
+}
+
+/** What a manager does so that the sessions in use do not go. */
+interface SessionKeeper {
+  /** Keeps a session until the result is called, once. */
+  keep(session: Session): () => void;
+  /** Keeps a session until `call` is settled, and gives what that gives. */
+  during<T>(session: Session, call: Promise<T>): Promise<T>;
+}
+
+// Who has a session's tools has the session: they work on its blocks.
+const ofTool = new WeakMap<object, Session>();
+
+/** A session of a manager, which keeps it as long as someone is subscribed to it or a call is under way. */
+export class ManagedSession extends Session {
+  readonly #keeper: SessionKeeper;
+
+  constructor(provider: SessionProvider, keeper: SessionKeeper) {
+    super(provider);
+    this.#keeper = keeper;
+  }
+
+  override subscribe(listener: SessionListener): () => void {
+    const unsubscribe = super.subscribe(listener);
+    let release: (() => void) | null = this.#keeper.keep(this);
+    return () => {
+      unsubscribe();
+      release?.();
+      // What ends a subscription does not hold on to the session.
+      release = null;
+    };
+  }
+
+  override async tools(): Promise<ToolsOf<this>> {
+    const tools = await this.during(super.tools());
+    for (const tool of Object.values(tools)) ofTool.set(tool, this);
+    return tools;
+  }
+
+  during<T>(call: Promise<T>): Promise<T> {
+    return this.#keeper.during(this, call);
+  }
+}
+
+type Method = (this: Session, ...args: unknown[]) => unknown;
+
+// Each call that gives a promise, of whatever methods a session has, keeps it until that is settled.
+const own = Object.getOwnPropertyNames(ManagedSession.prototype);
+for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(Session.prototype))) {
+  if (typeof value !== "function" || own.includes(name)) continue;
+  const method = value as Method;
+  Object.defineProperty(ManagedSession.prototype, name, {
+    configurable: true,
+    writable: true,
+    value(this: ManagedSession, ...args: unknown[]) {
+      const result = method.apply(this, args);
+      return result instanceof Promise ? this.during(result) : result;
+    },
+  });
+}
+
+const MAX_RESULTS = 10;
+
+/** A block that finds messages of every session of a store. */
+export function searchableHistory(store: Store): SearchProvider {
+  const provider: SearchProvider = {
+    get: async () => {
+      const count = await store.sessions.count();
+      return `${count} ${count === 1 ? "session" : "sessions"} available for search.`;
+    },
+    search: async (query) => {
+      const hits = await store.search(query, { limit: MAX_RESULTS });
+      return hits.length === 0 ? null : formatHits(hits, query);
+    },
+  };
+  searchesMessages.add(provider);
+  return provider;
 }

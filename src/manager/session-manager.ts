@@ -4,13 +4,11 @@ import { BLOCK_OPTIONS, type ContextBlock } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import { invalid, StemmaError } from "../errors.js";
 import { assertKnownOptions, assertOptions, type OptionNames } from "../known-options.js";
-import type { LearnFunction } from "../learning/learn.js";
-import type { TitleFunction } from "../learning/title.js";
+import type { LearnFunction, TitleFunction } from "../learning/learn.js";
 import { givenMessage, givenMessages } from "../model/given-message.js";
 import { type HistoryMessage, isSummary, type SessionMessage } from "../model/message.js";
 import { givenMetadata } from "../model/session-metadata.js";
 import { assertStorableText } from "../model/text.js";
-import { AgentSessionProvider } from "../session/agent-session-provider.js";
 import {
   assertFunction,
   assertLimit,
@@ -37,6 +35,7 @@ import {
   searchPage,
 } from "../session/search-options.js";
 import type { Session } from "../session/session.js";
+import { AgentSessionProvider } from "../session/store-session-provider.js";
 import { assertSessionTexts } from "../storage/assert-names.js";
 import type {
   AppendMessageOptions,
@@ -52,10 +51,8 @@ import type {
 } from "../storage/contract.js";
 import { assertSessionId, assertUserId } from "../storage/session-id.js";
 import { storeOf } from "../storage/store-of.js";
-import { createSessionSearchTool } from "../tools/session-search.js";
+import { createSessionSearchTool } from "../tools/expand-summary.js";
 import type { SessionTool, SessionTools } from "../tools/tool.js";
-import { eraseUser, receiptOf } from "./erase.js";
-import { ManagedSession } from "./managed-session.js";
 import type {
   EraseOptions,
   ErasureReceipt,
@@ -68,9 +65,8 @@ import type {
   SessionManagerOptions,
   SessionUpdate,
 } from "./options.js";
-import { retain } from "./retain.js";
-import { searchableHistory } from "./searchable-history.js";
-import { SessionCache } from "./session-cache.js";
+import { eraseUser, receiptOf, retain } from "./retain.js";
+import { ManagedSession, SessionCache, searchableHistory } from "./session-cache.js";
 
 const ID = "A session id";
 const NAME = "A session's name";

@@ -1,9 +1,11 @@
+import { describeMessages } from "../compaction/summary.js";
 import { StemmaError, shorten } from "../errors.js";
+import type { SessionMessage } from "../model/message.js";
 import { beginning } from "../model/snippet.js";
-import { isoTime, senderName } from "../model/text.js";
+import { cut, isoTime, searchableText, senderName } from "../model/text.js";
+import { CHARS_PER_TOKEN, estimateStringTokens } from "../model/tokens.js";
 import type { ListedBlock, SessionInfo, StoredVersion } from "../storage/contract.js";
-import { idOf, type Ref, uriOf } from "./ids.js";
-import { messageText } from "./message-text.js";
+import { idOf, type Ref, uriOf } from "./fields.js";
 import { blockKey, entryScope, findSession, hasLabel, type McpScope } from "./scope.js";
 
 const TITLE_LENGTH = 80;
@@ -144,4 +146,66 @@ export async function readEntry(scope: McpScope, ref: Ref & { kind: "entry" }): 
 function notFound(what: string, ref: Ref): StemmaError {
   const id = idOf(ref);
   return new StemmaError("BLOCK_NOT_FOUND", { id }, `There is no ${what} "${id}".`);
+}
+
+/** The most that one message takes of a transcript. */
+const SHARE_OF_ONE = 0.4;
+
+/** All that a message says: its text, then its tool calls, results and files, each of these bounded. */
+export function messageText(message: SessionMessage): string {
+  const others = message.parts.filter((part) => part?.type !== "text");
+  const text = searchableText(message);
+  const rest = describeMessages([{ ...message, parts: others }]).slice(1);
+  return [...(text === "" ? [] : [text]), ...rest].join("\n");
+}
+
+/**
+ * A message as a part of a transcript: a line that tells id, role, sender and time, then what it says, at most two fifths of
+ * `tokens`. No text of a message can pass for such a line.
+ */
+export function transcriptOf(message: SessionMessage, tokens: number): string {
+  const lines = describeMessages([message], ({ id }) => id);
+  return shortened(lines.join("\n"), Math.floor(tokens * SHARE_OF_ONE));
+}
+
+/** What of a budget the list or the text of an answer may take: the rest is for what stands around it. */
+const SHARE = 0.85;
+
+/** Estimated tokens of a value as JSON. */
+export function jsonTokens(value: unknown): number {
+  return estimateStringTokens(JSON.stringify(value));
+}
+
+/** The estimated tokens that the list or the text of an answer may have. */
+export function roomOf(maxTokens: number): number {
+  return Math.floor(maxTokens * SHARE);
+}
+
+/** The first items that fit into `tokens` as JSON, and at least one of them. */
+export function fitting<T>(items: readonly T[], tokens: number): T[] {
+  let room = tokens;
+  const first = items.findIndex((item, index) => {
+    room -= jsonTokens(item);
+    return room < 0 && index > 0;
+  });
+  return items.slice(0, first < 0 ? items.length : first);
+}
+
+/** The piece of a text from `start` on that fits into `tokens` as JSON. It holds at least one character where there is one. */
+export function pieceOf(text: string, start: number, tokens: number): string {
+  let length = tokens * CHARS_PER_TOKEN;
+  for (;;) {
+    const piece = cut(text, start, Math.min(text.length, start + length));
+    const excess = jsonTokens(piece) / tokens;
+    if (excess <= 1 || length <= 2) return piece;
+    length = Math.max(2, Math.floor(length / Math.max(excess, 1.1)));
+  }
+}
+
+/** A text that fits into `tokens` as JSON, with a note where its end is left out. */
+export function shortened(text: string, tokens: number): string {
+  const piece = pieceOf(text, 0, tokens);
+  return piece.length === text.length
+    ? text
+    : `${piece}… (${(text.length - piece.length).toLocaleString("en")} more characters)`;
 }

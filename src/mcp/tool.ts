@@ -1,10 +1,10 @@
 import type { McpServer, ToolAnnotations } from "@modelcontextprotocol/server";
-import type { JsonObject } from "../model/json-object.js";
+import { type ErrorCode, StemmaError } from "../errors.js";
+import type { JsonObject } from "../model/plain-copy.js";
 import { sendable } from "../model/sendable.js";
 import { type ObjectSchema, toolSchema, type ValueOf } from "../tools/input-schema.js";
 import { readInput } from "../tools/read-input.js";
 import { refusal } from "../tools/tool.js";
-import { messageOf } from "./failure.js";
 import type { McpScope } from "./scope.js";
 
 interface ToolDefinition<Input extends ObjectSchema> {
@@ -59,4 +59,33 @@ export function defineTool<Input extends ObjectSchema>(tool: ToolDefinition<Inpu
 
 function failed(why: string) {
   return { isError: true, content: [{ type: "text" as const, text: refusal(why) }] };
+}
+
+/** What the client did wrong, or finds otherwise than it expected: it is told the message. */
+const TOLD: readonly ErrorCode[] = [
+  "INVALID_ARGUMENT",
+  "INVALID_TEXT",
+  "SESSION_NOT_FOUND",
+  "MESSAGE_NOT_FOUND",
+  "BLOCK_NOT_FOUND",
+  "BLOCK_OVER_BUDGET",
+  "SEARCH_UNAVAILABLE",
+  "CORRUPT_MESSAGE",
+  "CORRUPT_ENTRY",
+  "STORE_LOCKED",
+  "CONNECTION_LOST",
+];
+
+/** What says that something is not there. */
+export const ABSENT: readonly string[] = ["SESSION_NOT_FOUND", "SESSION_OWNED", "MESSAGE_NOT_FOUND", "BLOCK_NOT_FOUND"];
+
+/** What the client is told of an error. Of a fault of the server or the database it learns the code; `onError` gets the error. */
+export function messageOf(error: unknown, onError: (error: unknown) => void): string {
+  if (StemmaError.isInstance(error)) {
+    if (TOLD.includes(error.code)) return error.message;
+    if (error.code === "SESSION_OWNED") return "There is no such session.";
+  }
+  onError(error);
+  const code = StemmaError.isInstance(error) ? error.code : "INTERNAL";
+  return `The memory's server failed (${code}). Its own output says why.`;
 }

@@ -1,10 +1,8 @@
+import { shorten } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
-import { jsonTokens } from "./budget.js";
-import { type Document, placeOf, sessionTitle } from "./documents.js";
-import type { Ref } from "./ids.js";
-import { transcriptOf } from "./message-text.js";
+import { type Document, jsonTokens, messageText, placeOf, sessionTitle, transcriptOf } from "./documents.js";
+import { idOf, type Ref } from "./fields.js";
 import { findSession, type McpScope } from "./scope.js";
-
 /** A part of a conversation's visible history. `next` is the message that the part behind it begins after; null for none. */
 export interface TranscriptPage extends Document {
   readonly next: string | null;
@@ -58,4 +56,40 @@ async function describeSession(scope: McpScope, ref: Ref & { kind: "session" }):
     title: sessionTitle(info),
     metadata: { kind: "session", writtenBy: "everybody in it", time: info.updated_at },
   };
+}
+
+const ROLE_LENGTH = 40;
+
+interface Neighbour {
+  readonly id: string;
+  readonly role: string;
+  readonly text: string;
+}
+
+/** The messages beside a message of a session in scope: those that lead to it, and the newest of each that follow, oldest first. */
+export async function neighboursOf(
+  { store }: McpScope,
+  ref: Ref & { kind: "message" },
+  count: number,
+): Promise<{ before: Neighbour[]; after: Neighbour[] }> {
+  const session = store.session(ref.session);
+  const before: SessionMessage[] = [];
+  for (let message = await session.parent(ref.message); message !== null && before.length < count; ) {
+    before.unshift(message);
+    message = before.length < count ? await session.parent(message.id) : null;
+  }
+  const after: SessionMessage[] = [];
+  for (let id = ref.message; after.length < count; ) {
+    const newest = (await session.branchIds(id)).at(-1);
+    const next = newest === undefined ? null : await session.message(newest);
+    if (next === null) break;
+    after.push(next);
+    id = next.id;
+  }
+  const describe = (message: SessionMessage): Neighbour => ({
+    id: idOf({ kind: "message", session: ref.session, message: message.id }),
+    role: shorten(message.role, ROLE_LENGTH),
+    text: messageText(message),
+  });
+  return { before: before.map(describe), after: after.map(describe) };
 }

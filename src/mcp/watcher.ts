@@ -1,8 +1,8 @@
 import { invalid, StemmaError } from "../errors.js";
 import { readDocument } from "./documents.js";
-import { ABSENT } from "./failure.js";
-import { parseId } from "./ids.js";
+import { parseId } from "./fields.js";
 import { findSession, type McpScope } from "./scope.js";
+import { ABSENT } from "./tool.js";
 
 /** How often what is watched is compared, in milliseconds. */
 const INTERVAL = 1_000;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { LEAST_RARITY, rarityOf, scoreBy } from "./bm25.js";
+import { LEAST_RARITY, rarityOf, scoreBy } from "./rank.js";
 
 it("a word in more documents than were counted is as common as one in all of them", () => {
   expect(rarityOf(2, 3)).toBe(LEAST_RARITY);

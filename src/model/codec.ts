@@ -1,11 +1,39 @@
-import { isMarker, MARKER, type Marker } from "./content-marker.js";
 import { givenMessage, takeSerialised } from "./given-message.js";
-import { MIN_MEDIA_LENGTH, putMedia, takeMedia } from "./inline-media.js";
-import { findJsonObject, isJsonObject } from "./json-object.js";
-import { mayHoldMedia } from "./media.js";
+import { type MediaPlace, MIN_MEDIA_LENGTH, mayHoldMedia, putMedia, takeMedia } from "./media.js";
 import { assertMessage, type SessionMessage } from "./message.js";
+import { findJsonObject, isJsonObject } from "./plain-copy.js";
 import { isoTime, searchableText, senderName } from "./text.js";
 import { estimateMessageTokens } from "./tokens.js";
+
+/** What plain JSON cannot say stands in one last field of the stored object, which readers of the table may ignore. */
+const MARKER = "$stemma";
+
+/** What the field says. */
+interface Marker {
+  /** `createdAt` was a `Date`. */
+  date?: true;
+  /** Where media were taken out. */
+  media?: MediaPlace[];
+  /** The message had a field named like the marker; this is its value. */
+  own?: unknown;
+  /** The whole content stands elsewhere, under this key: the row would have been too large. */
+  split?: string;
+}
+
+/** False for what cannot be read as a marker. */
+function isMarker(value: unknown): value is Marker {
+  if (typeof value !== "object" || value === null) return false;
+  const { date, media, split } = value as Record<keyof Marker, unknown>;
+  if (split !== undefined && typeof split !== "string") return false;
+  return (
+    (date === undefined || date === true) && (media === undefined || (Array.isArray(media) && media.every(isPlace)))
+  );
+}
+
+function isPlace(value: unknown): boolean {
+  const { path, hash } = (value ?? {}) as { path?: unknown; hash?: unknown };
+  return typeof hash === "string" && Array.isArray(path) && path.length > 1;
+}
 
 /** A message made ready to be written: validated, serialised, measured. Making one touches no store. */
 export interface EncodedMessage {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { textMessage } from "../../test/helpers/messages.js";
-import { digestMessage, digestRange } from "./digest.js";
+import { digestMessage, digestRange } from "./sha256.js";
 
 describe("the digest of a message", () => {
   it("is the same for the same message, and another one when anything of it differs", () => {

@@ -1,5 +1,5 @@
 import { StemmaError } from "../errors.js";
-import { decodeJson, encodeJson } from "./json-bytes.js";
+import { decodeJson, encodeJson } from "./plain-copy.js";
 
 /** What one record holds: a header, and byte strings behind it. */
 export interface Frames<Header> {

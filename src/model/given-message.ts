@@ -1,7 +1,7 @@
 import { kindOf, quote, StemmaError, shorten } from "../errors.js";
 import { jsonCopy, setField } from "./json-copy.js";
-import { isJsonObject } from "./json-object.js";
 import { invalidMessage, type SessionMessage } from "./message.js";
+import { isJsonObject } from "./plain-copy.js";
 
 // What was read of the objects that `givenMessage` made, until it is taken.
 const serialised = new WeakMap<object, string>();

@@ -1,4 +1,4 @@
-import { isJsonObject } from "./json-object.js";
+import { isJsonObject } from "./plain-copy.js";
 
 /**
  * A document with a JSON Merge Patch (RFC 7396) applied: fields of the patch replace those of the document, objects are

@@ -1,8 +1,8 @@
 import { kindOf, StemmaError, shorten } from "../errors.js";
-import { isJsonObject, isTextTooDeep, MAX_DEPTH } from "./json-object.js";
 import { assertFits } from "./name-limits.js";
+import { isJsonObject, isTextTooDeep, MAX_DEPTH } from "./plain-copy.js";
 import { assertStorableText } from "./storable-text.js";
-
+import { utf8Length } from "./utf8.js";
 /**
  * One part of a message. Any object with a `type` is a part; the fields named here are those that Stemma itself reads.
  * Every part of the AI SDK's `UIMessage` fits.
@@ -120,4 +120,27 @@ export function reservedId(id: string): StemmaError {
 
 export function invalidMessage(message: string, messageId?: string): StemmaError {
   return new StemmaError("INVALID_MESSAGE", { messageId }, message);
+}
+
+/** How many bytes a message has as JSON. */
+export const jsonBytes = (message: SessionMessage): number => utf8Length(JSON.stringify(message));
+
+/** Takes messages for `SessionStore.recent`, the newest first. `done` gives what that resolves to. */
+export function takeRecent(maxBytes: number, minMessages: number) {
+  const newestFirst: SessionMessage[] = [];
+  let total = 0;
+  return {
+    /** Takes a message if there is room for it. */
+    take(message: SessionMessage, bytes: number): boolean {
+      if (newestFirst.length >= minMessages && total + bytes > maxBytes) return false;
+      newestFirst.push(message);
+      total += bytes;
+      return true;
+    },
+    done: (truncated: boolean) => ({
+      messages: newestFirst.reverse(),
+      truncated,
+      totalContentBytes: total,
+    }),
+  };
 }

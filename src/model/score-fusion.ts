@@ -1,5 +1,4 @@
 import { keyOf, type Ranked, type RankReasons } from "./rank.js";
-
 /** A ranking by the similarity of vectors, best first, and how alike all vectors are that were compared. */
 export interface ByMeaning {
   readonly ranked: readonly Ranked[];
@@ -63,4 +62,27 @@ export function withReasons(
     const ranks = { words: own?.ranks.words ?? null, meaning: ranksByMeaning.get(keyOf(each)) ?? null };
     return { ...each, reasons: { shares: own?.shares ?? [], ranks } };
   });
+}
+
+/** How numbers are spread, without keeping them. */
+export class Distribution {
+  #count = 0;
+  #sum = 0;
+  #squares = 0;
+
+  add(value: number): void {
+    this.#count += 1;
+    this.#sum += value;
+    this.#squares += value * value;
+  }
+
+  /** 0 of no number. */
+  get mean(): number {
+    return this.#count === 0 ? 0 : this.#sum / this.#count;
+  }
+
+  /** The standard deviation; 0 of no number. */
+  get deviation(): number {
+    return this.#count === 0 ? 0 : Math.sqrt(Math.max(0, this.#squares / this.#count - this.mean ** 2));
+  }
 }

@@ -1,7 +1,6 @@
 import { StemmaError } from "../errors.js";
-import { findJsonObject, isJsonObject } from "./json-object.js";
-import { assertStorableText } from "./storable-text.js";
-
+import { findJsonObject, isJsonObject, type JsonObject } from "./plain-copy.js";
+import { assertStorableText, nameOf } from "./storable-text.js";
 export type SessionMetadata = Record<string, unknown>;
 
 /** Characters of JSON: every list of sessions reads them all. */
@@ -76,4 +75,15 @@ function assertStorable(value: unknown, levels: number): void {
 
 function invalid(rule: string): StemmaError {
   return new StemmaError("INVALID_ARGUMENT", {}, `A session's metadata ${rule}.`);
+}
+
+/** The working directory as a session's metadata has it, and the name of its folder as the project. */
+export function metadataOfFolder(cwd: unknown): JsonObject | null {
+  const folder = nameOf(cwd);
+  if (folder === undefined) return null;
+  const project = folder
+    .replace(/(?<![/\\])[/\\]+$/, "")
+    .split(/[/\\]/)
+    .at(-1);
+  return { ...(project ? { project } : {}), cwd: folder };
 }

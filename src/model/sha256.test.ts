@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { portableSha256 } from "./portable-sha256.js";
-import { sha256, sha256Bytes } from "./sha256.js";
+import { portableSha256, sha256, sha256Bytes } from "./sha256.js";
 
 const expected = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest();
 const inHex = (text: string) => expected(new TextEncoder().encode(text)).toString("hex");

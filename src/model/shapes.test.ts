@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { escapeRuns, unescapeRuns } from "../context/escape.js";
+import { escapeRuns, unescapeRuns } from "../context/block-text.js";
 import { keyOfTitle } from "../tools/entry-key.js";
 import { parseQuery, querySequences } from "./query.js";
 import { markedSnippet } from "./snippet.js";

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { cpuTimeOf } from "../../test/helpers/cpu-time.js";
 import { patience } from "../../test/helpers/patience.js";
-import { compare } from "./shortest-script.js";
+import { compare } from "./joined-terms.js";
 
 const side = (runs: ReturnType<typeof compare>, only: "removed" | "added") =>
   runs.flatMap(({ kind, items }) => (kind === "same" || kind === only ? items : []));

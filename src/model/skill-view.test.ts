@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { messageOf } from "../../test/helpers/messages.js";
-import { createLoadFinder } from "./load-finder.js";
 import type { SessionMessage, SessionMessagePart } from "./message.js";
-import { hideUnloaded, recordLoad, recordUnload } from "./skill-view.js";
-import { NO_SKILLS, type SkillState } from "./skills.js";
+import { createLoadFinder, hideUnloaded, NO_SKILLS, recordLoad, recordUnload, type SkillState } from "./skill-view.js";
 
 const NOTE = "[Unloaded: skills/deploy. Call load_context to load it again.]";
 

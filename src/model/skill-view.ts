@@ -1,8 +1,6 @@
-import { foldLabel } from "./fold-label.js";
 import type { SessionMessage, SessionMessagePart } from "./message.js";
-import type { LoadedSkill, SkillChange, SkillState } from "./skills.js";
+import { foldLabel } from "./text.js";
 import { readToolPart, type ToolPart, withToolOutput } from "./tool-parts.js";
-
 export const LOAD_TOOL = "load_context";
 
 /** The state after a change, `newest` being the session's newest message number; null when there was nothing to unload. */
@@ -111,4 +109,80 @@ function without<Skill extends LoadedSkill>(skills: readonly Skill[], label: str
 // Labels are unique without regard to case; keys are exact.
 export function isSame(skill: { readonly label: string; readonly key: string }, label: string, key: string): boolean {
   return skill.key === key && foldLabel(skill.label) === foldLabel(label);
+}
+
+/**
+ * Which skills the model loaded and unloaded in a session. An unload empties the results of earlier `load_context`
+ * calls in what the model sees: those of the named tool calls, and those stored no later than `through`.
+ */
+export interface SkillState {
+  readonly loaded: readonly LoadedSkill[];
+  readonly unloaded: readonly UnloadedSkill[];
+}
+
+interface LoadedSkill {
+  readonly label: string;
+  readonly key: string;
+  /** Ids of the tool calls that loaded it; empty when the host called the tool without one. */
+  readonly toolCallIds: readonly string[];
+}
+
+interface UnloadedSkill extends LoadedSkill {
+  /** The newest message number of the session when it was unloaded. */
+  readonly through: number;
+}
+
+export const NO_SKILLS: SkillState = { loaded: [], unloaded: [] };
+
+/** What a session notes of its skills. `toolCallIds` of an unload are loads that nobody noted; null for one without a call. */
+export type SkillChange =
+  | { readonly type: "load"; readonly label: string; readonly key: string; readonly toolCallId?: string | undefined }
+  | {
+      readonly type: "unload";
+      readonly label: string;
+      readonly key: string;
+      readonly toolCallIds?: readonly (string | null)[] | undefined;
+    };
+
+/** Looks through messages, newest first, for the calls that loaded a document. */
+export interface LoadFinder {
+  look(message: SessionMessage): void;
+  /** What is loaded, the latest load first; the id of each call, null for one without. */
+  readonly loads: readonly {
+    readonly label: string;
+    readonly key: string;
+    readonly calls: readonly (string | null)[];
+  }[];
+  /** The ids of the calls whose document is still to be read. */
+  callsOf(label: string, key: string): readonly (string | null)[];
+}
+
+/** Tells what is loaded where nobody recorded it, as in the messages of an upgraded database. */
+export function createLoadFinder(): LoadFinder {
+  const loads: { label: string; key: string; calls: (string | null)[] }[] = [];
+  // Results of calls that stand in a part before them.
+  const results = new Map<string, string>();
+  const look = ({ parts }: SessionMessage): void => {
+    for (const part of parts.toReversed()) {
+      const tool = readToolPart(part);
+      if (tool === null || (tool.toolName ?? LOAD_TOOL) !== LOAD_TOOL) continue;
+      const { toolCallId: id, input, output } = tool;
+      const text = output === undefined || isNote(output) ? null : textIn(output);
+      const named = skillOf(input);
+      if (named === null) {
+        if (text !== null && id !== null) results.set(id, text);
+        continue;
+      }
+      const result = text ?? (id === null ? undefined : results.get(id));
+      if (result === undefined || result === `Not found: ${named.key}`) continue;
+      const load = loads.find((each) => isSame(each, named.label, named.key));
+      if (load === undefined) loads.push({ ...named, calls: [id] });
+      else load.calls.push(id);
+    }
+  };
+  return {
+    look,
+    loads,
+    callsOf: (label, key) => loads.find((each) => isSame(each, label, key))?.calls ?? [],
+  };
 }

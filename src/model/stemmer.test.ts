@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { stem } from "./stemmer.js";
+import { stem } from "./terms.js";
 
 const LIST = new URL("../../test/fixtures/snowball-english.txt.gz", import.meta.url);
 const pairs = gunzipSync(readFileSync(LIST))

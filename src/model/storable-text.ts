@@ -1,5 +1,6 @@
 import { StemmaError } from "../errors.js";
-
+import { NAME_LIMITS } from "./name-limits.js";
+import { utf8Length } from "./utf8.js";
 /** False for what no database column keeps: NUL and halves of surrogate pairs. */
 export const isStorableText = (text: string) => !text.includes("\0") && text.isWellFormed();
 
@@ -14,4 +15,10 @@ export function assertStorableText(text: string, what: string): void {
 /** A text without what a column of some engine cannot keep: NUL and halves of surrogate pairs. */
 export function storableText(text: string): string {
   return text.replaceAll("\0", "").toWellFormed();
+}
+
+/** A short text of a file that can be stored as it is: the name of a model or a folder. Undefined for anything else. */
+export function nameOf(value: unknown): string | undefined {
+  const isName = typeof value === "string" && value !== "" && utf8Length(value) <= NAME_LIMITS.model;
+  return isName && storableText(value) === value ? value : undefined;
 }

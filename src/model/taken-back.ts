@@ -1,6 +1,5 @@
-import { findJsonObject, type JsonObject } from "./json-object.js";
-import { sameJson } from "./same-json.js";
-import { compare, type Run } from "./shortest-script.js";
+import { compare, type Run } from "./joined-terms.js";
+import { findJsonObject, type JsonObject, sameJson } from "./plain-copy.js";
 
 /**
  * A text without what one write did to it, which made `after` of `before`. What others wrote later stays. Null where they

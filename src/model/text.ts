@@ -1,4 +1,6 @@
+import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "./message.js";
+import { estimateStringTokens } from "./tokens.js";
 
 export { assertStorableText } from "./storable-text.js";
 
@@ -56,4 +58,29 @@ const MONTHS = "January February March April May June July August September Octo
 function dateWords(iso: string): string {
   const [year, month, day] = iso.slice(0, 10).split("-");
   return `${Number(day)} ${MONTHS[Number(month) - 1] ?? ""} ${year} ${iso.slice(0, 10)}`;
+}
+
+/** `text.slice` with its ends moved so that no character is cut in two: what one piece leaves, the next one has. */
+export function cut(text: string, start: number, end: number): string {
+  return text.slice(boundary(text, start), boundary(text, end));
+}
+
+/** The index, or the one before it in the middle of a surrogate pair. */
+export function boundary(text: string, index: number): number {
+  const unit = text.charCodeAt(index);
+  return unit >= 0xdc00 && unit <= 0xdfff ? index - 1 : index;
+}
+
+/** Two labels name the same block when their folded forms are equal. It is also how the prompt shows a label. */
+export function foldLabel(label: string): string {
+  // Not every host is compiled against our types; what is no text is no block's label.
+  return String(label).toUpperCase();
+}
+
+/** Throws `BLOCK_OVER_BUDGET` for a content of more estimated tokens than the block holds. */
+export function assertBudget(label: string, content: string, maxTokens: number): void {
+  const tokens = estimateStringTokens(content);
+  if (tokens <= maxTokens) return;
+  const message = `That would make ${tokens} tokens in "${label}", which holds ${maxTokens}. Nothing was changed; write less, or replace the content with a shorter one.`;
+  throw new StemmaError("BLOCK_OVER_BUDGET", { label, tokens, maxTokens }, message);
 }

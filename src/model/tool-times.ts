@@ -1,6 +1,6 @@
-import { isJsonObject } from "./json-object.js";
 import type { SessionMessage } from "./message.js";
-import { isSettled, isToolPart } from "./tool-calls.js";
+import { isJsonObject } from "./plain-copy.js";
+import { isSettled, isToolPart } from "./tool-parts.js";
 
 /** When a model made a call, and when its result was there: ISO times. */
 export interface ToolTime {

@@ -1,11 +1,17 @@
 import { useChat } from "@ai-sdk/react";
-import type { UIMessage } from "ai";
+import { type ChatTransport, DefaultChatTransport, type UIMessage, type UIMessageChunk } from "ai";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import type { ChatPage } from "../ai-sdk.js";
-import { DEFAULT_API, readChat, selectMessage, stopRun } from "./chat-routes.js";
-import { type ChatTree, type ChatTreeOptions, placeOf } from "./chat-tree.js";
-import { Runs } from "./runs.js";
-import { transportTo } from "./transport.js";
+import type { ChatPage, RunData } from "../ai-sdk.js";
+import {
+  type ChatRoutesOptions,
+  type ChatTree,
+  type ChatTreeOptions,
+  DEFAULT_API,
+  placeOf,
+  readChat,
+  selectMessage,
+  stopRun,
+} from "./chat-tree.js";
 
 interface Tree {
   readonly chatId: string;
@@ -177,4 +183,92 @@ export function useChatTree<M extends UIMessage = UIMessage>(options: ChatTreeOp
 
 function emptyTree(chatId: string, isLoading: boolean): Tree {
   return { chatId, isLoading, siblings: {}, compactions: [], previous: null, error: undefined };
+}
+
+type Begun = Pick<RunData, "runId" | "edited">;
+
+/** The runs under way, by the chat. */
+class Runs {
+  onEdit: (chatId: string, edited: NonNullable<RunData["edited"]>) => void = () => {};
+  readonly #ids = new Map<string, string>();
+  readonly #missed = new Set<string>();
+  readonly #waiting = new Map<string, ((runId: string | null) => void)[]>();
+
+  begin(chatId: string, { runId, edited }: Begun): void {
+    this.#ids.set(chatId, runId);
+    this.#missed.delete(chatId);
+    this.#tell(chatId, runId);
+    if (edited !== null) this.onEdit(chatId, edited);
+  }
+
+  /** Takes down that a run that was begun has no stream, because it has ended. */
+  miss(chatId: string): void {
+    this.#missed.add(chatId);
+  }
+
+  /** True for a chat whose latest run had ended before its stream was asked for. */
+  isMissed(chatId: string): boolean {
+    return this.#missed.has(chatId);
+  }
+
+  end(chatId: string): void {
+    this.#ids.delete(chatId);
+    this.#tell(chatId, null);
+  }
+
+  /** The run's id as soon as the server says it; null when the chat's request ends without one. */
+  current(chatId: string): Promise<string | null> {
+    const known = this.#ids.get(chatId);
+    if (known !== undefined) return Promise.resolve(known);
+    return new Promise((tell) => this.#waiting.set(chatId, [...(this.#waiting.get(chatId) ?? []), tell]));
+  }
+
+  #tell(chatId: string, runId: string | null): void {
+    for (const tell of this.#waiting.get(chatId) ?? []) tell(runId);
+    this.#waiting.delete(chatId);
+  }
+}
+
+/** So many messages tell the server which branch a new one continues. */
+const TOLD = 4;
+
+/** The transport of `useChat` to a handler's routes. It sends no more of the history than the server needs. */
+function transportTo<M extends UIMessage>(
+  api: string,
+  latest: { readonly current: ChatRoutesOptions & { body?: object | undefined } },
+  onRun: (chatId: string, data: RunData) => void,
+  onMissed: (chatId: string) => void,
+): ChatTransport<M> {
+  const routes = new DefaultChatTransport<M>({
+    api,
+    headers: async () => {
+      const { headers = {} } = latest.current;
+      return typeof headers === "function" ? headers() : headers;
+    },
+    body: () => latest.current.body ?? {},
+    credentials: () => latest.current.credentials ?? "same-origin",
+    fetch: (input, init) => (latest.current.fetch ?? globalThis.fetch)(input, init),
+    prepareSendMessagesRequest: ({ id, messages, trigger, messageId, body }) => {
+      const told = messages.filter((one, index) => index >= messages.length - TOLD || one.id === messageId);
+      return { body: { ...body, id, messages: told, trigger, messageId } };
+    },
+  });
+  const watched = (chatId: string, stream: ReadableStream<UIMessageChunk>) =>
+    stream.pipeThrough(
+      new TransformStream<UIMessageChunk, UIMessageChunk>({
+        transform(chunk, controller) {
+          if (chunk.type === "data-run") onRun(chatId, chunk.data as RunData);
+          controller.enqueue(chunk);
+        },
+      }),
+    );
+  return {
+    sendMessages: async (options) => watched(options.chatId, await routes.sendMessages(options)),
+    reconnectToStream: async (options) => {
+      const stream = await routes.reconnectToStream(options);
+      if (stream !== null) return watched(options.chatId, stream);
+      onMissed(options.chatId);
+      return null;
+    },
+  };
 }

@@ -1,8 +1,8 @@
 import { invalid, StemmaError } from "../errors.js";
 import { givenMessage } from "../model/given-message.js";
 import type { SessionMessage } from "../model/message.js";
-import { sameJson } from "../model/same-json.js";
-import { isSettled, isToolPart, type SettledFields, settleToolCalls } from "../model/tool-calls.js";
+import { sameJson } from "../model/plain-copy.js";
+import { isSettled, isToolPart, type SettledFields, settleToolCalls } from "../model/tool-parts.js";
 import { answeredNow } from "../model/tool-times.js";
 import { coreOf, type Session } from "../session/session.js";
 

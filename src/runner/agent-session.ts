@@ -1,14 +1,13 @@
 import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
-import { isInterrupted, isSettled, isToolPart, settleToolCalls } from "../model/tool-calls.js";
+import { isInterrupted, isSettled, isToolPart, settleToolCalls } from "../model/tool-parts.js";
 import type { Session } from "../session/session.js";
 import { ActiveBranch } from "./active-branch.js";
 import { agentTurn } from "./agent-turn.js";
-import { type AgentInput, parseInput } from "./messages/input.js";
-import { toSDKMessages } from "./messages/sdk-message.js";
+import type { TurnOptions } from "./create-options.js";
+import { type AgentInput, parseInput, toSDKMessages } from "./messages/sdk-message.js";
 import type { ModelSource } from "./models/model.js";
 import type { SessionRecord } from "./session-record.js";
-import type { TurnOptions } from "./turn-options.js";
 import type { AgentEvent, ExtendedUsageInfo, SDKMessage, SessionState } from "./types.js";
 
 export interface AgentSessionOptions

@@ -1,17 +1,18 @@
 import { createCompactFunction } from "../compaction/compact.js";
-import { StemmaError } from "../errors.js";
+import { invalid, StemmaError } from "../errors.js";
 import { Session } from "../session/session.js";
 import type { NewSession, Store } from "../storage/contract.js";
+import { allSessions } from "../storage/list-all.js";
+import { isStore } from "../storage/store-of.js";
+import { storeTime } from "../storage/store-time.js";
 import { AgentSession } from "./agent-session.js";
 import { assertCreateOptions, type CreateSessionOptions, DEFAULT_MAX_TURNS } from "./create-options.js";
-import { defaultStorage } from "./default-storage.js";
-import { loadAiSdk } from "./models/ai-sdk.js";
-import { type ModelSource, modelSource } from "./models/model.js";
-import { NO_USAGE, usageOf } from "./models/usage.js";
-import { isDocumentStore, openStore } from "./open-store.js";
+import { loadAiSdk, type ModelSource, modelSource, NO_USAGE, usageOf } from "./models/model.js";
+import { isDocumentStore, isStoreBacked, openStore, type StorageLike } from "./open-store.js";
 import { SessionRecord } from "./session-record.js";
-import type { ModelPrices } from "./types.js";
-
+import { defaultStorage } from "./storages/create-storage.js";
+import { isScopeKey } from "./storages/session-id.js";
+import type { ModelPrices, SessionStorage } from "./types.js";
 /**
  * Starts a session; with `resume` or `fork`, resumes or forks one. The model is looked for when it is first called. Errors:
  * `SESSION_NOT_FOUND` (`Session not found: …`), `SESSION_EXISTS`, `STORE_UNSUPPORTED`, `INVALID_ARGUMENT`, `CORRUPT_STATE`, `MODEL_UNAVAILABLE` for a `model` that is none.
@@ -118,4 +119,53 @@ function summarizer(model: ModelSource, prices: ModelPrices | undefined, recordO
     await recordOf().addUsage(usageOf(usage, prices), response.modelId);
     return text;
   };
+}
+
+/**
+ * Deletes sessions whose last update is older than `olderThan` milliseconds, or earlier than the `Date`. Resolves to the
+ * deleted ids. A session that cannot be read is kept, and its error is thrown after the others are done.
+ * Errors: `INVALID_ARGUMENT`, `STORE_UNSUPPORTED`, `CORRUPT_STATE`.
+ */
+export async function cleanupSessions(storage: StorageLike, options: { olderThan: number | Date }): Promise<string[]> {
+  const { olderThan } = options;
+  const age = olderThan instanceof Date ? olderThan.getTime() : olderThan;
+  if (!Number.isFinite(age)) throw invalid("olderThan must be an age in milliseconds, or a Date.", { olderThan });
+  const limitAt = (now: number) => (olderThan instanceof Date ? age : now - age);
+  const store = isStore(storage) ? storage : isStoreBacked(storage) ? await storage.openStore() : null;
+  if (store !== null) return cleanStore(store, limitAt(await storeTime(store)));
+  return cleanStorage(storage as SessionStorage, limitAt(Date.now()));
+}
+
+async function cleanStorage(storage: SessionStorage, limit: number): Promise<string[]> {
+  const deleted: string[] = [];
+  let failure: { error: unknown } | null = null;
+  for (const id of await storage.list()) {
+    // What is remembered of a user is no session.
+    if (isScopeKey(id)) continue;
+    try {
+      const state = await storage.load(id);
+      if (state === undefined || !(state.updatedAt < limit)) continue;
+      await storage.delete(id);
+      deleted.push(id);
+    } catch (error) {
+      failure ??= { error };
+    }
+  }
+  if (failure !== null) throw failure.error;
+  return deleted;
+}
+
+async function cleanStore(store: Store, limit: number): Promise<string[]> {
+  const { sessions } = store;
+  const old: string[] = [];
+  for await (const info of allSessions(store)) if (Date.parse(info.updated_at) < limit) old.push(info.id);
+  const deleted: string[] = [];
+  for (const id of old) {
+    // Someone may have gone on with it meanwhile.
+    const info = await sessions.get(id);
+    if (info === null || !(Date.parse(info.updated_at) < limit)) continue;
+    await sessions.delete(id);
+    deleted.push(id);
+  }
+  return deleted;
 }

@@ -1,8 +1,8 @@
 import { StemmaError } from "../errors.js";
-import { sameJson } from "../model/same-json.js";
+import { sameJson } from "../model/plain-copy.js";
 import { type SessionMetadata, splitMetadata } from "../model/session-metadata.js";
 import type { SessionInfo, Store } from "../storage/contract.js";
-import { addUsage, totalInput } from "./models/usage.js";
+import { addUsage, totalInput } from "./models/model.js";
 import { countsOf, type Extras, readExtras, saveExtras } from "./session-extras.js";
 import type { ExtendedUsageInfo, SDKMessage, SessionState } from "./types.js";
 

@@ -1,6 +1,6 @@
 import type { TextStreamPart, ToolSet } from "ai";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
-import { isSettled, isToolPart, settleToolCalls, type ToolCallPart } from "../model/tool-calls.js";
+import { isSettled, isToolPart, settleToolCalls, type ToolCallPart } from "../model/tool-parts.js";
 import { ToolClock } from "../model/tool-times.js";
 import { errorText } from "./error-text.js";
 

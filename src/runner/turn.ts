@@ -1,19 +1,18 @@
-import type { LanguageModel, ModelMessage, StopCondition, ToolSet } from "ai";
-import { stepResults } from "../ai-sdk/lint/step-results.js";
+import type { LanguageModel, ModelMessage, StopCondition, TextStreamPart, ToolSet } from "ai";
+import { stepResults } from "../ai-sdk/lint/outputs.js";
+import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
 import { sendable } from "../model/sendable.js";
-import { StepUpdates } from "../session/turn/step-updates.js";
-import { unlessAborted } from "../unless-aborted.js";
-import { Gates } from "./gates.js";
+import { unlessAborted } from "../once.js";
+import { type Deferred, defer } from "../queue.js";
+import { StepUpdates } from "../session/turn/plan.js";
+import type { TurnLog, TurnOptions } from "./create-options.js";
+import { errorText } from "./error-text.js";
 import { toSDKMessages } from "./messages/sdk-message.js";
-import { asError, chunksOf, eventOf, failureOf, stopReason } from "./model-stream.js";
-import { loadAiSdk } from "./models/ai-sdk.js";
-import { addUsage, NO_USAGE, usageOf } from "./models/usage.js";
+import { addUsage, loadAiSdk, NO_USAGE, usageOf } from "./models/model.js";
 import { StepRecorder } from "./step-recorder.js";
 import { guardTools } from "./tools/agent-tools.js";
-import type { TurnLog, TurnOptions } from "./turn-options.js";
 import type { AgentEvent, ExtendedUsageInfo, StopReason } from "./types.js";
-
 /**
  * One turn: asks the model, runs its tools, asks again, until it is done. A call is stored before its tool runs, its
  * result before it is reported, a step before the model is asked again. However the turn ends, aborted or left in the
@@ -115,4 +114,95 @@ export async function* runTurn(log: TurnLog, options: TurnOptions): AsyncGenerat
 // An empty prompt is none.
 function promptOf({ system, messages }: { readonly system: string; readonly messages: ModelMessage[] }) {
   return sendable(system === "" ? { messages } : { system, messages });
+}
+
+/** Points that one side waits at until the other has come there too. */
+class Gates {
+  private readonly gates = new Map<string, Deferred>();
+
+  /** Lets everyone through who waits at `key`, and who comes there later. */
+  open(key: string): void {
+    this.gate(key).resolve();
+  }
+
+  /** Resolves once the gate is open. */
+  pass(key: string): Promise<void> {
+    return this.gate(key).promise;
+  }
+
+  private gate(key: string): Deferred {
+    const gate = this.gates.get(key) ?? defer();
+    this.gates.set(key, gate);
+    return gate;
+  }
+}
+
+/** What a consumer is told of a chunk; null for nothing. */
+function eventOf(chunk: TextStreamPart<ToolSet>): AgentEvent | null {
+  switch (chunk.type) {
+    case "text-delta":
+      return chunk.text === "" ? null : { type: "text", text: chunk.text };
+    case "tool-call":
+      return { type: "tool_use", id: chunk.toolCallId, name: chunk.toolName, input: chunk.input };
+    case "tool-result":
+      if (chunk.preliminary === true) return null;
+      return { type: "tool_result", tool_use_id: chunk.toolCallId, content: textOf(chunk.output) };
+    case "tool-error":
+      return { type: "tool_result", tool_use_id: chunk.toolCallId, content: errorText(chunk.error), is_error: true };
+    default:
+      return null;
+  }
+}
+
+function textOf(output: unknown): string {
+  return typeof output === "string" ? output : (JSON.stringify(output) ?? "null");
+}
+
+type FinishStep = Extract<TextStreamPart<ToolSet>, { type: "finish-step" }>;
+
+/** What a step failed with; null for one that did not. */
+function failureOf({ finishReason, rawFinishReason }: FinishStep): StemmaError | null {
+  // A connection that closes early looks like an end without a reason.
+  if (finishReason === "other" && rawFinishReason === undefined) {
+    return new StemmaError("MODEL_FAILED", {}, "The model's answer broke off before it was complete.");
+  }
+  if (finishReason !== "error") return null;
+  const why = rawFinishReason === undefined ? "" : `: ${rawFinishReason}`;
+  return new StemmaError("MODEL_FAILED", {}, `The model's provider ended the answer with an error${why}.`);
+}
+
+/** Why a turn ends with this step; `pending` says that calls wait for results. */
+function stopReason(finish: FinishStep["finishReason"], pending: boolean, last: boolean): StopReason {
+  if (finish === "length") return "max_tokens";
+  if (finish === "content-filter") return "refusal";
+  if (pending) return "tool_use";
+  return finish === "tool-calls" && last ? "max_turns" : "end_turn";
+}
+
+/** A failure of a model as an error. */
+function asError(error: unknown): Error {
+  if (error instanceof Error) return error;
+  return new StemmaError("MODEL_FAILED", {}, `The model failed: ${errorText(error)}`, { cause: error });
+}
+
+/** The chunks of a stream until the signal is aborted; a stream that fails, or cannot be had, ends with an `error` chunk. */
+async function* chunksOf<T>(
+  open: () => ReadableStream<T>,
+  signal: AbortSignal,
+): AsyncGenerator<T | { type: "error"; error: unknown }> {
+  let reader: ReadableStreamDefaultReader<T> | null = null;
+  try {
+    reader = open().getReader();
+    for (;;) {
+      // A tool that does not heed the signal must not hold up the end of the turn.
+      const next = await unlessAborted(reader.read(), signal);
+      if (next.done) return;
+      yield next.value;
+    }
+  } catch (error) {
+    if (!signal.aborted) yield { type: "error", error };
+  } finally {
+    // The failure was reported already, or nobody waits for it any more.
+    reader?.cancel().catch(() => {});
+  }
 }

@@ -1,4 +1,4 @@
-import { decodeJson, encodeJson } from "../model/json-bytes.js";
+import { decodeJson, encodeJson } from "../model/plain-copy.js";
 import { type RecordScope, TURNS } from "../storage/contract.js";
 import type { TurnRecords } from "./turn/log.js";
 

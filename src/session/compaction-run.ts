@@ -1,13 +1,12 @@
-import type { CompactFunction } from "../compaction/compact.js";
-import { StemmaError } from "../errors.js";
+import type { CompactContext, CompactFunction, CompactResult } from "../compaction/compact.js";
+import { invalid, StemmaError } from "../errors.js";
 import { inTurns, mapped } from "../event-loop.js";
-import { digestMessage } from "../model/digest.js";
-import type { SessionMessage } from "../model/message.js";
-import { estimateTokensInTurns } from "../model/tokens.js";
-import { askCompact } from "./compact-answer.js";
-import type { CompactionRun } from "./compaction-runs.js";
-import type { CompactionWork, Kept, Outcome } from "./compaction-work.js";
-import { type Seen, storeSummary } from "./store-summary.js";
+import { summaryMessage } from "../model/compactions.js";
+import { isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
+import { digestMessage, digestRange } from "../model/sha256.js";
+import { estimateMessageTokens, estimateTokensInTurns } from "../model/tokens.js";
+import type { CompactionRun, CompactionWork, Kept, Outcome } from "./compaction-work.js";
+import type { SessionBackend } from "./provider.js";
 import { withinTime } from "./time-limit.js";
 
 /** What a compaction works on. */
@@ -125,4 +124,114 @@ async function keptOf(
   const head = await estimateTokensInTurns(parts.head);
   const summary = await estimateTokensInTurns(parts.summary);
   return { tokens, prompt, head, summary, tail: await estimateTokensInTurns(parts.tail) };
+}
+
+/** What a compact function gave, or failed with. */
+interface CompactAnswer {
+  readonly answer: CompactResult | null;
+  readonly failure: { readonly error: unknown } | null;
+  /** True when it asked a model, which answered nothing. */
+  readonly isEmpty: boolean;
+}
+
+/** Calls a compact function, which may fail, give no answer in time, or one that is none. */
+async function askCompact(
+  compact: CompactFunction,
+  messages: SessionMessage[],
+  context: CompactContext,
+  timeout: number,
+): Promise<CompactAnswer> {
+  let isEmpty = false;
+  const onEmptyAnswer = () => {
+    isEmpty = true;
+  };
+  try {
+    const given = Promise.resolve(compact(messages, { ...context, onEmptyAnswer }));
+    return { answer: checkedResult(await withinTime(given, timeout)), failure: null, isEmpty };
+  } catch (error) {
+    return { answer: null, failure: { error }, isEmpty };
+  }
+}
+
+function checkedResult(given: CompactResult | null | undefined): CompactResult | null {
+  if (given === null || given === undefined) return null;
+  const { fromMessageId, toMessageId, summary } = given;
+  if ([fromMessageId, toMessageId, summary].every((field) => typeof field === "string")) return given;
+  throw invalid("A compact function resolves to { fromMessageId, toMessageId, summary }, three texts, or to null.");
+}
+
+/** A visible history as it was read, and what its messages said then: a compact function may change what it is given. */
+interface Seen {
+  readonly messages: readonly SessionMessage[];
+  readonly digests: readonly string[];
+  readonly leafId: string;
+}
+
+/** A compaction that was stored, and the visible history with it: the summary, and what stands before and behind it. */
+interface StoredSummary {
+  readonly id: string;
+  readonly result: CompactResult;
+  readonly head: SessionMessage[];
+  readonly summary: SessionMessage;
+  readonly tail: SessionMessage[];
+}
+
+/**
+ * Stores what a compact function gave, if it is worth it; null where it is not. Errors:
+ * `COMPACTION_STALE` when the range says something else now, `COMPACTION_INVALID_RANGE`.
+ */
+async function storeSummary(
+  backend: SessionBackend,
+  answer: CompactResult,
+  { messages, digests, leafId }: Seen,
+): Promise<StoredSummary | null> {
+  // A model may stop in the middle of a character, which no store keeps.
+  const summary = answer.summary.replaceAll("\0", "").toWellFormed();
+  if (summary.trim() === "") return null;
+  const { from, to } = await rangeOf(backend, answer, messages);
+  const range = messages.slice(from, to + 1);
+  const replaced = await estimateTokensInTurns(range);
+  if (replaced <= estimateMessageTokens(summaryMessage({ id: "", summary }))) return null;
+  const [fromMessageId, toMessageId] = [(range[0] as SessionMessage).id, (range.at(-1) as SessionMessage).id];
+  const expect = { leafId, digest: digestRange(digests.slice(from, to + 1)) };
+  const compaction = await backend.addCompaction(
+    { id: crypto.randomUUID(), summary, fromMessageId, toMessageId },
+    expect,
+  );
+  return {
+    id: compaction.id,
+    result: { fromMessageId: compaction.fromMessageId, toMessageId: compaction.toMessageId, summary },
+    head: messages.slice(0, from),
+    summary: summaryMessage(compaction),
+    tail: messages.slice(to + 1),
+  };
+}
+
+// Where in the visible history the range lies. It begins with the earliest summary at the latest, so that one remains.
+async function rangeOf(
+  backend: SessionBackend,
+  { fromMessageId, toMessageId }: CompactResult,
+  messages: readonly SessionMessage[],
+): Promise<{ from: number; to: number }> {
+  const from = await placeOf(backend, fromMessageId, messages);
+  const to = await placeOf(backend, toMessageId, messages);
+  if (from < 0 || to < from) {
+    const message = `A summary cannot cover "${fromMessageId}" to "${toMessageId}": the compact function was not given that range.`;
+    const details = { sessionId: backend.id, fromMessageId, toMessageId };
+    throw new StemmaError("COMPACTION_INVALID_RANGE", details, message);
+  }
+  const earliest = messages.findIndex(isSummaryMessage);
+  return { from: earliest < 0 ? from : Math.min(earliest, from), to };
+}
+
+// A function that keeps ids by itself may name a message that lies under a summary by now.
+async function placeOf(backend: SessionBackend, id: string, messages: readonly SessionMessage[]): Promise<number> {
+  const visible = messages.findIndex((message) => message.id === id);
+  if (visible >= 0) return visible;
+  for (const [index, message] of messages.entries()) {
+    if (!isSummaryMessage(message)) continue;
+    const under = await backend.originals(message.id.slice(SUMMARY_ID_PREFIX.length));
+    if (under.some((original) => original.id === id)) return index;
+  }
+  return -1;
 }

@@ -1,31 +1,29 @@
-import { WiredContextProvider } from "../context/providers/wired-context.js";
+import { WiredContextProvider } from "../context/providers/provider-place.js";
 import { SessionContext } from "../context/session-context.js";
-import { foldLabel } from "../model/fold-label.js";
 import type { SessionMessage } from "../model/message.js";
+import { foldLabel } from "../model/text.js";
 import type { KeptWrite, Store } from "../storage/contract.js";
 import { orderOf } from "../storage/store-of.js";
-import { AgentSessionProvider } from "./agent-session-provider.js";
 import type { CompactorOptions } from "./compaction-work.js";
 import { Compactor } from "./compactor.js";
+import { promptStoreFor } from "./configure.js";
 import { SessionEvents } from "./events.js";
 import { storeNeeded } from "./host.js";
-import { Learner } from "./learning/learner.js";
+import { Learner } from "./learning/learning-run.js";
 import { MessageWrites, type TogetherResult } from "./message-writes.js";
 import { writeOneByOne } from "./one-by-one.js";
 import type { SessionConfig } from "./options.js";
-import { promptStoreFor } from "./prompt-store.js";
 import type { SessionBackend, SessionProvider } from "./provider.js";
-import { providerBackend } from "./provider-backend.js";
-import { providerSkillLog } from "./provider-skill-log.js";
-import { storeSkillLog } from "./skill-log.js";
-import { StoreSessionProvider } from "./store-session-provider.js";
+import { providerBackend, storeSkillLog } from "./provider-backend.js";
+import { providerSkillLog } from "./provider-reader.js";
+import { AgentSessionProvider, StoreSessionProvider } from "./store-session-provider.js";
 import { DEFAULT_COMPACTION_TIMEOUT, withinTime } from "./time-limit.js";
 import { Titler } from "./titler.js";
 import { TurnLog, type TurnRecords } from "./turn/log.js";
 import { memoryRecordsOf } from "./turn/memory-records.js";
 import { Turns } from "./turn/turns.js";
+import type { Reverted } from "./undo/revert-from.js";
 import { revertFrom } from "./undo/revert-from.js";
-import type { Reverted } from "./undo/reverted.js";
 
 /** What stands behind a session once it is used. */
 export interface SessionCore {

@@ -1,6 +1,5 @@
 import { reasonOf } from "../errors.js";
-import type { SkippedEdit } from "../learning/apply.js";
-import type { LearnEdit } from "../learning/edits.js";
+import type { LearnEdit, SkippedEdit } from "../learning/apply.js";
 
 /** What a session reports to `subscribe`. Every change is reported after it is stored. */
 export type SessionEvent =

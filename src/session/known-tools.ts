@@ -1,5 +1,4 @@
-import type { ContextBlockOptions } from "../context/block.js";
-import type { BlockSchema } from "../context/block-schema.js";
+import type { BlockSchema, ContextBlockOptions } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import type { SessionTool, SessionTools } from "../tools/tool.js";
 

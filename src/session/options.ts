@@ -1,7 +1,7 @@
 import type { CompactFunction } from "../compaction/compact.js";
 import type { ContextConfig } from "../context/block.js";
 import type { ContextBlockProvider, WritableContextProvider } from "../context/provider.js";
-import type { TitleFunction } from "../learning/title.js";
+import type { TitleFunction } from "../learning/learn.js";
 import type { CompactionErrorHandler } from "./compaction-work.js";
 import type { LearnerOptions } from "./learning/learning-run.js";
 import type { TokenCounter } from "./token-count.js";

@@ -1,20 +1,38 @@
 import { StemmaError } from "../errors.js";
+import { forEachYielding, inTurns, mapped } from "../event-loop.js";
+import { assertEncodable } from "../model/codec.js";
 import { applyCompactions } from "../model/compactions.js";
-import { cut } from "../model/cut.js";
-import type { SessionMessage } from "../model/message.js";
-import { jsonBytes, takeRecent } from "../model/recent-messages.js";
-import { searchableText } from "../model/text.js";
+import { givenMessage } from "../model/given-message.js";
+import {
+  isSummary,
+  isSummaryMessage,
+  jsonBytes,
+  type SessionMessage,
+  SUMMARY_ID_PREFIX,
+  takeRecent,
+} from "../model/message.js";
+import { digestMessage, digestRange } from "../model/sha256.js";
+import { createLoadFinder, type LoadFinder } from "../model/skill-view.js";
+import { cut, foldLabel, searchableText } from "../model/text.js";
 import { estimateMessageTokens } from "../model/tokens.js";
-import { noMessage } from "../model/tree-errors.js";
+import { invalidRange, leafMoved, noMessage, noParent, staleRange } from "../model/tree-errors.js";
 import { queueOf } from "../queue.js";
-import type { ReadOptions, SearchHit, TreeNode } from "../storage/contract.js";
+import type {
+  AppendResult,
+  CompactionGuard,
+  NewCompaction,
+  ParentRef,
+  ReadOptions,
+  SearchHit,
+  SessionStore,
+  StoredCompaction,
+  TreeNode,
+} from "../storage/contract.js";
 import { valuesIn } from "../storage/hand-over.js";
+import type { SkillLog } from "../tools/tool.js";
 import type { SessionBackend, SessionProvider } from "./provider.js";
-import { ProviderReader } from "./provider-reader.js";
-import type { ProviderSkillLog } from "./provider-skill-log.js";
-import { addSummary } from "./provider-summaries.js";
-import { ProviderWriter } from "./provider-writer.js";
-
+import type { ProviderSkillLog } from "./provider-reader.js";
+import { ProviderReader, summaryBehind } from "./provider-reader.js";
 /**
  * A session kept by a provider that a user wrote, with the documented methods only. What those methods cannot do by
  * themselves is done in several calls, and is no more atomic than they are. Within a process each call of ours is one
@@ -151,3 +169,159 @@ function treeOf(path: readonly SessionMessage[]): TreeNode[] {
     preview: cut(searchableText(message), 0, 80).toWellFormed(),
   }));
 }
+
+/** Has a provider lay a summary over a range. Errors: `COMPACTION_INVALID_RANGE`; `COMPACTION_STALE` where `guard` does not hold. */
+async function addSummary(
+  provider: SessionProvider,
+  reader: ProviderReader,
+  sessionId: string,
+  request: NewCompaction,
+  guard: CompactionGuard | undefined,
+): Promise<StoredCompaction> {
+  const existing = await reader.compactions();
+  const { summary } = request;
+  // An end may be a summary: then its own range is meant.
+  const fromMessageId = summaryBehind(request.fromMessageId, existing)?.fromMessageId ?? request.fromMessageId;
+  const toMessageId = summaryBehind(request.toMessageId, existing)?.toMessageId ?? request.toMessageId;
+  if (guard !== undefined && !(await holds(reader, request, guard))) throw staleRange(sessionId);
+  const refuse = (why: string) => invalidRange(sessionId, { fromMessageId, toMessageId }, why);
+  for (const id of [fromMessageId, toMessageId]) {
+    if ((await reader.message(id)) === null) throw refuse(`message "${id}" is not in this session`);
+  }
+  const path = await provider.getHistory(toMessageId);
+  // A provider that applies compactions itself may show a summary in the place of the range's start.
+  const isShown = path.some(({ id }) => id === fromMessageId || isSummaryMessage({ id }));
+  if (!isShown) throw refuse("the range is reversed, or its ends are not on one path");
+  await provider.addCompaction(summary, fromMessageId, toMessageId);
+  const known = new Set(existing.map(({ id }) => id));
+  const added = (await reader.compactions()).find(({ id }) => !known.has(id));
+  return added ?? { id: "", summary, fromMessageId, toMessageId, createdAt: new Date().toISOString() };
+}
+
+// Whether the range says what its summary was made of.
+async function holds(
+  reader: ProviderReader,
+  { fromMessageId, toMessageId }: NewCompaction,
+  { leafId, digest }: CompactionGuard,
+): Promise<boolean> {
+  if ((await reader.message(await reader.named(leafId))) === null) return false;
+  const visible = await reader.history(leafId);
+  const from = visible.findIndex(({ id }) => id === fromMessageId);
+  const to = visible.findIndex(({ id }) => id === toMessageId);
+  return from >= 0 && digestRange(visible.slice(from, to + 1).map(digestMessage)) === digest;
+}
+
+/** Writes messages to a provider that a user wrote. Each is checked before anything is written. */
+class ProviderWriter {
+  constructor(
+    private readonly provider: SessionProvider,
+    private readonly reader: ProviderReader,
+    private readonly sessionId: string,
+    private readonly skills: Pick<ProviderSkillLog, "emptied">,
+  ) {}
+
+  async append(
+    given: readonly SessionMessage[],
+    parentId: ParentRef,
+    expectedLeaf: string | null | undefined,
+  ): Promise<AppendResult> {
+    const valid = await this.#withoutSummaries(await inTurns(mapped(given, givenMessage)));
+    await forEachYielding(valid, assertEncodable);
+    if (expectedLeaf !== undefined) await this.#assertLeaf(valid, expectedLeaf);
+    const messages = valid.map(this.skills.emptied);
+    const insertedIds: string[] = [];
+    let parent = parentId;
+    for (const each of messages) {
+      if (await this.#insert(each, parent)) insertedIds.push(each.id);
+      parent = each.id;
+    }
+    const [one] = messages;
+    const isKnown = one !== undefined && messages.length === 1 && insertedIds.length === 0;
+    const lastId = messages.at(-1)?.id ?? (await this.provider.getLatestLeaf())?.id ?? null;
+    const stored = isKnown ? await this.reader.message(one.id) : undefined;
+    return { insertedIds, lastId, visibleTokens: null, stored };
+  }
+
+  async appendSibling(siblingId: string, given: SessionMessage): Promise<AppendResult> {
+    assertEncodable(given);
+    const parent = await this.reader.parentOf(siblingId);
+    const inserted = await this.#insert(this.skills.emptied(given), parent?.id ?? null);
+    const stored = inserted ? undefined : await this.reader.message(given.id);
+    return { insertedIds: inserted ? [given.id] : [], lastId: given.id, visibleTokens: null, stored };
+  }
+
+  /** Resolves to whether the message was inserted. */
+  async upsert(given: SessionMessage, parentId: ParentRef): Promise<boolean> {
+    if ((await this.#withoutSummaries([given])).length === 0) return false;
+    assertEncodable(given);
+    const shown = this.skills.emptied(given);
+    const inserted = await this.#insert(shown, parentId);
+    if (!inserted) await this.provider.updateMessage(shown);
+    return inserted;
+  }
+
+  async update(given: SessionMessage): Promise<void> {
+    if ((await this.#withoutSummaries([given])).length === 0) return;
+    assertEncodable(given);
+    await this.reader.known(given.id);
+    await this.provider.updateMessage(this.skills.emptied(given));
+  }
+
+  async #insert(given: SessionMessage, parent: ParentRef): Promise<boolean> {
+    const { provider, reader, sessionId } = this;
+    if ((await reader.message(given.id)) !== null) return false;
+    const parentId = await reader.named(parent);
+    const isMissing = typeof parentId === "string" && (await reader.message(parentId)) === null;
+    if (isMissing) throw noParent({ sessionId, parentId });
+    // The provider may keep it; the caller is given the other one.
+    const own = structuredClone(given);
+    // Not every provider tells a missing argument from an undefined one.
+    await (parentId === undefined ? provider.appendMessage(own) : provider.appendMessage(own, parentId));
+    return true;
+  }
+
+  // Only ids of compactions that are really this session's are passed over; others are refused as reserved.
+  async #withoutSummaries(messages: readonly SessionMessage[]): Promise<readonly SessionMessage[]> {
+    if (!messages.some(isSummary)) return messages;
+    const ids = new Set((await this.reader.compactions()).map(({ id }) => SUMMARY_ID_PREFIX + id));
+    return messages.filter((each) => !isSummary(each) || !ids.has(each.id));
+  }
+
+  // What inserts nothing changes nothing wherever the leaf is.
+  async #assertLeaf(given: readonly SessionMessage[], expected: string | null): Promise<void> {
+    let isAnyNew = false;
+    for (const { id } of given) isAnyNew ||= (await this.reader.message(id)) === null;
+    const leafId = (await this.provider.getLatestLeaf())?.id ?? null;
+    if (isAnyNew && leafId !== (await this.reader.named(expected))) throw leafMoved(this.sessionId, expected, leafId);
+  }
+}
+
+/** Keeps in the store which skills a session loaded and unloaded, so that a restart sees the same history. */
+export function storeSkillLog(session: SessionStore): SkillLog {
+  const loadsInMessages = async (): Promise<LoadFinder> => {
+    const messages = session.stream({ newestFirst: true, onCorrupt: "skip" });
+    const finder = createLoadFinder();
+    for await (const message of messages) finder.look(message);
+    return finder;
+  };
+  return {
+    load: async (label, key, toolCallId) => {
+      await session.changeSkills({ type: "load", label, key, toolCallId });
+    },
+    loaded: async () => {
+      const { loaded } = await session.skills();
+      const { loads } = await loadsInMessages();
+      const recorded = new Set(loaded.map(keyOf));
+      return [...loads.filter((load) => !recorded.has(keyOf(load))).reverse(), ...loaded];
+    },
+    unload: async (label, key) => {
+      if (await session.changeSkills({ type: "unload", label, key })) return true;
+      // Nobody recorded the loads of an upgraded or imported session, but its messages hold them.
+      const toolCallIds = (await loadsInMessages()).callsOf(label, key);
+      return toolCallIds.length > 0 && session.changeSkills({ type: "unload", label, key, toolCallIds });
+    },
+  };
+}
+
+// Labels are unique without regard to case.
+const keyOf = ({ label, key }: { label: string; key: string }): string => `${foldLabel(label)}\0${key}`;

@@ -1,6 +1,6 @@
 import { invalid } from "../errors.js";
 import { assertKnownOptions, type OptionNames } from "../known-options.js";
-import { isJsonObject } from "../model/json-object.js";
+import { isJsonObject } from "../model/plain-copy.js";
 import { assertStorableText } from "../model/text.js";
 import type { MetadataValue, SearchRequest } from "../storage/contract.js";
 import { assertLimit } from "./arguments.js";

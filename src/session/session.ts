@@ -1,14 +1,13 @@
 // One class, because the documents give it these methods: each checks its arguments and hands over to what does the work
 // (`writes`, `backend`, `context`, `turns`, `compactor`). `configure.ts` says what a builder method changes.
 import type { CompactFunction, CompactResult } from "../compaction/compact.js";
+import type { BlockSchema, ValueOfSchema } from "../context/block.js";
 import { BLOCK_OPTIONS, type ContextBlock, type ContextBlockOptions, type ContextConfig } from "../context/block.js";
-import type { BlockSchema, ValueOfSchema } from "../context/block-schema.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import type { SessionContext } from "../context/session-context.js";
 import { invalid, kindOf, StemmaError } from "../errors.js";
 import { assertKnownOptions, assertOptions, type OptionNames } from "../known-options.js";
-import type { LearnFunction } from "../learning/learn.js";
-import type { TitleFunction } from "../learning/title.js";
+import type { LearnFunction, TitleFunction } from "../learning/learn.js";
 import { givenMessage, givenMessages } from "../model/given-message.js";
 import { type HistoryMessage, isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
 import type {
@@ -21,7 +20,6 @@ import type {
 } from "../storage/contract.js";
 import { createExpandSummaryTool } from "../tools/expand-summary.js";
 import type { SessionTools } from "../tools/tool.js";
-import { AgentSessionProvider } from "./agent-session-provider.js";
 import {
   assertFunction,
   assertLimit,
@@ -69,15 +67,16 @@ import {
   searchPage,
   searchRequest,
 } from "./search-options.js";
+import { AgentSessionProvider } from "./store-session-provider.js";
 import type { ContextExplanation } from "./turn/explain.js";
+import type { TurnPage, TurnPageOptions } from "./turn/log.js";
 import {
   assertPrepareTurnOptions,
   type PreparedTurn,
   type PrepareTurnOptions,
   type TurnRequest,
 } from "./turn/request.js";
-import type { TurnPage, TurnPageOptions } from "./turn/turn-page.js";
-import type { Reverted } from "./undo/reverted.js";
+import type { Reverted } from "./undo/revert-from.js";
 
 /** Makes a session whose rows were deleted start afresh, for whoever holds it. */
 export let resetSession: (session: Session) => void;

@@ -1,8 +1,10 @@
 import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
 import type { HistoryRowStat, RecentHistory, SessionStore, Store, StoredCompaction } from "../storage/contract.js";
+import type { PostgresSource } from "../storage/postgres/client.js";
+import { postgresStoreOf } from "../storage/postgres/store.js";
+import { storeOf } from "../storage/store-of.js";
 import type { DatedOptions, SearchResult, SessionProvider } from "./provider.js";
-
 /** A provider of a session that is kept in a store: the documented methods, and what a session needs beyond them. */
 export abstract class StoreSessionProvider implements SessionProvider {
   readonly store: Store;
@@ -88,5 +90,39 @@ export abstract class StoreSessionProvider implements SessionProvider {
 
   searchMessages(query: string, limit = 20): Promise<SearchResult[]> {
     return this.backend.search(query, { limit });
+  }
+}
+
+/**
+ * The provider of a session that is kept in Postgres. Blocks that persist, and the frozen prompt, need providers of their
+ * own: a session on this one makes none by itself, as a session on `postgres(client)` does.
+ */
+export class PostgresSessionProvider extends StoreSessionProvider {
+  /** `client` is a client or pool of pg, the function of postgres.js, a PGlite database, or a store on one. Errors: `STORE_UNSUPPORTED`. */
+  constructor(client: PostgresSource | Store, sessionId?: string) {
+    super(postgresStoreOf(client), sessionId);
+  }
+
+  protected override copyFor(sessionId: string | undefined, store: Store): PostgresSessionProvider {
+    return new PostgresSessionProvider(store, sessionId);
+  }
+}
+
+/** The provider of a session that is kept in a store, or in the database of an agent. `Session.create(host)` makes one itself. */
+export class AgentSessionProvider extends StoreSessionProvider {
+  /** The object it was made on. */
+  readonly host: unknown;
+
+  /**
+   * `host` is a store or an agent, `store` the one on it that is used. Without a `sessionId` it is the unnamed session.
+   * Errors: `STORE_UNSUPPORTED`.
+   */
+  constructor(host: unknown, sessionId?: string, store: Store = storeOf(host)) {
+    super(store, sessionId);
+    this.host = host;
+  }
+
+  protected override copyFor(sessionId: string | undefined, store: Store): AgentSessionProvider {
+    return new AgentSessionProvider(this.host, sessionId, store);
   }
 }

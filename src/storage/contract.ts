@@ -1,10 +1,15 @@
 import type { Queue } from "../queue.js";
-import type { BackupOptions, BackupReport } from "./contract/backup.js";
-import type { BlockStore, MemoryScope } from "./contract/blocks.js";
-import type { CheckOptions, CheckReport } from "./contract/check.js";
-import type { EntryStore } from "./contract/entries.js";
-import type { Erased, Pruned, PruneVersionsRequest, Residue, ScrubOptions } from "./contract/erasing.js";
-import type { KeptWrite, WrittenIds } from "./contract/kept-write.js";
+import type {
+  BackupOptions,
+  BackupReport,
+  CheckOptions,
+  CheckReport,
+  Erased,
+  Pruned,
+  PruneVersionsRequest,
+  Residue,
+  ScrubOptions,
+} from "./contract/erasing.js";
 import type { Observer } from "./contract/observer.js";
 import type { RecordStore } from "./contract/records.js";
 import type { Redaction } from "./contract/redact.js";
@@ -12,16 +17,15 @@ import type { SearchHit, SearchRequest } from "./contract/search.js";
 import type { SessionStore } from "./contract/session.js";
 import type { SessionRegistry } from "./contract/sessions.js";
 import type { VectorStore } from "./contract/vectors.js";
+import type { BlockStore, EntryStore, MemoryScope } from "./contract/versions.js";
+import type { KeptWrite, WrittenIds } from "./contract/writing.js";
 import type { Connection } from "./engine/connection.js";
 
-export * from "./contract/backup.js";
-export * from "./contract/blocks.js";
-export * from "./contract/check.js";
 export * from "./contract/compactions.js";
-export * from "./contract/entries.js";
+export * from "./contract/erasing.js";
+export * from "./contract/erasing.js";
 export * from "./contract/erasing.js";
 export * from "./contract/import.js";
-export * from "./contract/kept-write.js";
 export * from "./contract/observer.js";
 export * from "./contract/reading.js";
 export * from "./contract/records.js";
@@ -29,9 +33,12 @@ export * from "./contract/redact.js";
 export * from "./contract/search.js";
 export * from "./contract/session.js";
 export * from "./contract/sessions.js";
-export * from "./contract/usage.js";
+export * from "./contract/sessions.js";
 export * from "./contract/vectors.js";
 export * from "./contract/versions.js";
+export * from "./contract/versions.js";
+export * from "./contract/versions.js";
+export * from "./contract/writing.js";
 export * from "./contract/writing.js";
 
 /**

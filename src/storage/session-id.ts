@@ -1,8 +1,7 @@
 import { invalid } from "../errors.js";
 import { assertFits, NAME_LIMITS } from "../model/name-limits.js";
 import { assertStorableText } from "../model/text.js";
-import type { BlockScope } from "./contract/blocks.js";
-import type { MemoryOwner } from "./contract/versions.js";
+import type { BlockScope, MemoryOwner } from "./contract/versions.js";
 
 /** The session id below which an upgrade keeps the blocks and entries that `agents` wrote. No session has it. */
 export const UPGRADED_ROWS = "agents_before_upgrade";

@@ -1,11 +1,12 @@
-import type { BlockScope, MemoryScope, SearchHit, SearchRequest, WrittenIds } from "./contract.js";
+import { StemmaError } from "../errors.js";
+import type { BlockScope, MemoryScope, SearchHit, SearchRequest, Store, WrittenIds } from "./contract.js";
 import type { Dialect } from "./engine/dialect.js";
 import type { Operation } from "./engine/operation.js";
 import type { Runner } from "./engine/runner.js";
 import type { Part, Turns } from "./engine/turns.js";
 import { readAs, scopedKey, writeAs } from "./operations/owners.js";
-import { makeRow } from "./operations/register.js";
-import { isScope } from "./session-id.js";
+import { makeRow } from "./operations/session-head.js";
+import { assertUserId, isScope } from "./session-id.js";
 import type { SessionCalls } from "./sql-session.js";
 
 /** What names something that is kept beside a session's messages. */
@@ -145,4 +146,27 @@ export function sqlCalls(
       );
     },
   };
+}
+
+/** `Store.backup` of a store without a file of its own. */
+export function refuseBackup(name: string): Store["backup"] {
+  return async () => {
+    const message = `A ${name} store is no file. Copy it with copyStore() of stemma/copy or \`stemma copy\`, or with the tools of its database, such as pg_dump.`;
+    throw new StemmaError("STORE_UNSUPPORTED", { store: name }, message);
+  };
+}
+
+/** `forUser` of a store that is confined to `userId` already, or to nobody yet; `storeOf` makes the store of a user. */
+export function confining(userId: string | undefined, storeOf: (userId: string) => Store): Store["forUser"] {
+  return (other) => {
+    assertUserId(other);
+    if (userId !== undefined && other !== userId) throw confined("serve another one");
+    return storeOf(other);
+  };
+}
+
+/** The error for what a store of one user is not asked to do. */
+export function confined(what: string): StemmaError {
+  const message = `This store is confined to one user, and cannot ${what}: use the store that it was made of.`;
+  return new StemmaError("SESSION_OWNED", {}, message);
 }

@@ -8,7 +8,7 @@ import { updateSession } from "./operations/sessions.js";
 import { addUsage, importUsage } from "./operations/usage.js";
 import { noteOf } from "./operations/versions.js";
 import type { WriteOfKept } from "./sql-calls.js";
-import { messageWrite } from "./sql-message-write.js";
+import { messageWrite } from "./sql-session.js";
 
 /** Records that are written by one statement, each with six values. */
 const RECORDS_AT_ONCE = 100;

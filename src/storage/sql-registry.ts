@@ -1,13 +1,12 @@
 import { encodeMessage } from "../model/codec.js";
 import { assertSessionTexts } from "./assert-names.js";
-import { confined } from "./confine.js";
 import type { NewSession, SessionRegistry } from "./contract.js";
 import type { Dialect } from "./engine/dialect.js";
 import type { Operation } from "./engine/operation.js";
 import type { Runner } from "./engine/runner.js";
 import type { Turns } from "./engine/turns.js";
 import { claimSessions } from "./operations/claim.js";
-import { sumCompactions } from "./operations/compaction-sums.js";
+import { sumCompactions } from "./operations/compactions.js";
 import { deleteSession } from "./operations/erase.js";
 import * as fork from "./operations/fork.js";
 import { listSessions } from "./operations/list-sessions.js";
@@ -15,9 +14,9 @@ import { listUnregistered } from "./operations/memory-lists.js";
 import { owned } from "./operations/owners.js";
 import { pruneSession } from "./operations/prune.js";
 import * as sessions from "./operations/sessions.js";
-import { addUsage, importUsage, readUsageRows } from "./operations/usage.js";
-import { readUsage } from "./operations/usage-sums.js";
+import { addUsage, importUsage, readUsage, readUsageRows } from "./operations/usage.js";
 import { userScope } from "./session-id.js";
+import { confined } from "./sql-calls.js";
 
 /** The registry of a SQL store, for a user where there is one. */
 export function sqlRegistry(

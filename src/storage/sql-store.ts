@@ -3,7 +3,6 @@ import { parseQuery, type SearchQuery } from "../model/query.js";
 import { once } from "../once.js";
 import { Queue } from "../queue.js";
 import { assertKeptNames } from "./assert-names.js";
-import { confined, confining } from "./confine.js";
 import type {
   BackupOptions,
   BackupReport,
@@ -18,19 +17,18 @@ import type { Connection } from "./engine/connection.js";
 import type { Dialect } from "./engine/dialect.js";
 import { closed, createRunner, type Runner, type SyncOptions } from "./engine/runner.js";
 import { NO_WAIT, type Turns, turnsOf } from "./engine/turns.js";
-import { findBlocks } from "./operations/block-row.js";
 import * as blocks from "./operations/blocks.js";
+import { findBlocks } from "./operations/blocks.js";
 import * as entries from "./operations/entries.js";
 import { deleteMemory } from "./operations/erase.js";
 import * as lists from "./operations/memory-lists.js";
 import { pruneVersions } from "./operations/prune.js";
 import * as records from "./operations/records.js";
+import { catchUp } from "./operations/search/index-rows.js";
 import { type RankMessages, searchAtOnce, searchMessages } from "./operations/search/search.js";
-import { catchUp } from "./operations/search/unindexed.js";
 import * as versions from "./operations/versions.js";
 import { noteOf } from "./operations/versions.js";
-import { refuseBackup } from "./refuse-backup.js";
-import { sqlCalls } from "./sql-calls.js";
+import { confined, confining, refuseBackup, sqlCalls } from "./sql-calls.js";
 import { operationsOf } from "./sql-kept-writes.js";
 import { sqlRegistry } from "./sql-registry.js";
 import { sqlSession } from "./sql-session.js";

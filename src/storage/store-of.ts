@@ -2,8 +2,7 @@ import { kindOf, quote, StemmaError } from "../errors.js";
 import { perObject } from "../once.js";
 import { type Queue, queueOf } from "../queue.js";
 import type { Store } from "./contract.js";
-import { agentStore } from "./sqlite/agent-sql.js";
-import { isSqlHost, type SqlHost } from "./sqlite/sql-host.js";
+import { agentStore, isSqlHost, type SqlHost } from "./sqlite/agent-sql.js";
 
 /** True for a store: one of ours, or one that a user wrote to the same contract. */
 export function isStore(value: unknown): value is Store {

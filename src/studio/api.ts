@@ -1,7 +1,7 @@
 // One file: all that the server and the page agree on, one type after the other.
 import type { HistoryMessage } from "../model/message.js";
 import type { ContextExplanation } from "../session/turn/explain.js";
-import type { TurnPage as TurnList, TurnSummary as TurnRow } from "../session/turn/turn-page.js";
+import type { TurnPage as TurnList, TurnSummary as TurnRow } from "../session/turn/log.js";
 import type {
   CompactionSum,
   CompactionSumRequest,

@@ -1,13 +1,21 @@
+import { readJsonObject } from "../known-options.js";
 import { SessionManager } from "../manager/session-manager.js";
-import { readJsonObject } from "../request-body.js";
 import type { Store } from "../storage/contract.js";
 import { failed, refusal } from "./http/failure.js";
 import { Fields } from "./http/fields.js";
-import { respondJson } from "./http/headers.js";
+import { respond, respondJson } from "./http/headers.js";
 import { refusalOfOrigin } from "./http/origin.js";
 import { assertStudioOptions, type Studio, type StudioAccess, type StudioOptions } from "./options.js";
 import type { StudioRoute, StudioSource } from "./route.js";
-import { studioRoutes } from "./routes.js";
+import { contextRoutes } from "./routes/context.js";
+import { exportRoutes } from "./routes/export.js";
+import { memoryRoutes } from "./routes/memory.js";
+import { memoryWriteRoutes } from "./routes/memory-writes.js";
+import { messageRoutes } from "./routes/messages.js";
+import { searchRoutes } from "./routes/search.js";
+import { sessionWriteRoutes } from "./routes/session-writes.js";
+import { sessionRoutes } from "./routes/sessions.js";
+import { usageRoutes } from "./routes/usage.js";
 
 const BODY = { maxBytes: 4 * 1024 * 1024, advice: "The studio takes no larger text." };
 
@@ -76,4 +84,58 @@ function assertWrite(request: Request, mayWrite: boolean): void {
   if (type !== "application/json") throw refusal(415, "BAD_REQUEST", "A write is JSON: content-type application/json.");
   if (request.headers.get("x-stemma-studio") !== "1")
     throw refusal(403, "BAD_REQUEST", "A write needs the header x-stemma-studio: 1.");
+}
+
+/** Everything that the studio answers below `base`, which has no slash at its end. */
+export function studioRoutes(base: string): readonly StudioRoute[] {
+  return [
+    ...PAGES.map((path) => document(path, "text/html; charset=utf-8", shell(base))),
+    ...Object.entries(pageFiles).map(([name, { type, text }]) => document(`/${name}`, type, text)),
+    ...sessionRoutes,
+    ...messageRoutes,
+    ...contextRoutes,
+    ...memoryRoutes,
+    ...searchRoutes,
+    ...usageRoutes,
+    ...exportRoutes,
+    ...sessionWriteRoutes,
+    ...memoryWriteRoutes,
+  ];
+}
+
+function document(path: string, type: string, text: string): StudioRoute {
+  return {
+    method: "GET",
+    path,
+    access: "read",
+    answer: async () => respond(text, { headers: { "content-type": type } }),
+  };
+}
+
+// The build puts it here: see `scripts/studio-page.mjs`.
+declare const STUDIO_PAGE: Readonly<Record<string, { readonly type: string; readonly text: string }>>;
+
+/** What the page is made of, by the name of the file; `type` is its content type. */
+const pageFiles = STUDIO_PAGE;
+
+/** The pages; each is the same document, whose script shows what the URL says. */
+const PAGES = ["/", "/search", "/session", "/context", "/memory", "/usage"] as const;
+
+/** The document of every page. */
+function shell(base: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="stemma-base" content="${base}">
+<title>Stemma Studio</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${base}/page.css">
+<script type="module" src="${base}/page.js"></script>
+</head>
+<body><noscript>The studio needs JavaScript.</noscript></body>
+</html>
+`;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { mediaOf, withStubs } from "./media.js";
+import { mediaOf, withStubs } from "./path-page.js";
 
 const message = (part: object) => ({ id: "m", role: "user", parts: [{ type: "file", ...part }] });
 const stubOf = (part: object, field: string) => withStubs(message(part)).parts[0]?.[field];

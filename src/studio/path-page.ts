@@ -1,7 +1,10 @@
+import { invalid, type StemmaError } from "../errors.js";
+import { fromBase64, isInlineMedia, mediaTypeOf } from "../model/media.js";
 import type { SessionMessage } from "../model/message.js";
 import { noMessage } from "../model/tree-errors.js";
 import type { SessionStore } from "../storage/contract.js";
-
+import type { MediaStub } from "./api.js";
+import { respond } from "./http/headers.js";
 /** Which messages are paged through. */
 export interface PathView {
   /** The message that the path ends with; undefined for the active leaf. */
@@ -91,4 +94,97 @@ async function take(
     characters += JSON.stringify(message).length;
   }
   return { taken, more: false };
+}
+
+/** The fields of a part that hold media. */
+const FIELDS = ["url", "data", "image"];
+
+/** Types that a browser shows and does not run. An SVG runs only as a document, which the sandbox prevents. */
+const SHOWN = /^(?:image|audio|video)\/[\w.+-]+$/;
+
+/** A copy of a message with a stub in the place of each of its media. */
+export function withStubs(message: SessionMessage): SessionMessage {
+  return { ...message, parts: replaced(message.parts, "/parts") as SessionMessage["parts"] };
+}
+
+function replaced(value: unknown, path: string): unknown {
+  if (Array.isArray(value)) return value.map((each, index) => replaced(each, `${path}/${index}`));
+  if (typeof value !== "object" || value === null) return value;
+  const copy: Record<string, unknown> = {};
+  for (const [key, field] of Object.entries(value)) {
+    const place = `${path}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    const fieldCopy = isMedia(value, key, field) ? stubOf(value, field, place) : replaced(field, place);
+    // A field may be called "__proto__".
+    Object.defineProperty(copy, key, { value: fieldCopy, enumerable: true, configurable: true, writable: true });
+  }
+  return copy;
+}
+
+function isMedia(holder: object, key: string, value: unknown): value is string {
+  return FIELDS.includes(key) && isInlineMedia(holder, key === "image" ? "data" : key, value);
+}
+
+function stubOf(holder: object, text: string, path: string): MediaStub {
+  const { mediaType, isBase64, start } = describe(holder, text);
+  const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
+  const length = text.length - start;
+  return { $media: { mediaType, bytes: isBase64 ? Math.floor(((length - padding) * 3) / 4) : length, path } };
+}
+
+interface Media {
+  readonly mediaType: string | null;
+  readonly isBase64: boolean;
+  /** Where the data begins. */
+  readonly start: number;
+}
+
+function describe(holder: unknown, text: string): Media {
+  if (!text.startsWith("data:")) return { mediaType: mediaTypeOf(holder), isBase64: true, start: 0 };
+  const comma = text.indexOf(",");
+  const [type = "", ...parameters] = text.slice("data:".length, comma).split(";");
+  const isBase64 = parameters.at(-1)?.trim().toLowerCase() === "base64";
+  return { mediaType: type === "" ? mediaTypeOf(holder) : type, isBase64, start: comma + 1 };
+}
+
+/**
+ * Answers with the media that stand at `path`, a JSON Pointer, in a message. A type that may be shown has its own content
+ * type, any other is a download. Errors: `INVALID_ARGUMENT` for a path where there are none.
+ */
+export function mediaOf(message: SessionMessage, path: string): Response {
+  const keys = path.split("/").map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
+  const key = keys.pop() ?? "";
+  const holder = keys.slice(1).reduce<unknown>((value, each) => ownField(value, each), message);
+  const text = ownField(holder, key);
+  if (typeof holder !== "object" || holder === null || !isMedia(holder, key, text)) throw noMedia(path);
+  const { mediaType, isBase64, start } = describe(holder, text);
+  const type = mediaType?.toLowerCase() ?? "";
+  const isShown = SHOWN.test(type);
+  return respond(bytesOf(text.slice(start), isBase64, path), {
+    headers: {
+      "content-type": isShown ? type : "application/octet-stream",
+      "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+      ...(isShown ? {} : { "content-disposition": "attachment" }),
+    },
+  });
+}
+
+function ownField(value: unknown, key: string): unknown {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, key)
+    ? (value as Record<string, unknown>)[key]
+    : undefined;
+}
+
+function bytesOf(data: string, isBase64: boolean, path: string): Uint8Array<ArrayBuffer> {
+  try {
+    const bytes = isBase64
+      ? fromBase64(data.replaceAll("-", "+").replaceAll("_", "/"))
+      : new TextEncoder().encode(decodeURIComponent(data));
+    return bytes as Uint8Array<ArrayBuffer>;
+  } catch {
+    throw noMedia(path);
+  }
+}
+
+function noMedia(path: string): StemmaError {
+  return invalid("There are no media at this place of the message.", { path });
 }

@@ -3,7 +3,6 @@ import type { SessionManager } from "../manager/session-manager.js";
 import type { SessionInfo, Store } from "../storage/contract.js";
 import type { StudioWrites } from "./api.js";
 import type { Fields } from "./http/fields.js";
-
 /** What a request is answered from. */
 export interface StudioSource {
   readonly store: Store;
@@ -49,4 +48,10 @@ export async function findSession(store: Store, id: string): Promise<SessionInfo
   const info = await store.sessions.get(id);
   if (info !== null) return info;
   throw new StemmaError("SESSION_NOT_FOUND", { id }, `There is no session "${id}".`);
+}
+
+/** The names of sessions by their ids, of those that have one. */
+export async function findNames(store: Store, ids: Iterable<string>): Promise<Map<string, string>> {
+  const infos = await Promise.all([...new Set(ids)].map((id) => store.sessions.get(id)));
+  return new Map(infos.flatMap((info) => (info === null || info.name === "" ? [] : [[info.id, info.name]])));
 }

@@ -9,18 +9,15 @@ import {
   type TracerProvider,
   trace,
 } from "@opentelemetry/api";
-import { reasonOf } from "../errors.js";
+import { packageVersion, reasonOf } from "../errors.js";
 import { assertKnownOptions, type OptionNames } from "../known-options.js";
-import { cut } from "../model/cut.js";
-import { packageVersion } from "../package-version.js";
+import { cut } from "../model/text.js";
 import type { AgentUsage, Observed, Observer, Store } from "../storage/contract.js";
 import { assertStore } from "../storage/store-of.js";
-import { ATTRIBUTES as A, METRICS, NAME } from "./conventions.js";
-import { countedUsage } from "./counted-usage.js";
+import { ATTRIBUTES as A, METRICS, NAME, operationOf, tableOf } from "./conventions.js";
+import { type CountedUsage, countedUsage } from "./counted-usage.js";
 import { errorType, eventObserver, type TelemetryEvent, whenDone } from "./events.js";
 import { observeStore } from "./observe-store.js";
-import { agentUsage, modelAttributes, operationSpan, statementSpan } from "./spans.js";
-
 export interface InstrumentOptions {
   /** Default: the global one. */
   readonly tracerProvider?: TracerProvider | undefined;
@@ -144,3 +141,73 @@ function textOf(value: unknown): string {
 }
 
 const bounded = (text: string): string => cut(text, 0, MOST).toWellFormed();
+
+/** A span, before it is known what became of it. */
+interface Described {
+  readonly name: string;
+  readonly attributes: Attributes;
+  /** Those that a metric has: of few values. */
+  readonly measured: Attributes;
+}
+
+function statementSpan({ name, store, sql = "" }: Observed): Described {
+  const table = tableOf(sql);
+  const measured: Attributes = {
+    [A.dbSystem]: store === "postgres" ? "postgresql" : "sqlite",
+    [A.dbOperation]: name,
+    ...(table === undefined ? {} : { [A.dbCollection]: table }),
+  };
+  return {
+    name: table === undefined ? name : `${name} ${table}`,
+    attributes: { ...measured, [A.dbQuery]: sql },
+    measured,
+  };
+}
+
+function operationSpan(told: Observed): Described {
+  const { name, sessionId } = told;
+  const operation = operationOf(told);
+  const measured: Attributes = {
+    ...(operation === undefined ? {} : { [A.operation]: operation }),
+    [A.provider]: NAME,
+    [A.call]: name,
+  };
+  const counted = countedUsage(told);
+  const conversation = sessionId ?? counted[0]?.sessionId;
+  const of = told.agent?.name ?? told.tool?.name;
+  return {
+    name: of === undefined ? (operation ?? name) : `${operation} ${of}`,
+    attributes: {
+      ...measured,
+      ...(conversation === undefined ? {} : { [A.conversation]: conversation }),
+      ...usageAttributes(counted),
+      ...agentAttributes(told),
+    },
+    measured,
+  };
+}
+
+function agentAttributes({ agent, tool }: Observed): Attributes {
+  if (tool !== undefined) return { [A.toolName]: tool.name, [A.toolCall]: tool.callId, [A.toolType]: "function" };
+  if (agent === undefined) return {};
+  return { ...(agent.name === undefined ? {} : { [A.agentName]: agent.name }), [A.model]: agent.model };
+}
+
+// Nobody counted where the work was left in the middle.
+function agentUsage(usage: AgentUsage | undefined): Attributes {
+  if (usage === undefined) return {};
+  return { [A.inputTokens]: usage.inputTokens, [A.outputTokens]: usage.outputTokens };
+}
+
+/** What tells of a model. */
+function modelAttributes({ model }: CountedUsage): Attributes {
+  return { [A.operation]: "chat", [A.provider]: NAME, ...(model === undefined ? {} : { [A.model]: model }) };
+}
+
+// Of all requests together.
+function usageAttributes(counted: readonly CountedUsage[]): Attributes {
+  const last = counted.at(-1);
+  if (last === undefined) return {};
+  const sumOf = (kind: "input" | "output") => counted.reduce((sum, each) => sum + each[kind], 0);
+  return { ...modelAttributes(last), [A.inputTokens]: sumOf("input"), [A.outputTokens]: sumOf("output") };
+}

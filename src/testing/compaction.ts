@@ -1,6 +1,7 @@
 // One topic of the suite: its cases, one after the other.
-import { digestMessage, digestRange } from "../model/digest.js";
+
 import type { SessionMessage } from "../model/message.js";
+import { digestMessage, digestRange } from "../model/sha256.js";
 import { estimateTokens } from "../model/tokens.js";
 import type { Session } from "../session/session.js";
 import { expect, expectError } from "./assert.js";

@@ -1,7 +1,6 @@
 // One topic of the suite: its cases, one after the other.
-import { copyStore } from "../copy/copy-store.js";
-import { exportStore } from "../copy/export-store.js";
-import { jsonl } from "../copy/jsonl.js";
+import { copyStore, exportStore } from "../copy/copy-store.js";
+import { jsonl } from "../copy/jsonl-parts.js";
 import type { EmbeddableStore, Embedder, EmbedFunction } from "../storage/embeddings/contract.js";
 import { expect, expectError } from "./assert.js";
 import { hashingEmbedder } from "./hashing-embedder.js";

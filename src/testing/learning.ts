@@ -1,7 +1,7 @@
 // One topic of the suite: its cases, one after the other.
 import { z } from "zod";
 import { AgentSearchProvider } from "../context/providers/agent-search.js";
-import type { LearnEdit } from "../learning/edits.js";
+import type { LearnEdit } from "../learning/apply.js";
 import { createLearnFunction, type ExtractRequest, type LearnFunction } from "../learning/learn.js";
 import type { SessionEvent } from "../session/events.js";
 import type { Session } from "../session/session.js";

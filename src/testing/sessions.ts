@@ -2,8 +2,8 @@
 import { AgentContextProvider } from "../context/providers/agent-context.js";
 import { AgentSearchProvider } from "../context/providers/agent-search.js";
 import { SessionManager } from "../manager/session-manager.js";
-import { AgentSessionProvider } from "../session/agent-session-provider.js";
 import { Session } from "../session/session.js";
+import { AgentSessionProvider } from "../session/store-session-provider.js";
 import { promptKey } from "../storage/contract.js";
 import { expect, expectError } from "./assert.js";
 import { chain, forkedTree, historyIds, historyTexts, idsOf, message, numbered } from "./samples.js";

@@ -1,4 +1,4 @@
-import type { TitleFunction } from "../learning/title.js";
+import type { TitleFunction } from "../learning/learn.js";
 import { SessionManager } from "../manager/session-manager.js";
 import { expect } from "./assert.js";
 import { message } from "./samples.js";

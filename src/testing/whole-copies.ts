@@ -1,6 +1,5 @@
-import { copyStore } from "../copy/copy-store.js";
-import { exportStore } from "../copy/export-store.js";
-import { jsonl } from "../copy/jsonl.js";
+import { copyStore, exportStore } from "../copy/copy-store.js";
+import { jsonl } from "../copy/jsonl-parts.js";
 import type { Store } from "../storage/contract.js";
 import { expect, failureOf } from "./assert.js";
 import { callsOf, play, stepsOf } from "./call-sequences.js";

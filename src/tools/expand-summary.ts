@@ -1,9 +1,10 @@
+import { quote } from "../errors.js";
 import { type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
 import { quoteField, quoteResult } from "../model/quoted-results.js";
 import { readToolPart } from "../model/tool-parts.js";
-import type { StoredCompaction } from "../storage/contract.js";
-import { objectSchema } from "./input-schema.js";
-import { beginning, cut } from "./snippet.js";
+import type { SearchHit, StoredCompaction } from "../storage/contract.js";
+import { beginning, cut, formatHits } from "./format-hits.js";
+import { objectSchema, QUERY } from "./input-schema.js";
 import { createTool, refusal, type SessionTool } from "./tool.js";
 
 /** Characters of one page. */
@@ -82,4 +83,17 @@ function payload(value: unknown): string {
 
 function oneLine(text: string): string {
   return text.replace(/\s+/gu, " ").trim();
+}
+
+/** `session_search`: finds messages of every session. `search` gives the best hits first. */
+export function createSessionSearchTool(search: (query: string) => Promise<readonly SearchHit[]>): SessionTool {
+  return createTool({
+    description:
+      "Search past conversations, this one included, for messages that match. The best come first, each as a short excerpt with its session, message, sender and time.",
+    input: objectSchema({ query: QUERY }, ["query"]),
+    async run({ query }) {
+      const hits = await search(query);
+      return hits.length === 0 ? `No message matches ${quote(query)}.` : formatHits(hits, query);
+    },
+  });
 }

@@ -1,7 +1,7 @@
-import { isJsonObject } from "../model/json-object.js";
-import type { ToolBlock } from "./access.js";
+import { isJsonObject } from "../model/plain-copy.js";
 import { type FieldSchema, objectSchema } from "./input-schema.js";
 import { readInput } from "./read-input.js";
+import type { ToolBlock } from "./tool.js";
 
 /**
  * The input of a tool that acts on a block, for `createTool`. The model is shown the labels that there are. Any other text is

@@ -1,9 +1,10 @@
 import { shorten } from "../errors.js";
+import { parseQuery } from "../model/query.js";
 import { joinResults, quoteField, quoteResult, quoteWord } from "../model/quoted-results.js";
 import { sendableText } from "../model/sendable.js";
+import { excerpt } from "../model/snippet.js";
 import { estimateStringTokens } from "../model/tokens.js";
 import type { SearchHit } from "../storage/contract.js";
-import { snippet } from "./snippet.js";
 
 /** Characters of each message that are shown. */
 const SNIPPET_LENGTH = 300;
@@ -32,4 +33,12 @@ export function formatHit(hit: SearchHit, query: string): string {
   const sender = quoteWord(shorten(hit.role)) + (hit.name === undefined ? "" : ` ${id(hit.name)}`);
   const head = `session ${id(hit.sessionId)} · message ${id(hit.id)} · ${sender} · ${id(hit.createdAt)}`;
   return sendableText(quoteResult(head, snippet(hit.content, query, SNIPPET_LENGTH)));
+}
+
+export { beginning } from "../model/snippet.js";
+export { cut } from "../model/text.js";
+
+/** A piece of `text` of at most `length` characters in which most of what `query` looks for occurs. */
+export function snippet(text: string, query: string, length: number): string {
+  return excerpt(text, parseQuery(query), length);
 }

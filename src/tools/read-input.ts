@@ -1,5 +1,5 @@
 import { quote } from "../errors.js";
-import { findJson, isJsonObject, type JsonObject } from "../model/json-object.js";
+import { findJson, isJsonObject, type JsonObject } from "../model/plain-copy.js";
 import type { FieldSchema, ObjectSchema, Reading, ValueOf } from "./input-schema.js";
 
 /**

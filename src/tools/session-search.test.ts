@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { estimateStringTokens } from "../model/tokens.js";
 import type { SearchHit } from "../storage/contract.js";
-import { formatHits } from "./format-hits.js";
-import { createSessionSearchTool } from "./session-search.js";
-import { beginning, snippet } from "./snippet.js";
+import { createSessionSearchTool } from "./expand-summary.js";
+import { beginning, formatHits, snippet } from "./format-hits.js";
 
 function hit(content: string, more: Partial<SearchHit> = {}): SearchHit {
   return {

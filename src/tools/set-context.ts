@@ -1,10 +1,9 @@
 import { quote } from "../errors.js";
-import { foldLabel } from "../model/fold-label.js";
-import { assertStorableText } from "../model/text.js";
-import type { ContextAccess, ToolBlock } from "./access.js";
+import { assertStorableText, foldLabel } from "../model/text.js";
 import { keyOfContent, keyOfTitle } from "./entry-key.js";
 import { blockInput, listBlocks } from "./fields.js";
 import { objectSchema } from "./input-schema.js";
+import type { ContextAccess, ToolBlock } from "./tool.js";
 import { createTool, refusal, type SessionTool } from "./tool.js";
 
 /** `set_context`: writes a block, or one entry of a keyed block. Null when no block can be written. */

@@ -7,12 +7,10 @@ import type { ContextConfig } from "../context/block.js";
 import { AgentContextProvider } from "../context/providers/agent-context.js";
 import { AgentSearchProvider } from "../context/providers/agent-search.js";
 import { SessionContext } from "../context/session-context.js";
-import { recordLoad, recordUnload } from "../model/skill-view.js";
-import { NO_SKILLS } from "../model/skills.js";
+import { NO_SKILLS, recordLoad, recordUnload } from "../model/skill-view.js";
 import { sqlite } from "../sqlite.js";
-import type { SkillLog } from "./access.js";
 import type { ObjectSchema } from "./input-schema.js";
-import type { SessionTools } from "./tool.js";
+import type { SessionTools, SkillLog } from "./tool.js";
 
 function skillLog() {
   let state = NO_SKILLS;

@@ -5,6 +5,7 @@ export {
   findTailStart,
   type TailOptions,
 } from "../compaction/boundary.js";
+export type { SummarizeFunction, SummaryModel } from "../compaction/compact.js";
 export {
   type CompactContext,
   type CompactFunction,
@@ -12,7 +13,6 @@ export {
   type CompactResult,
   createCompactFunction,
 } from "../compaction/compact.js";
-export type { SummarizeFunction, SummaryModel } from "../compaction/summarizer.js";
 export { buildSummaryPrompt, computeSummaryBudget } from "../compaction/summary.js";
 export type {
   CompactTokenCounter,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { ChatPage } from "../../src/ai-sdk.js";
-import { sleep } from "../../src/deferred.js";
+import { sleep } from "../../src/queue.js";
 import { patience } from "../helpers/patience.js";
 import { describeServer } from "../postgres/server.js";
 import { bundle } from "../runner/bundle.js";

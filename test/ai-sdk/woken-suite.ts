@@ -2,7 +2,7 @@ import { tool, type UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type ChatPage, chatHandler } from "../../src/ai-sdk.js";
-import { sleep } from "../../src/deferred.js";
+import { sleep } from "../../src/queue.js";
 import { SessionManager } from "../../src/session.js";
 import type { Store } from "../../src/storage/contract.js";
 import { standingStill } from "../helpers/standing-still.js";

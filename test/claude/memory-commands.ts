@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BetaLocalFilesystemMemoryTool } from "@anthropic-ai/sdk/tools/memory/node";
 import fc from "fast-check";
-import type { MemoryCommand } from "../../src/claude/memory/commands.js";
+import type { MemoryCommand } from "../../src/claude/memory/paths.js";
 import { shorten } from "../../src/errors.js";
 
 /** The tool of Anthropic's SDK, on a folder of its own. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { MemoryCommand } from "../../src/claude/memory/commands.js";
 import { memoryTool } from "../../src/claude/memory/memory-tool.js";
+import type { MemoryCommand } from "../../src/claude/memory/paths.js";
 import { memory } from "../../src/memory.js";
 import { Session } from "../../src/session.js";
 import { answerOf, commands, localTool, normal } from "./memory-commands.js";

@@ -7,7 +7,7 @@ import { copyStore, exportStore } from "../../src/copy.js";
 import { jsonlFiles } from "../../src/copy-node.js";
 import { readSessionFile } from "../../src/formats/read.js";
 import { memory } from "../../src/memory.js";
-import { toBase64 } from "../../src/model/base64.js";
+import { toBase64 } from "../../src/model/media.js";
 import { postgres } from "../../src/postgres.js";
 import { sqlite } from "../../src/sqlite.js";
 import type { EmbeddableStore } from "../../src/storage/embeddings/contract.js";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../src/model/json-object.js";
+import type { JsonObject } from "../../src/model/plain-copy.js";
 
 /** Writes the lines of a transcript of Claude Code, one after the other. */
 export class Transcript {

@@ -4,8 +4,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { importSession } from "../../src/formats/import/import-session.js";
 import { memory } from "../../src/memory.js";
-import { isJsonObject, type JsonObject } from "../../src/model/json-object.js";
 import { isSummaryMessage, type SessionMessage } from "../../src/model/message.js";
+import { isJsonObject, type JsonObject } from "../../src/model/plain-copy.js";
 import { jsonl, sessionsOf } from "../cli/read.js";
 import { call, Transcript, text } from "./claude-code-lines.js";
 

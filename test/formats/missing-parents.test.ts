@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { importSession } from "../../src/formats/import/import-session.js";
 import { memory } from "../../src/memory.js";
-import type { JsonObject } from "../../src/model/json-object.js";
+import type { JsonObject } from "../../src/model/plain-copy.js";
 import { jsonl, sessionsOf } from "../cli/read.js";
 import { Transcript } from "./claude-code-lines.js";
 

@@ -1,4 +1,4 @@
-import { defer } from "../../src/deferred.js";
+import { defer } from "../../src/queue.js";
 import type { Observer, Store } from "../../src/storage/contract.js";
 import { observeStore } from "../../src/telemetry/observe-store.js";
 

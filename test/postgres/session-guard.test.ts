@@ -1,10 +1,9 @@
 import type pg from "pg";
 import { describe, expect, it } from "vitest";
-import { APPEND } from "../../src/storage/postgres/append.js";
-import { APPEND_ALL } from "../../src/storage/postgres/append-all.js";
-import { USE } from "../../src/storage/postgres/append-as.js";
+import { APPEND, APPEND_ALL } from "../../src/storage/postgres/append.js";
+import { USE } from "../../src/storage/postgres/append-rows.js";
 import { EDITED, LOCK } from "../../src/storage/postgres/functions.js";
-import { PATH } from "../../src/storage/postgres/path.js";
+import { PATH } from "../../src/storage/postgres/read-path.js";
 import { RECENT } from "../../src/storage/postgres/recent.js";
 import { textMessage } from "../helpers/messages.js";
 import { openPool } from "./databases.js";

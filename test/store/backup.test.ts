@@ -127,7 +127,7 @@ describe("a backup", () => {
   });
 
   it("is refused by stores that are no file, with what to do instead", async () => {
-    const { refuseBackup } = await import("../../src/storage/refuse-backup.js");
+    const { refuseBackup } = await import("../../src/storage/sql-calls.js");
     await expect(refuseBackup("postgres")("copy.db")).rejects.toMatchObject({
       code: "STORE_UNSUPPORTED",
       message: expect.stringContaining("copyStore"),

@@ -16,7 +16,7 @@ import * as copyNode from "../../src/copy-node.js";
 import * as formats from "../../src/formats.js";
 import { memory } from "../../src/memory.js";
 import { Session, SessionManager } from "../../src/session.js";
-import { studioRoutes } from "../../src/studio/routes.js";
+import { studioRoutes } from "../../src/studio/create-studio.js";
 
 // What is measured at 100,000 messages is held against what can be called.
 

@@ -1,8 +1,8 @@
 import { inspect, isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
-import { decodeJson, encodeJson } from "../../src/model/json-bytes.js";
 import { setField } from "../../src/model/json-copy.js";
 import { NAME_LIMITS } from "../../src/model/name-limits.js";
+import { decodeJson, encodeJson } from "../../src/model/plain-copy.js";
 import { AgentSearchProvider, Session, SessionManager, type Store } from "../../src/session.js";
 import { promptKey } from "../../src/storage/contract.js";
 import { collect } from "../../src/testing/samples.js";

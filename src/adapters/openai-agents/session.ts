@@ -1,14 +1,13 @@
-import { invalid } from "../../errors.js";
-import type { JsonObject } from "../../model/json-object.js";
+import { invalid, StemmaError } from "../../errors.js";
+import { isJsonObject, type JsonObject, sameJson } from "../../model/plain-copy.js";
+import { sha256 } from "../../model/sha256.js";
 import type { Session } from "../../session/session.js";
+import type { KeptWrite } from "../../storage/contract.js";
 import { ItemHistory } from "../item-history.js";
-import { cutItems } from "../item-writes.js";
-import { agentItems } from "./codec.js";
-import { fromItemJson, toItemJson } from "./item-json.js";
-import { replaceCalls } from "./mutations.js";
-import type { SdkSession } from "./sdk.js";
-import { applyTransaction } from "./transaction.js";
-
+import { findItems, withItems } from "../item-messages.js";
+import { addedItems, cutItems } from "../item-writes.js";
+import { agentItems, callIdOf, fromItemJson, toItemJson } from "./codec.js";
+import type { HistoryRewrite, HistoryTransaction, SdkSession } from "./sdk.js";
 /**
  * A `Session` of the OpenAI Agents SDK, with what the SDK asks for where a session has it. An `Item` is an `AgentInputItem` of
  * the SDK, if you name it.
@@ -69,4 +68,95 @@ export function openaiAgentsSession<Item = any>(session: Session): OpenaiAgentsS
 
 function itemOf<Item>(json: JsonObject): Item {
   return fromItemJson(json) as Item;
+}
+
+/**
+ * Replaces calls where they stand: the first one with an id by its replacement, others with that id by nothing. Calls in
+ * messages that others wrote stay as they are.
+ */
+async function replaceCalls(history: ItemHistory, mutations: HistoryRewrite<unknown>["mutations"]): Promise<void> {
+  const replacements = new Map(mutations.map(({ callId, replacement }) => [callId, toItemJson(replacement)]));
+  if (replacements.size === 0) return;
+  await history.change(async () => {
+    const replaced = new Set<string>();
+    const { messages } = await history.path();
+    return messages.flatMap((message) => {
+      const items = findItems(history.codec, message);
+      const changed = items?.flatMap((item): JsonObject[] => {
+        const callId = item.type === "function_call" ? (callIdOf(item) ?? "") : "";
+        const replacement = replacements.get(callId);
+        if (replacement === undefined) return [item];
+        if (replaced.has(callId)) return [];
+        replaced.add(callId);
+        return [replacement];
+      });
+      if (items == null || changed === undefined || changed.every((item, index) => item === items[index])) return [];
+      return [{ session: history.session.id, update: withItems(history.codec, message, changed) }];
+    });
+  });
+}
+
+/**
+ * Makes a transaction once, however often it is asked for under its id. Errors: `INVALID_ARGUMENT`; `OPERATION_CONFLICT`
+ * for an id that another transaction had; `HISTORY_CHANGED` when the history ends with other items. Then nothing changed.
+ */
+async function applyTransaction(history: ItemHistory, args: HistoryTransaction<unknown>): Promise<void> {
+  const { operationId } = args;
+  if (typeof operationId !== "string" || operationId.trim() === "") throw invalid("operationId must be a text.");
+  const given = toItemJson(args.transaction);
+  const where = { kind: "message", sessionId: history.session.id } as const;
+  // As the history holds it, with which it is compared.
+  const transaction = history.core.store?.redaction?.json(given, where) ?? given;
+  const append = itemsIn(transaction, "append_items", "items");
+  const expected = itemsIn(transaction, "replace_suffix", "expectedSuffix");
+  const replacement = itemsIn(transaction, "replace_suffix", "replacement");
+  if (append === null && expected === null)
+    throw invalid('The type of a transaction is "append_items" or "replace_suffix".');
+  const records = history.scope;
+  // Ids may be longer than a key may be.
+  const key = `operation ${sha256(operationId)}`;
+  const value = new TextEncoder().encode(sha256(canonical(transaction)));
+  await history.change(async () => {
+    const known = await history.core.records.get(records, key);
+    if (known !== null) {
+      if (sameJson([...known.value], [...value])) return [];
+      const message = `Another transaction had the operation id "${operationId}". Give each an id of its own.`;
+      throw new StemmaError("OPERATION_CONFLICT", { operationId }, message);
+    }
+    const writes =
+      append !== null
+        ? addedItems(history, await history.last(), append)
+        : await replaceSuffix(history, expected ?? [], replacement ?? []);
+    return [{ records, key, value, options: { expectedVersion: 0 } }, ...writes];
+  });
+}
+
+/** The writes that put items in the place of the newest ones, on a branch of their own. */
+async function replaceSuffix(
+  history: ItemHistory,
+  expected: readonly JsonObject[],
+  replacement: readonly JsonObject[],
+): Promise<KeptWrite[]> {
+  const path = await history.path();
+  const items = path.items.flat();
+  const kept = items.length - expected.length;
+  if (kept < 0 || !sameJson(items.slice(kept), expected)) {
+    const message = "The history does not end with the expected items, so nothing was replaced. Read it again.";
+    throw new StemmaError("HISTORY_CHANGED", { sessionId: history.session.id }, message);
+  }
+  return cutItems(history, path, kept, replacement);
+}
+
+function itemsIn(transaction: JsonObject, type: string, field: string): JsonObject[] | null {
+  if (transaction.type !== type) return null;
+  const items = transaction[field];
+  if (Array.isArray(items) && items.every(isJsonObject)) return items;
+  throw invalid(`${field} of a transaction is an array of items.`);
+}
+
+/** The JSON of a value, with its fields in the order of their names. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, field: unknown) =>
+    isJsonObject(field) ? Object.fromEntries(Object.entries(field).sort(([a], [b]) => (a < b ? -1 : 1))) : field,
+  );
 }

@@ -6,7 +6,6 @@ import type { RunState, RunStatus } from "../../session/run-record.js";
 import type { Session } from "../../session/session.js";
 import type { SessionInfo, StoredCompaction } from "../../storage/contract.js";
 import { SessionRuns } from "../run/runs.js";
-
 /** A chat of a user. Times are ISO text. */
 export interface ChatInfo {
   readonly id: string;
@@ -125,4 +124,37 @@ export function limitOf(query: URLSearchParams): number {
   const limit = given === null ? 50 : Number(given);
   if (Number.isInteger(limit) && limit > 0) return Math.min(limit, MAX_PAGE);
   throw invalid("limit must be a whole number above 0.", { limit: given });
+}
+
+/** A message that a search of a user's chats found. */
+export interface ChatMatch {
+  readonly chatId: string;
+  readonly chatName: string;
+  readonly messageId: string;
+  readonly role: string;
+  /** At most 240 characters of the message around what matched, which stands between « and ». */
+  readonly snippet: string;
+  /** ISO time. */
+  readonly createdAt: string;
+}
+
+/** What `GET /?q=` answers: the best match first. */
+export interface ChatMatches {
+  readonly matches: ChatMatch[];
+  /** Pass it as `cursor` to get the next page; null after the last. */
+  readonly nextCursor: string | null;
+}
+
+/** Errors: `SEARCH_UNAVAILABLE`, `INVALID_ARGUMENT`. */
+export async function searchChats(manager: SessionManager, query: string, url: URL): Promise<ChatMatches> {
+  const cursor = url.searchParams.get("cursor") ?? undefined;
+  const { results, nextCursor } = await manager.searchPage(query, { limit: limitOf(url.searchParams), cursor });
+  const names = await namesOf(
+    manager,
+    results.map(({ sessionId }) => sessionId),
+  );
+  const matches = results.map(({ sessionId, id, role, snippet, createdAt }) => {
+    return { chatId: sessionId, chatName: names.get(sessionId) ?? "", messageId: id, role, snippet, createdAt };
+  });
+  return { matches, nextCursor };
 }

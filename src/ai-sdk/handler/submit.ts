@@ -8,7 +8,7 @@ import type { Submission } from "../receive/submission.js";
 import type { Ended } from "../respond/options.js";
 import { beginAnswer } from "../respond/respond.js";
 import { dropTurn } from "../turn.js";
-import type { ChatContext, ChatHandlerOptions, ModelSettings, PerRequest, RequestContext } from "./options.js";
+import type { ChatContext, ChatHandlerOptions, ModelSettings, PerRequest, RequestContext } from "./http.js";
 
 const MAX_STEPS = 20;
 

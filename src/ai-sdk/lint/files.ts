@@ -1,6 +1,5 @@
 import type { SessionMessagePart } from "../../model/message.js";
-import type { Draft, Slot } from "./draft.js";
-import type { LintRule, Report } from "./findings.js";
+import type { Draft, LintRule, Report, Slot } from "./findings.js";
 import { isText, type ProviderRules } from "./provider-rules.js";
 
 /** Of what is too much so much stays: so it takes a while until the next file goes, and the prefix changes. */

@@ -1,7 +1,7 @@
 import type { SessionMessagePart } from "../../model/message.js";
-import { type ToolCallPart, toolNameOf } from "../../model/tool-calls.js";
-import { digestIds, plainIds } from "./call-ids.js";
+import { type ToolCallPart, toolNameOf } from "../../model/tool-parts.js";
 import { type Field, isText, metadataOf, type ProviderLimits, type ProviderRules } from "./provider-rules.js";
+import { digestIds, plainIds } from "./turns.js";
 
 /** A provider's name, or a model of the AI SDK, which names its provider. */
 export type ProviderName = string | { readonly provider: string; readonly modelId?: string };

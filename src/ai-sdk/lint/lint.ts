@@ -1,14 +1,13 @@
 import { atOnce, inTurns, mapped, type Pieces } from "../../event-loop.js";
 import { contentForParts, type SessionMessage, type SessionMessagePart } from "../../model/message.js";
-import { draftOf, messageOf, type Slot } from "./draft.js";
+import { sendable, sendableMessage } from "../../model/sendable.js";
 import { mendFiles } from "./files.js";
 import type { LintFinding, Report } from "./findings.js";
+import { draftOf, messageOf, type Slot } from "./findings.js";
 import { type ProviderName, rulesOf } from "./known-providers.js";
-import { looseResults } from "./loose-results.js";
+import { looseResults } from "./outputs.js";
 import { mendParts, type PartsContext } from "./parts.js";
-import { mendTexts } from "./texts.js";
 import { mendTurns, ROLES } from "./turns.js";
-
 /** What you pass to `convertToModelMessages` for the same messages. */
 export interface RepairOptions {
   /** The request's tools. Their names stay as they are; an approved call of a tool that is not among them cannot run. */
@@ -94,4 +93,16 @@ function contextOf(provider: ProviderName, options: RepairOptions) {
     items: new Map<string, readonly Slot[]>(),
     isShownData: (part: SessionMessagePart) => convertDataPart?.(part) != null,
   } satisfies Omit<PartsContext, "results" | "report"> & { isShownData: unknown };
+}
+
+/** The message without halves of surrogate pairs and NUL, in whatever depth of its parts. */
+function mendTexts(message: SessionMessage, report: Report): SessionMessage {
+  const mended = sendableMessage(message);
+  if (mended === message) return message;
+  const why = "holds half of a surrogate pair or NUL, which is no text. U+FFFD stands for each.";
+  const { id: messageId, parts } = message;
+  const broken = parts.flatMap((part, index) => (sendable(part) === part ? [] : [index]));
+  for (const index of broken) report("malformed-text", { messageId, index }, `A part ${why}`);
+  if (broken.length === 0) report("malformed-text", { messageId, index: null }, `The message ${why}`);
+  return mended;
 }

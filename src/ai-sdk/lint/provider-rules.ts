@@ -1,5 +1,5 @@
 import type { SessionMessagePart } from "../../model/message.js";
-import { isSettled, type ToolCallPart } from "../../model/tool-calls.js";
+import { isSettled, type ToolCallPart } from "../../model/tool-parts.js";
 
 /** What a provider takes, beside what none takes. */
 export interface ProviderRules {

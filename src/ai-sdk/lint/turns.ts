@@ -1,10 +1,18 @@
 import { mapped, type Pieces } from "../../event-loop.js";
 import type { SessionMessagePart } from "../../model/message.js";
-import { isToolPart } from "../../model/tool-calls.js";
-import { addedDraft, type Draft, endsInResults, type Slot, stepsOf, whole, withSlots } from "./draft.js";
-import type { Report } from "./findings.js";
-import type { ProviderRules } from "./provider-rules.js";
-
+import { sha256 } from "../../model/sha256.js";
+import { isToolPart } from "../../model/tool-parts.js";
+import {
+  addedDraft,
+  type Draft,
+  endsInResults,
+  type Report,
+  type Slot,
+  stepsOf,
+  whole,
+  withSlots,
+} from "./findings.js";
+import type { CallIds, ProviderRules } from "./provider-rules.js";
 export interface TurnsContext {
   readonly rules: ProviderRules;
   /** True for a data part that is shown to the model. */
@@ -191,4 +199,28 @@ function addEnds(drafts: readonly Draft[], given: readonly Draft[], context: Tur
     ends.push(addedDraft("repair_last", "Continue."));
   }
   return ends;
+}
+
+/** A text of letters that every provider takes; `empty` for one without any. */
+export function plainOf(text: string, empty: string): string {
+  return text.replace(/[^A-Za-z0-9_-]/g, "_") || empty;
+}
+
+/** Ids of letters, digits, _ and -. */
+export function plainIds(maxLength: number): CallIds {
+  return {
+    pattern: new RegExp(`^[A-Za-z0-9_-]{1,${maxLength}}$`),
+    make: (id, copy) => {
+      const suffix = copy === 1 ? "" : `_${copy}`;
+      return plainOf(id, "call").slice(0, maxLength - suffix.length) + suffix;
+    },
+  };
+}
+
+/** Ids of exactly so many letters and digits. */
+export function digestIds(length: number): CallIds {
+  return {
+    pattern: new RegExp(`^[A-Za-z0-9]{${length}}$`),
+    make: (id, copy) => sha256(copy === 1 ? id : `${id} ${copy}`).slice(0, length),
+  };
 }

@@ -1,6 +1,6 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import type { SessionMessagePart } from "../../model/message.js";
-import { isToolPart, type ToolCallPart, toolNameOf } from "../../model/tool-calls.js";
+import { isToolPart, type ToolCallPart, toolNameOf } from "../../model/tool-parts.js";
 import { withoutToolTimes } from "../../model/tool-times.js";
 
 /** The chunks that make a stored message in a client that has nothing of it; without the frame of `start` and `finish`. */

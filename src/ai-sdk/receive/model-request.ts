@@ -8,7 +8,7 @@ import { repairInTurns } from "../lint/lint.js";
 import { type PrepareStep, stepUpdates } from "../memory.js";
 import { modelMessages } from "../message/model-messages.js";
 import { validMessages } from "../message/validate.js";
-import { type RenamedCalls, renamedCalls } from "./renamed.js";
+import { type RenamedCalls, renamedCalls } from "./submission.js";
 
 /** What a model is to be asked with: settings of `streamText`. */
 export interface ModelRequest {

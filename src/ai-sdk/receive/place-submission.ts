@@ -1,8 +1,7 @@
 import type { ToolSet, UIMessage } from "ai";
 import { answeredNow } from "../../model/tool-times.js";
-import { mergeResults } from "../message/merge.js";
-import { finishedSteps, isWaiting, unmarked } from "../message/parts.js";
-import type { RunSession } from "../run/run-session.js";
+import { finishedSteps, isWaiting, mergeResults, unmarked } from "../message/parts.js";
+import type { RunSession } from "../run/hold.js";
 import { newestAnswer, type PlacedQuestion, placeQuestion } from "./question.js";
 import type { Submission } from "./submission.js";
 import { findTarget, isBroken, type Target } from "./target.js";

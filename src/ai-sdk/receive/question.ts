@@ -1,9 +1,9 @@
 import type { UIMessage } from "ai";
 import { StemmaError } from "../../errors.js";
-import { sameJson } from "../../model/same-json.js";
+import { sameJson } from "../../model/plain-copy.js";
 import { sha256 } from "../../model/sha256.js";
 import { validMessage } from "../message/validate.js";
-import type { ReadableSession, RunSession } from "../run/run-session.js";
+import type { ReadableSession, RunSession } from "../run/hold.js";
 import { type GivenMessage, noParts, type Submission } from "./submission.js";
 
 export interface PlacedQuestion {

@@ -1,8 +1,8 @@
 import type { UIMessage } from "ai";
 import { StemmaError } from "../../errors.js";
-import { isInterrupted } from "../../model/tool-calls.js";
+import { isInterrupted } from "../../model/tool-parts.js";
 import { fieldsOf } from "../message/parts.js";
-import type { ReadableSession } from "../run/run-session.js";
+import type { ReadableSession } from "../run/hold.js";
 import { questionOf, storedQuestion } from "./question.js";
 import { type GivenMessage, isQuestion, type Submission, submittedMessage } from "./submission.js";
 

@@ -1,5 +1,5 @@
-import { type Deferred, defer } from "../../deferred.js";
 import { turnIfDue } from "../../event-loop.js";
+import { type Deferred, defer } from "../../queue.js";
 
 /** What comes bit by bit. Whoever reads it reads it from the start, and nobody holds it up. */
 export class Feed<Item> {

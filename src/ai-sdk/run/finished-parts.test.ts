@@ -1,7 +1,7 @@
 import { readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
 import { expect, it } from "vitest";
 import { streamOf } from "../message/replay.js";
-import { FinishedParts } from "./finished-parts.js";
+import { FinishedParts } from "./keeper.js";
 
 const SECRET = "sk-0123456789";
 

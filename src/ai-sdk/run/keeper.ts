@@ -2,12 +2,8 @@ import type { UIMessageChunk } from "ai";
 import { StemmaError } from "../../errors.js";
 import { turnIfDue } from "../../event-loop.js";
 import type { RunState, RunStatus } from "../../session/run-record.js";
-import { addToBatch } from "./coalesce.js";
-import { FinishedParts } from "./finished-parts.js";
-import type { RunHold } from "./hold.js";
-import type { LiveRun } from "./live-run.js";
-import type { RunLog } from "./log.js";
-import type { WriteRun } from "./run-session.js";
+import type { RunHold, WriteRun } from "./hold.js";
+import type { LiveRun, RunLog } from "./log.js";
 
 /** How often a run writes what it has and looks whether it was stopped, in milliseconds. */
 const TICK = 200;
@@ -157,3 +153,78 @@ export class RunKeeper {
 }
 
 type Answered = Pick<RunState, "questionId" | "answerId" | "leafBefore">;
+
+/** Adds a chunk to a batch; a piece of a text goes to the end of the piece before it. */
+function addToBatch(batch: UIMessageChunk[], chunk: UIMessageChunk): void {
+  const last = batch.at(-1);
+  const joined = last === undefined ? null : join(last, chunk);
+  if (joined === null) batch.push(chunk);
+  else batch[batch.length - 1] = joined;
+}
+
+function join(last: UIMessageChunk, chunk: UIMessageChunk): UIMessageChunk | null {
+  if (last.type === "tool-input-delta" && chunk.type === "tool-input-delta") {
+    if (last.toolCallId !== chunk.toolCallId) return null;
+    return { ...chunk, inputTextDelta: last.inputTextDelta + chunk.inputTextDelta };
+  }
+  if (last.type !== "text-delta" && last.type !== "reasoning-delta") return null;
+  if (last.type !== chunk.type || last.id !== chunk.id) return null;
+  // What a provider adds to a piece, as a signature, stands for all before it.
+  if (last.providerMetadata !== undefined) return null;
+  return { ...chunk, delta: last.delta + chunk.delta };
+}
+
+type Delta = Extract<UIMessageChunk, { readonly type: "text-delta" | "reasoning-delta" }>;
+
+/**
+ * The chunks of an answer as they are stored where texts are redacted: a text is one chunk once it has ended, so that a secret
+ * in it is never in two. What a later chunk tells whole is left out: pieces of a tool's input, and preliminary outputs.
+ */
+export class FinishedParts {
+  /** The texts that have not ended, by their kind and id. */
+  readonly #open = new Map<string, Delta>();
+
+  /** The chunks that can be stored now. */
+  take(chunk: UIMessageChunk): UIMessageChunk[] {
+    switch (chunk.type) {
+      case "text-delta":
+      case "reasoning-delta":
+        this.#add(chunk);
+        return [];
+      case "text-end":
+        return [...this.#end(`text-delta ${chunk.id}`), chunk];
+      case "reasoning-end":
+        return [...this.#end(`reasoning-delta ${chunk.id}`), chunk];
+      case "tool-input-delta":
+        return [];
+      case "tool-output-available":
+        return chunk.preliminary === true ? [] : [chunk];
+      // Nothing is added to a text of an earlier step.
+      case "finish-step":
+      case "finish":
+        return [...this.rest(), chunk];
+      default:
+        return [chunk];
+    }
+  }
+
+  /** The texts that nothing more is added to, though they were not ended. */
+  rest(): UIMessageChunk[] {
+    const rest = [...this.#open.values()];
+    this.#open.clear();
+    return rest;
+  }
+
+  #add(chunk: Delta): void {
+    const key = `${chunk.type} ${chunk.id}`;
+    const before = this.#open.get(key);
+    // What a provider adds to a piece stands for all before it.
+    this.#open.set(key, before === undefined ? chunk : { ...before, ...chunk, delta: before.delta + chunk.delta });
+  }
+
+  #end(key: string): UIMessageChunk[] {
+    const text = this.#open.get(key);
+    this.#open.delete(key);
+    return text === undefined ? [] : [text];
+  }
+}

@@ -1,13 +1,12 @@
 import { readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
 import { StemmaError } from "../../errors.js";
-import { isInterrupted, isSettled, isToolPart, type ToolCallPart } from "../../model/tool-calls.js";
+import { isInterrupted, isSettled, isToolPart, type ToolCallPart } from "../../model/tool-parts.js";
 import type { KnownRun, RunState, RunStatus } from "../../session/run-record.js";
 import type { Session } from "../../session/session.js";
 import { hasContent, isWaiting, marked, tidied } from "../message/parts.js";
 import { streamOf } from "../message/replay.js";
-import { RunHold } from "./hold.js";
+import { RunHold, type RunSession, runSession } from "./hold.js";
 import type { RunLog } from "./log.js";
-import { type RunSession, runSession } from "./run-session.js";
 
 type Part = UIMessage["parts"][number];
 

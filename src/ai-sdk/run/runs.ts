@@ -1,14 +1,12 @@
 import type { UIMessageChunk } from "ai";
-import { sleep } from "../../deferred.js";
 import { StemmaError } from "../../errors.js";
-import { Queue } from "../../queue.js";
+import { Queue, sleep } from "../../queue.js";
 import { isUnderWay, type KnownRun, type RunState } from "../../session/run-record.js";
 import { coreOf, type Session } from "../../session/session.js";
 import { FollowedRun } from "./followed-run.js";
 import { RunHold } from "./hold.js";
 import { RunKeeper } from "./keeper.js";
-import { LiveRun } from "./live-run.js";
-import { RunLog } from "./log.js";
+import { LiveRun, RunLog } from "./log.js";
 import { recover } from "./recover.js";
 
 /** What to do with a request while the session answers another one. */

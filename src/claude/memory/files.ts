@@ -1,4 +1,4 @@
-import { allPages } from "../../adapters/pages.js";
+import { allPages } from "../../adapters/item-history.js";
 import { StemmaError } from "../../errors.js";
 import type { EntryScope, KeptWrite, Store, StoredEntry, WriteOrigin } from "../../storage/contract.js";
 import { directoryKey, type MemoryPath, parentsOf, realPath } from "./paths.js";

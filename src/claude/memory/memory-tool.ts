@@ -1,17 +1,24 @@
 import { assertKnownOptions, type OptionNames } from "../../known-options.js";
+import { assertStorableText } from "../../model/text.js";
+import { utf8Length } from "../../model/utf8.js";
 import { assertText } from "../../session/arguments.js";
 import { assertSession } from "../../session/assert-session.js";
 import { storeNeeded } from "../../session/host.js";
 import { coreOf, type Session } from "../../session/session.js";
-import type { BlockScope, WriteOrigin } from "../../storage/contract.js";
+import type { BlockScope, StoredEntry, WriteOrigin } from "../../storage/contract.js";
+import { convert } from "../../tools/read-input.js";
 import type { ToolCallOptions } from "../../tools/tool.js";
-import { type MemoryCommand, type MemoryHandlers, runCommand } from "./commands.js";
 import { type Found, memoryFiles, untilUnchanged } from "./files.js";
-import { listing } from "./listing.js";
-import { directoryKey, type MemoryPath, parsePath, realPath } from "./paths.js";
+import {
+  directoryKey,
+  type MemoryCommand,
+  type MemoryHandlers,
+  type MemoryPath,
+  parsePath,
+  realPath,
+  runCommand,
+} from "./paths.js";
 import { refused } from "./refused.js";
-import { fileText, insertLines, numberedLines, replaceOnce } from "./text.js";
-
 export interface MemoryToolOptions {
   /** The label of the entries in which the files are kept. Default: "memories". */
   label?: string | undefined;
@@ -148,4 +155,118 @@ function contentOf({ given }: MemoryPath, found: Found): string {
   if (found.kind === "file") return found.content;
   const why = found.kind === "directory" ? "is not a file." : "does not exist. Please provide a valid path.";
   throw refused(`The path ${given} ${why}`);
+}
+
+/** How many levels of a directory are listed. */
+const LEVELS = 2;
+
+/** What `view` shows of a directory: each file and directory with its size. That of a directory is the sum of its files. */
+function listing({ given, key }: MemoryPath, entries: readonly StoredEntry[]): string {
+  const sizes = new Map<string, number>();
+  let total = 0;
+  for (const entry of entries) {
+    const size = utf8Length(entry.content);
+    total += size;
+    for (const name of namesOf(entry.key.slice(directoryKey(key).length))) {
+      sizes.set(name, (sizes.get(name) ?? 0) + size);
+    }
+  }
+  // A directory comes before what is in it, and that before its next neighbour.
+  const inOrder = [...sizes].map(([name, size]) => ({ name, size, order: name.replaceAll("/", "\0") }));
+  inOrder.sort((a, b) => (a.order < b.order ? -1 : 1));
+  const lines = inOrder.map(({ name, size }) => `${sizeText(size)}\t${given}/${name}`);
+  const head = `Here're the files and directories up to ${LEVELS} levels deep in ${given}, excluding hidden items and node_modules:`;
+  return [head, `${sizeText(total)}\t${given}`, ...lines].join("\n");
+}
+
+// What a key adds to the listing: the directories above it, with a slash at the end, and its file.
+function namesOf(key: string): string[] {
+  const shown: string[] = [];
+  const names = key.split("/");
+  for (const [level, name] of names.slice(0, LEVELS).entries()) {
+    if (name === "" || name.startsWith(".") || name === "node_modules") break;
+    const isDirectory = level < names.length - 1;
+    shown.push(names.slice(0, level + 1).join("/") + (isDirectory ? "/" : ""));
+  }
+  return shown;
+}
+
+// One decimal, unless there is nothing behind the point.
+function sizeText(bytes: number): string {
+  let size = bytes;
+  let unit = "B";
+  for (const next of ["K", "M", "G"]) {
+    if (size < 1024) break;
+    size /= 1024;
+    unit = next;
+  }
+  return `${Number.isInteger(size) ? size : size.toFixed(1)}${unit}`;
+}
+
+const MAX_LINES = 999_999;
+/** Lines around an edit that its answer shows. */
+const AROUND = 2;
+
+/** A file's lines with their numbers. `range` is the first and the last line, -1 for the end. Errors: `MEMORY_REFUSED`. */
+function numberedLines({ given }: MemoryPath, content: string, range: readonly number[] | null | undefined): string {
+  const lines = content.split("\n");
+  if (lines.length > MAX_LINES) {
+    throw refused(`File ${given} has too many lines (${lines.length}). Maximum is 999,999 lines.`);
+  }
+  const asked = convert("array", range);
+  const [first = 1, last = -1] = Array.isArray(asked) && asked.length === 2 ? asked.map(lineNumber) : [];
+  const start = Math.max(1, first) - 1;
+  return numbered(lines.slice(start, last === -1 ? undefined : last), start);
+}
+
+/** A text with the one line that holds `from` changed, and what the edit's answer shows. Errors: `MEMORY_REFUSED`. */
+function replaceOnce(
+  { given }: MemoryPath,
+  content: string,
+  from: string,
+  to: string,
+): { content: string; shown: string } {
+  const found = content.split("\n").flatMap((line, index) => (line.includes(from) ? [index] : []));
+  const [at] = found;
+  if (at === undefined) {
+    throw refused(`No replacement was performed, old_str \`${from}\` did not appear verbatim in ${given}.`);
+  }
+  if (found.length > 1) {
+    const lines = found.map((index) => index + 1).join(", ");
+    throw refused(
+      `No replacement was performed. Multiple occurrences of old_str \`${from}\` in lines: ${lines}. Please ensure it is unique`,
+    );
+  }
+  // A function, because a text may hold $&.
+  const changed = content.replace(from, () => to);
+  const start = Math.max(0, at - AROUND);
+  return { content: changed, shown: numbered(changed.split("\n").slice(start, at + AROUND + 1), start) };
+}
+
+/** A text with lines added behind line `at`, 0 for the top. Errors: `MEMORY_REFUSED`. */
+function insertLines(content: string, line: number, text: string): string {
+  const lines = content.split("\n");
+  const at = lineNumber(line);
+  if (at === undefined || !Number.isInteger(at) || at < 0 || at > lines.length) {
+    const range = `It should be within the range of lines of the file: [0, ${lines.length}]`;
+    throw refused(`Invalid \`insert_line\` parameter: ${line}. ${range}`);
+  }
+  return lines.toSpliced(at, 0, text.replace(/\n$/, "")).join("\n");
+}
+
+/** A number, also where a model wrote it as a text; undefined for anything else. */
+function lineNumber(given: unknown): number | undefined {
+  const number = convert("integer", given);
+  return typeof number === "number" ? number : undefined;
+}
+
+function numbered(lines: readonly string[], before: number): string {
+  return lines.map((line, index) => `${String(before + index + 1).padStart(6)}\t${line}`).join("\n");
+}
+
+/** The text of a file. Half a surrogate pair becomes another character when it is written. Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`. */
+function fileText(value: unknown, name: string): string {
+  assertText(value, `The ${name} of the memory tool`);
+  assertStorableText(value.toWellFormed(), `The ${name} of the memory tool`);
+  return value;
 }

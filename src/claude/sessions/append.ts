@@ -1,14 +1,12 @@
 import { StemmaError, shorten } from "../../errors.js";
-import { metadataOfFolder } from "../../model/folder-metadata.js";
 import type { SessionMessage } from "../../model/message.js";
+import { metadataOfFolder } from "../../model/session-metadata.js";
 import { searchableText } from "../../model/text.js";
 import type { KeptWrite, Store } from "../../storage/contract.js";
-import { loadAgentSdk } from "./agent-sdk.js";
 import { findMessage, type PlacedEntry } from "./entries.js";
-import { lastPart, sessionIdOf } from "./session-id.js";
 import type { Transcript, TranscriptHead } from "./transcript.js";
-import type { ClaudeSessionEntry, ClaudeSessionKey } from "./types.js";
-
+import type { ClaudeSessionEntry, ClaudeSessionKey, ClaudeSessionSummary } from "./types.js";
+import { lastPart, sessionIdOf } from "./types.js";
 /** Appends the entries that are new, all of them or none. */
 export async function appendEntries(
   store: Store,
@@ -127,4 +125,27 @@ async function register(
     source: "claude",
     parentSessionId: subpath === undefined ? undefined : sessionIdOf({ projectKey, sessionId }),
   });
+}
+
+/** What is used of the Claude Agent SDK. */
+interface AgentSdk {
+  /** Brings what is kept of a session for lists up to date with the entries that were added. */
+  foldSessionSummary(
+    before: ClaudeSessionSummary | undefined,
+    key: { projectKey: string; sessionId: string },
+    added: ClaudeSessionEntry[],
+    options: { mtime: number },
+  ): ClaudeSessionSummary;
+}
+
+/** The Claude Agent SDK, which is loaded with the first append. Errors: `DRIVER_MISSING` where it is not installed. */
+async function loadAgentSdk(): Promise<AgentSdk> {
+  try {
+    // @ts-expect-error: its types are there only where compat/ is installed.
+    const sdk: AgentSdk = await import("@anthropic-ai/claude-agent-sdk");
+    return sdk;
+  } catch (cause) {
+    const message = "To store sessions of Claude, run: npm install @anthropic-ai/claude-agent-sdk";
+    throw new StemmaError("DRIVER_MISSING", {}, message, { cause });
+  }
 }

@@ -2,10 +2,10 @@ import { Queue } from "../../queue.js";
 import type { SessionInfo } from "../../storage/contract.js";
 import { storeOf } from "../../storage/store-of.js";
 import { appendEntries } from "./append.js";
-import { lastPart, projectPrefix, sessionIdOf } from "./session-id.js";
 import { entriesInOrder } from "./timeline.js";
 import { Transcript, type TranscriptHead } from "./transcript.js";
 import type { ClaudeSessionStore } from "./types.js";
+import { lastPart, projectPrefix, sessionIdOf } from "./types.js";
 
 const PAGE = 500;
 

@@ -1,14 +1,12 @@
-import { looseResults } from "../../adapters/tool-pairs.js";
-import type { JsonObject } from "../../model/json-object.js";
+import { looseResults } from "../../adapters/item-messages.js";
+import type { SessionMessage } from "../../model/message.js";
+import { isJsonObject, type JsonObject } from "../../model/plain-copy.js";
 import { readToolPart } from "../../model/tool-parts.js";
 import type { StoredMessage } from "../../storage/contract.js";
 import { findEntry, type PlacedEntry } from "./entries.js";
-import { madeContents, madeResults } from "./made/made-content.js";
-import { madeEntries, sharedFields } from "./made/made-entries.js";
-import { resultsOf } from "./made/made-uuid.js";
-import type { KeptEntry, StoredTranscript } from "./stored-transcript.js";
+import { type MadeContent, madeContents, madeResults, madeUuid, resultsOf } from "./made/made-content.js";
+import type { KeptEntry, StoredTranscript } from "./transcript.js";
 import type { ClaudeSessionEntry } from "./types.js";
-
 /**
  * The entries of a transcript in their order: Claude's as they were appended, and between them those that are made of what
  * other programs said, each below the entry of the message that it answers.
@@ -97,4 +95,52 @@ function placesOfOthers(
     if (origin === null) places.set(message.id, next - 0.5);
   }
   return places;
+}
+
+/** The fields that entries of one transcript share, and that a made one takes over from an entry of Claude. */
+const SHARED = ["sessionId", "isSidechain", "agentId", "userType", "cwd", "version", "gitBranch"];
+
+/** What made entries share with another entry of the transcript. */
+function sharedFields(entry: JsonObject): JsonObject {
+  const shared = Object.entries(entry).filter(([field]) => SHARED.includes(field));
+  return { isSidechain: false, userType: "external", ...Object.fromEntries(shared) };
+}
+
+/** Entries as Claude Code writes them, each below the one before, the first one below `parentUuid`. */
+function madeEntries(
+  { id, metadata }: SessionMessage,
+  contents: readonly MadeContent[],
+  shared: JsonObject,
+  place: { readonly parentUuid: string | null; readonly timestamp: string },
+): ClaudeSessionEntry[] {
+  const model = isJsonObject(metadata) && typeof metadata.model === "string" ? metadata.model : "unknown";
+  let { parentUuid } = place;
+  return contents.map(({ type, blocks }, index) => {
+    const uuid = madeUuid(id, contents.length - 1 - index);
+    const entry: ClaudeSessionEntry = {
+      ...shared,
+      type,
+      uuid,
+      parentUuid,
+      timestamp: place.timestamp,
+      message: type === "user" ? { role: type, content: contentOf(blocks) } : answerOf(uuid, model, blocks),
+    };
+    parentUuid = uuid;
+    return entry;
+  });
+}
+
+function answerOf(uuid: string, model: string, content: JsonObject[]): JsonObject {
+  const usage = { input_tokens: 0, output_tokens: 0 };
+  const end = content.some(({ type }) => type === "tool_use") ? "tool_use" : "end_turn";
+  return {
+    ...{ id: `msg_${uuid}`, type: "message", role: "assistant", model, content },
+    ...{ stop_reason: end, stop_sequence: null, usage },
+  };
+}
+
+// A text by itself, as Claude Code writes what a user says.
+function contentOf(blocks: JsonObject[]): string | JsonObject[] {
+  const [only] = blocks;
+  return blocks.length === 1 && only?.type === "text" ? String(only.text) : blocks;
 }

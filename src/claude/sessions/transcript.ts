@@ -1,10 +1,8 @@
-import { allPages } from "../../adapters/pages.js";
-import { decodeJson, encodeJson } from "../../model/json-bytes.js";
-import type { JsonObject } from "../../model/json-object.js";
+import { allPages } from "../../adapters/item-history.js";
+import { decodeJson, encodeJson, type JsonObject } from "../../model/plain-copy.js";
 import type { KeptWrite, RecordScope, Store, StoredMessage } from "../../storage/contract.js";
-import { isMadeOf, isMadeUuid } from "./made/made-uuid.js";
-import type { KeptEntry, StoredTranscript } from "./stored-transcript.js";
-
+import type { PlacedEntry } from "./entries.js";
+import { isMadeOf, isMadeUuid } from "./made/made-content.js";
 /** What is known of a transcript as a whole. */
 export interface TranscriptHead {
   /** The place that the next entry gets. */
@@ -82,4 +80,19 @@ export class Transcript {
 // What has a uuid is stored once.
 function keyOfUuid(uuid: string): string {
   return `${ENTRIES}uuid/${encodeURIComponent(uuid.toWellFormed())}`;
+}
+
+/** An entry that is no message, as a record keeps it. */
+export interface KeptEntry extends PlacedEntry {
+  /** The message that an entry below this one belongs to; null for none. */
+  readonly parent: string | null;
+}
+
+/** What a transcript is made of, as it is stored. */
+export interface StoredTranscript {
+  /** In the order in which they were written, those of other programs among them. */
+  readonly messages: readonly StoredMessage[];
+  readonly kept: readonly KeptEntry[];
+  /** The place that the next entry gets: what has a later one is not part of it yet. */
+  readonly end: number;
 }

@@ -1,5 +1,6 @@
-import type { JsonObject } from "../../model/json-object.js";
-
+import { invalid } from "../../errors.js";
+import type { JsonObject } from "../../model/plain-copy.js";
+import { assertText } from "../../session/arguments.js";
 /** Names a transcript: a session's own, or with `subpath` that of one of its sub-agents. */
 export interface ClaudeSessionKey {
   projectKey: string;
@@ -37,4 +38,26 @@ export interface ClaudeSessionStore {
   delete(key: ClaudeSessionKey): Promise<void>;
   /** The subpaths of a session that were written. */
   listSubkeys(key: { projectKey: string; sessionId: string }): Promise<string[]>;
+}
+
+/** The id of the session that holds a transcript: `claude/<projectKey>/<sessionId>[/<subpath>]`, each part as in a URL. */
+export function sessionIdOf({ projectKey, sessionId, subpath }: ClaudeSessionKey): string {
+  const id = projectPrefix(projectKey) + encoded(sessionId, "sessionId");
+  return subpath === undefined ? id : `${id}/${encoded(subpath, "subpath")}`;
+}
+
+/** What the ids of a project's sessions begin with. */
+export function projectPrefix(projectKey: string): string {
+  return `claude/${encoded(projectKey, "projectKey")}/`;
+}
+
+/** The last part of an id: the SDK's session id, or the subpath. */
+export function lastPart(id: string): string {
+  return decodeURIComponent(id.slice(id.lastIndexOf("/") + 1));
+}
+
+function encoded(part: unknown, name: string): string {
+  assertText(part, `The ${name} of a transcript`);
+  if (part === "") throw invalid(`The ${name} of a transcript must not be empty.`);
+  return encodeURIComponent(part.toWellFormed());
 }

@@ -1,5 +1,5 @@
 import type { ContextConfig } from "../../context/block.js";
-import { searchableHistory } from "../../manager/searchable-history.js";
+import { searchableHistory } from "../../manager/session-cache.js";
 import { FileSkillProvider } from "../../skills-node.js";
 import type { Store } from "../../storage/contract.js";
 

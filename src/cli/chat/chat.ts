@@ -1,4 +1,5 @@
-import { StemmaError } from "../../errors.js";
+import { statSync } from "node:fs";
+import { invalid, StemmaError } from "../../errors.js";
 import { describeError } from "../errors.js";
 import { databaseName, openDatabase } from "../open-database.js";
 import { count } from "../text.js";
@@ -6,7 +7,6 @@ import { checkSkills } from "./chat-blocks.js";
 import type { ChatOptions } from "./chat-options.js";
 import { Conversation } from "./conversation.js";
 import { showEarlier } from "./earlier-messages.js";
-import { skillsFolder } from "./skills-folder.js";
 import { COMMANDS, findCommand } from "./slash/registry.js";
 import type { Chat } from "./slash/slash-command.js";
 import { openTerminal } from "./terminal/open-terminal.js";
@@ -86,5 +86,25 @@ async function greet(chat: Chat, options: ChatOptions, isNew: boolean): Promise<
   if (terminal.interactive) await showEarlier(chat);
   if (await session.isInterrupted()) {
     terminal.note("The last turn was interrupted; what was finished is kept. /retry asks again.");
+  }
+}
+
+/**
+ * The folder of skills of the chat: that of the option, else of `STEMMA_SKILLS`, else `skills` where that is there; null for
+ * none. Errors: `INVALID_ARGUMENT` for a folder that is named and not there.
+ */
+function skillsFolder(option: string | undefined): string | null {
+  const named = option ?? (process.env.STEMMA_SKILLS || null);
+  if (named === null) return isFolder("skills") ? "skills" : null;
+  if (isFolder(named)) return named;
+  const message = `There is no folder "${named}" of skills: name another one with --skills or STEMMA_SKILLS, or leave it out.`;
+  throw invalid(message, { skills: named });
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
   }
 }

@@ -1,15 +1,15 @@
 import { type AgentSession, createSession, resolveModel, resumeSession } from "../../agent.js";
 import { type CompactFunction, type CompactOptions, createCompactFunction } from "../../compaction/compact.js";
+import { AgentContextProvider } from "../../context/providers/agent-context.js";
 import { StemmaError } from "../../errors.js";
 import { SessionManager } from "../../manager/session-manager.js";
 import type { ModelObject } from "../../runner/models/model.js";
 import type { SessionInfo, Store } from "../../storage/contract.js";
+import { localUser } from "../context.js";
 import { findSession } from "../find.js";
-import { localUser } from "../local-user.js";
 import { createSummarizer, type Summarizer } from "../summarizer.js";
 import { chatBlocks } from "./chat-blocks.js";
 import type { ChatOptions } from "./chat-options.js";
-import { takeOverMemory } from "./earlier-memory.js";
 import { offlineLearning } from "./offline/learning.js";
 import { offlineResponder } from "./offline/responder.js";
 
@@ -189,4 +189,12 @@ export class Conversation {
     const summarize = (prompt: string) => this.summarizer.summarize(prompt);
     return (messages, context) => createCompactFunction({ ...this.limits, summarize })(messages, context);
   }
+}
+
+/** Until chats belonged to users, one memory block served all of them: the local user, who has none yet, takes it over. */
+async function takeOverMemory(store: Store, userId: string): Promise<void> {
+  const own = new AgentContextProvider(store, "memory", { scope: "user" }).forUser(userId);
+  if ((await own.get()) !== null) return;
+  const earlier = await new AgentContextProvider(store, "memory", { shared: true }).get();
+  if (earlier) await own.set(earlier);
 }

@@ -1,6 +1,6 @@
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
 import { readToolPart } from "../../model/tool-parts.js";
-import { describeTool } from "../tool-call.js";
+import { describeTool } from "../render-message.js";
 import type { Chat } from "./slash/slash-command.js";
 
 const SHOWN = 6;

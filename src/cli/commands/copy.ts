@@ -8,13 +8,12 @@ import { invalid } from "../../errors.js";
 import type { Store } from "../../storage/contract.js";
 import { isStore } from "../../storage/store-of.js";
 import { writeJson } from "../context.js";
-import { hidePasswords, isUrl } from "../database-url.js";
 import type { Io } from "../io.js";
-import { assertOurs, isThere, openDatabase } from "../open-database.js";
+import { exitCodeOf, stoppable } from "../io.js";
+import { assertOurs, hidePasswords, isThere, isUrl, openDatabase } from "../open-database.js";
 import { nonEmpty } from "../options.js";
 import { createProgress } from "../progress.js";
 import { count, oneLine } from "../text.js";
-import { exitCodeOf, stoppable } from "../until-stopped.js";
 
 /** Adds `stemma copy`. As JSON: a line for each session and memory, as `CopiedPart`, and `{ ok, sessions, messages }`. */
 export function registerCopy(program: Command, io: Io): void {

@@ -2,10 +2,10 @@ import type { Command } from "commander";
 import { invalid } from "../../errors.js";
 import type { SessionManager } from "../../manager/session-manager.js";
 import type { SessionInfo } from "../../storage/contract.js";
-import { confirm } from "../confirm.js";
 import { withStore, writeJson } from "../context.js";
 import { findSession, sessionsById } from "../find.js";
 import type { Io } from "../io.js";
+import { confirm } from "../io.js";
 import { oneLine } from "../text.js";
 
 /** Adds `stemma delete`. As JSON: `{ deleted: [id, …] }`. */

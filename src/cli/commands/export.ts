@@ -4,10 +4,9 @@ import { ownersOf } from "../../formats/store-lines.js";
 import { type CommandContext, withStore, writeJson } from "../context.js";
 import { findSession } from "../find.js";
 import type { Io } from "../io.js";
+import { exitCodeOf, stoppable, writeOutput } from "../io.js";
 import { nonEmpty, oneOf } from "../options.js";
 import { createProgress } from "../progress.js";
-import { exitCodeOf, stoppable } from "../until-stopped.js";
-import { writeOutput } from "../write-output.js";
 
 interface ExportOptions {
   format: string;

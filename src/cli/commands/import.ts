@@ -1,13 +1,12 @@
 import type { Command } from "commander";
 import { IMPORT_FORMATS } from "../../formats/formats.js";
-import { confirm } from "../confirm.js";
 import { withStore, writeJson } from "../context.js";
 import { type FoundFiles, findSessionFiles } from "../import/find-files.js";
 import { ImportRun, type SourceFile } from "../import/import-run.js";
 import type { Io } from "../io.js";
+import { confirm, stoppable } from "../io.js";
 import { oneOf } from "../options.js";
 import { columns, count } from "../text.js";
-import { stoppable } from "../until-stopped.js";
 
 interface ImportOptions {
   format?: string;

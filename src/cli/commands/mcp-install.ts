@@ -3,14 +3,14 @@ import { homedir } from "node:os";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { invalid, type StemmaError } from "../../errors.js";
-import { confirm } from "../confirm.js";
 import { writeJson } from "../context.js";
-import { hasPassword, hidePasswords, isUrl } from "../database-url.js";
 import type { Io } from "../io.js";
+import { confirm } from "../io.js";
 import { CLIENTS, type Machine, type McpClient, startOf } from "../mcp/install/clients.js";
 import { readConfiguration, writeConfiguration } from "../mcp/install/install-file.js";
-import { lineDifference } from "../mcp/install/line-difference.js";
+import { lineDifference } from "../mcp/install/toml-edit.js";
 import type { DatabaseOptions } from "../open-database.js";
+import { hasPassword, hidePasswords, isUrl } from "../open-database.js";
 import { nonEmpty, oneOf } from "../options.js";
 import { printable } from "../text.js";
 

@@ -1,13 +1,12 @@
 import { type Command, Option } from "commander";
 import { assertMcpOptions, type McpServerOptions } from "../../mcp/options.js";
 import { scopeOf } from "../../mcp/scope.js";
-import { withStore, writeJson } from "../context.js";
+import { loadVariables, withStore, writeJson } from "../context.js";
 import { reportError } from "../errors.js";
 import type { Io } from "../io.js";
-import { loadVariables } from "../load-variables.js";
+import { untilStopped } from "../io.js";
 import { type DatabaseOptions, databaseName } from "../open-database.js";
 import { nonEmpty, portNumber, positiveNumber } from "../options.js";
-import { untilStopped } from "../until-stopped.js";
 import { type McpCommandOptions, registerMcpInstall } from "./mcp-install.js";
 
 const BY_HAND =
@@ -53,7 +52,7 @@ export function registerMcp(program: Command, io: Io): void {
         const stopped = untilStopped();
         if (http === undefined) {
           if (io.isTerminal.input) io.writeError(BY_HAND);
-          const { serveOnStdio } = await import("../mcp/serve-stdio.js");
+          const { serveOnStdio } = await import("../mcp/listened.js");
           return serveOnStdio(scope, readOnly, stopped);
         }
         const { serveHttp } = await import("../mcp/serve-http.js");

@@ -1,11 +1,11 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { invalid } from "../../errors.js";
 import type { RetainOptions } from "../../manager/options.js";
-import { findJsonObject } from "../../model/json-object.js";
+import { findJsonObject } from "../../model/plain-copy.js";
 import type { MetadataValue, Residue, RowCounts } from "../../storage/contract.js";
-import { confirm } from "../confirm.js";
 import { withStore, writeJson } from "../context.js";
 import type { Io } from "../io.js";
+import { confirm } from "../io.js";
 import { nonEmpty, positiveNumber, time } from "../options.js";
 
 interface PruneOptions extends Pick<RetainOptions, "keepMessages" | "keepVersions" | "metadata" | "dryRun"> {

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
-import { snippet } from "../../tools/snippet.js";
+import { snippet } from "../../tools/format-hits.js";
 import { withStore, writeJson } from "../context.js";
 import { findSession } from "../find.js";
 import type { Io } from "../io.js";
 import { nonEmpty, positiveNumber, time } from "../options.js";
-import { renderHit } from "../render-hit.js";
-import { styleFor } from "../style.js";
+import { renderHit } from "../render-message.js";
+import { styleFor } from "../text.js";
 
 const SNIPPET_LENGTH = 240;
 

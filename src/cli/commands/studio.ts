@@ -2,9 +2,9 @@ import { type Command, Option } from "commander";
 import { withStore, writeJson } from "../context.js";
 import { reportError } from "../errors.js";
 import type { Io } from "../io.js";
+import { untilStopped } from "../io.js";
 import { type DatabaseOptions, databaseName } from "../open-database.js";
 import { nonEmpty, portNumber } from "../options.js";
-import { untilStopped } from "../until-stopped.js";
 
 const PORT = 4984;
 
@@ -40,7 +40,7 @@ export function registerStudio(program: Command, io: Io): void {
         // Tells at once of a database that cannot be opened.
         await store.sessions.count();
         const { serveStudio } = await import("../studio/serve-studio.js");
-        const { openBrowser } = await import("../studio/open-browser.js");
+        const { openBrowser } = await import("../studio/serve-studio.js");
         const { port, write = false, host, token } = options;
         const onError = (error: unknown) => reportError(io, error);
         const studio = await serveStudio(store, { port, write, host, token, onError });

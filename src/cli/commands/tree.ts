@@ -3,7 +3,7 @@ import { withStore, writeJson } from "../context.js";
 import { drawTree } from "../draw-tree.js";
 import { findSession } from "../find.js";
 import type { Io } from "../io.js";
-import { toolLines } from "../tool-lines.js";
+import { toolLines } from "../render-message.js";
 
 /** Adds `stemma tree`. As JSON: `{ session, activeLeafId, messages: [{ id, parentId, role, createdAt, preview }], compactions }`. */
 export function registerTree(program: Command, io: Io): void {

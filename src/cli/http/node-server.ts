@@ -1,10 +1,10 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream as NodeStream } from "node:stream/web";
 import { invalid } from "../../errors.js";
-
 export interface RunningServer {
   readonly port: number;
   /** Ends connections that are open, too. */
@@ -78,4 +78,37 @@ function close(server: Server): Promise<void> {
   return new Promise((closed) => {
     server.close(() => closed());
   });
+}
+
+/** The hosts, each with its port, by which a server on this machine alone is reached. */
+export function localHosts(port: number): string[] {
+  return ["localhost", "127.0.0.1", "[::1]"].map((name) => `${name}:${port}`);
+}
+
+const MIN_LENGTH = 16;
+
+/** 128 random bits. */
+export function randomToken(): string {
+  return randomBytes(16).toString("base64url");
+}
+
+/** Takes the same time wherever two texts differ. */
+export function isEqualToken(given: string, secret: string): boolean {
+  return timingSafeEqual(digest(given), digest(secret));
+}
+
+/** True for `Authorization: Bearer <secret>` and nothing else. The scheme may be in upper or lower case. */
+export function isBearer(authorization: string | null, secret: string): boolean {
+  const [, given] = /^bearer +(.*)$/i.exec(authorization ?? "") ?? [];
+  return given !== undefined && isEqualToken(given, secret);
+}
+
+/** Throws `INVALID_ARGUMENT` for a token of the user's own that can be guessed, or that no header can hold. */
+export function assertToken(token: string | undefined): void {
+  if (token === undefined || (token.length >= MIN_LENGTH && /^[!-~]+$/.test(token))) return;
+  throw invalid(`A token has at least ${MIN_LENGTH} characters, all of them visible ones of ASCII: no spaces.`);
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
 }

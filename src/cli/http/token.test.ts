@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { assertToken, isBearer } from "./token.js";
+import { assertToken, isBearer } from "./node-server.js";
 
 const TOKEN = "a-secret-of-some-length";
 

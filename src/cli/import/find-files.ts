@@ -1,7 +1,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { ifThere } from "../../files/if-there.js";
+import { ifThere } from "../../files/read-file.js";
 
 /** The files of one program. */
 export interface FoundFiles {

@@ -1,7 +1,7 @@
 import type { McpServer } from "@modelcontextprotocol/server";
+import { readJsonObject } from "../../known-options.js";
 import type { McpScope } from "../../mcp/scope.js";
 import { createWatcher, type ResourceWatcher } from "../../mcp/watcher.js";
-import { readJsonObject } from "../../request-body.js";
 import { isLegacyRequest, WebStandardStreamableHTTPServerTransport } from "./sdk.js";
 
 /** The header by which a request names its connection. */

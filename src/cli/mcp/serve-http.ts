@@ -1,12 +1,10 @@
+import { readJsonObject } from "../../known-options.js";
 import { buildServer } from "../../mcp/build-server.js";
 import type { McpScope } from "../../mcp/scope.js";
 import { createWatcher, type ResourceWatcher } from "../../mcp/watcher.js";
-import { readJsonObject } from "../../request-body.js";
 import { failed, refusal } from "../../studio/http/failure.js";
 import { refusalOfOrigin } from "../../studio/http/origin.js";
-import { localHosts } from "../http/local-hosts.js";
-import { type RunningServer, serveNode } from "../http/node-server.js";
-import { assertToken, isBearer, randomToken } from "../http/token.js";
+import { assertToken, isBearer, localHosts, type RunningServer, randomToken, serveNode } from "../http/node-server.js";
 import { type ConnectionLimits, createConnections } from "./http-connections.js";
 import { LISTEN, listenedUris } from "./listened.js";
 import { createMcpHandler, InMemoryServerEventBus, McpServer, ResourceNotFoundError } from "./sdk.js";

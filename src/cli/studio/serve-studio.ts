@@ -1,13 +1,18 @@
+import { spawn } from "node:child_process";
 import { invalid } from "../../errors.js";
 import type { Store } from "../../storage/contract.js";
 import { createStudio } from "../../studio/create-studio.js";
 import { failed } from "../../studio/http/failure.js";
+import { respond } from "../../studio/http/headers.js";
 import { refusalOfOrigin } from "../../studio/http/origin.js";
-import { localHosts } from "../http/local-hosts.js";
-import { type RunningServer, serveNode } from "../http/node-server.js";
-import { assertToken } from "../http/token.js";
-import { createTokenGate } from "./token-gate.js";
-
+import {
+  assertToken,
+  isEqualToken,
+  localHosts,
+  type RunningServer,
+  randomToken,
+  serveNode,
+} from "../http/node-server.js";
 export interface ServeStudioOptions {
   /** 0 takes a free one. */
   readonly port: number;
@@ -52,4 +57,71 @@ function assertGuarded(host: string, token: string | undefined): void {
     throw invalid(message, { host });
   }
   assertToken(token);
+}
+
+const DAY = 24 * 60 * 60;
+
+/** Lets in who has a token, and from then on the browser that it was given to. */
+interface TokenGate {
+  /** A token for one use. */
+  issue(): string;
+  /** True for a request with the cookie. */
+  authorize(request: Request): boolean;
+  /** Of a request with a token that fits: a redirect to the address without it, with the cookie. Null for any other. */
+  exchange(request: Request): Response | null;
+}
+
+/** `secret` is a token that can be used again; `name` tells the cookies of several servers on one host apart. */
+export function createTokenGate(name: string, secret: string | undefined): TokenGate {
+  const cookie = randomToken();
+  const issued = new Set<string>();
+  const take = (token: string): boolean => {
+    if (secret !== undefined && isEqualToken(token, secret)) return true;
+    const found = [...issued].find((each) => isEqualToken(token, each));
+    return found !== undefined && issued.delete(found);
+  };
+  const authorize = (request: Request) => cookiesOf(request, name).some((value) => isEqualToken(value, cookie));
+  return {
+    issue: () => {
+      const token = randomToken();
+      issued.add(token);
+      return token;
+    },
+    authorize,
+    exchange: (request) => {
+      const url = new URL(request.url);
+      const [token, ...others] = url.searchParams.getAll("token");
+      if (token === undefined || others.length > 0 || request.method !== "GET") return null;
+      // Who has the cookie needs no token: a link that is clicked twice opens twice.
+      if (!take(token) && !authorize(request)) return null;
+      url.searchParams.delete("token");
+      // A path that begins with two slashes would name another host.
+      const path = url.pathname.replace(/^\/+/, "/");
+      return respond(null, {
+        status: 303,
+        headers: {
+          location: `${path}${url.search}`,
+          "set-cookie": `${name}=${cookie}; Path=/; Max-Age=${DAY}; HttpOnly; SameSite=Strict`,
+        },
+      });
+    },
+  };
+}
+
+function cookiesOf(request: Request, name: string): string[] {
+  const pairs = (request.headers.get("cookie") ?? "").split(";").map((pair) => pair.trim());
+  return pairs.filter((pair) => pair.startsWith(`${name}=`)).map((pair) => pair.slice(name.length + 1));
+}
+
+const COMMANDS: Partial<Record<NodeJS.Platform, readonly [command: string, ...args: string[]]>> = {
+  darwin: ["open"],
+  win32: ["rundll32", "url.dll,FileProtocolHandler"],
+};
+
+/** Opens an address in the user's browser. Where that fails nothing happens: the address is printed as well. */
+export function openBrowser(url: string): void {
+  const [command, ...args] = COMMANDS[process.platform] ?? ["xdg-open"];
+  const child = spawn(command, [...args, url], { stdio: "ignore", detached: true });
+  child.on("error", () => {});
+  child.unref();
 }

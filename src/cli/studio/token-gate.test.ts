@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createTokenGate } from "./token-gate.js";
+import { createTokenGate } from "./serve-studio.js";
 
 const get = (address: string, headers = {}) => new Request(address, { headers });
 

@@ -1,10 +1,35 @@
 import { assertFits } from "../../model/name-limits.js";
+import { parseQuery } from "../../model/query.js";
+import { joinResults, quoteField, quoteResult } from "../../model/quoted-results.js";
+import { excerpt } from "../../model/snippet.js";
 import { assertStorableText } from "../../model/text.js";
+import { estimateStringTokens } from "../../model/tokens.js";
 import type { EntryScope, EntryStore, Store, StoredVersion, VersionOptions } from "../../storage/contract.js";
 import { DEFAULT_MAX_TOKENS } from "../block.js";
 import type { AppendOptions, SearchProvider } from "../provider.js";
 import { assertName, ProviderPlace, type SharingOptions } from "./provider-place.js";
-import { showEntries } from "./show-entries.js";
+
+/** Estimated tokens of what is shown beside the best entry. */
+const MAX_TOKENS = 2000;
+/** Characters that are shown of an entry for which there is no more room. */
+const EXCERPT_LENGTH = 600;
+
+/** What a search found, best first, as the text that `AgentSearchProvider.search` describes; null for nothing. */
+function showEntries(found: readonly { key: string; content: string }[], query: string): string | null {
+  const parsed = parseQuery(query);
+  const texts: string[] = [];
+  let room = MAX_TOKENS;
+  for (const { key, content } of found) {
+    const fits = (text: string) => texts.length === 0 || estimateStringTokens(text) <= room;
+    const text = [content, excerpt(content, parsed, EXCERPT_LENGTH)]
+      .map((shown) => quoteResult(quoteField(key), shown))
+      .find(fits);
+    if (text === undefined) break;
+    if (texts.length > 0) room -= estimateStringTokens(text);
+    texts.push(text);
+  }
+  return texts.length === 0 ? null : joinResults(texts, found.length - texts.length);
+}
 
 const MAX_RESULTS = 10;
 

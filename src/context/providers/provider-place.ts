@@ -1,9 +1,9 @@
 import { invalid, StemmaError } from "../../errors.js";
 import { assertStorableText } from "../../model/text.js";
-import type { BlockScope, Store } from "../../storage/contract.js";
+import type { BlockKey, BlockScope, Store } from "../../storage/contract.js";
 import { assertScope, assertSessionId, assertUserId } from "../../storage/session-id.js";
 import { storeOf } from "../../storage/store-of.js";
-
+import { StoreContextProvider } from "./store-context.js";
 export interface SharingOptions {
   /** Keep one content for every session and agent on the store, instead of one per session. Default: false. */
   shared?: boolean | undefined;
@@ -93,4 +93,18 @@ export class ProviderPlace {
 export function assertName(value: unknown, what: string): asserts value is string {
   if (typeof value !== "string" || value === "") throw invalid(`${what} must be a text that is not empty.`, { what });
   assertStorableText(value, what);
+}
+
+/** The block of a session that names no provider: kept in the session's store, for whom its scope says. */
+export class WiredContextProvider extends StoreContextProvider {
+  constructor(
+    private readonly store: Store,
+    private readonly key: BlockKey,
+  ) {
+    super();
+  }
+
+  protected override place(): { store: Store; key: BlockKey } {
+    return { store: this.store, key: this.key };
+  }
 }

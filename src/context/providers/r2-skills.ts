@@ -2,8 +2,6 @@ import { invalid, kindOf } from "../../errors.js";
 import { assertKnownOptions } from "../../known-options.js";
 import type { SkillProvider } from "../provider.js";
 import { assertName } from "./provider-place.js";
-import { type ListedSkill, skillListing } from "./skill-listing.js";
-
 /** What is used of a Cloudflare R2 bucket. An `R2Bucket` binding is one. */
 export interface SkillBucket {
   list(options: { prefix?: string; cursor?: string; include?: "customMetadata"[] }): Promise<SkillBucketPage>;
@@ -108,4 +106,22 @@ function assertBucket(bucket: Partial<SkillBucket> | undefined): void {
   const why = missing.length === 4 ? `got ${kindOf(bucket)}` : `this one has no ${missing.join("() and no ")}()`;
   const message = `R2SkillProvider takes a bucket of R2: ${why}. Is the binding in the Worker's configuration?`;
   throw invalid(message);
+}
+
+/** One document of a listing. */
+interface ListedSkill {
+  readonly key: string;
+  readonly description?: string | undefined;
+}
+
+/** The listing that the prompt shows: `- key: description`, one line each, by key; null when there is none. */
+export function skillListing(skills: readonly ListedSkill[]): string | null {
+  if (skills.length === 0) return null;
+  return [...skills]
+    .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
+    .map(({ key, description }) => {
+      const line = description?.replace(/\s+/gu, " ").trim();
+      return line ? `- ${key}: ${line}` : `- ${key}`;
+    })
+    .join("\n");
 }

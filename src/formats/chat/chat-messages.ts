@@ -1,19 +1,19 @@
 import type { Pieces } from "../../event-loop.js";
-import { isJsonObject, type JsonObject } from "../../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
-import { nameOf } from "../../model/storable-name.js";
-import { withCallId } from "../claude/claude-content.js";
-import { callIdOf, fieldsOfOutput, isOutput, partOfItem } from "../codex/codex-items.js";
+import { isJsonObject, type JsonObject } from "../../model/plain-copy.js";
+import { nameOf } from "../../model/storable-text.js";
+import { isResultBlock, outputOfBlock, partsOfBlocks, withCallId } from "../claude/claude-content.js";
+import { callIdOf, fieldsOfOutput, isOutput, partOfItem, partsOfContent as partsOfItem } from "../codex/codex-items.js";
 import { type Conversation, isItem } from "../conversations.js";
 import { findText, findTime } from "../found.js";
 import { deriveId, deriveSessionId, findName, isUuid } from "../identity.js";
 import { addSource } from "../open-messages.js";
-import { callsOf, reasoningOf } from "../openai-calls.js";
+import { callsOf, partsOfContent as partsOfCompletion, reasoningOf } from "../openai-content.js";
 import { without } from "../origin.js";
 import { SessionBuilder } from "../session-builder.js";
 import type { FileInfo, ParsedSession, Position } from "../session-file.js";
 import { keptPart } from "../unread.js";
-import { blocksOf, partOfBlock, resultOf } from "./chat-content.js";
+import { outputOfModelResult, partOfModelContent } from "./model-content.js";
 
 /** The field of a message's metadata that notes which values of the file it was made of. */
 const SOURCES = "imported";
@@ -213,4 +213,40 @@ function answerIn(parts: SessionMessagePart[], callId: string | undefined, field
   if (part === undefined) return false;
   parts[index] = { ...part, ...fields };
   return true;
+}
+
+/** The result of a call that stands in a message's content. */
+interface ToolResult {
+  callId: string | undefined;
+  /** The fields that the call's part gets. */
+  fields: JsonObject;
+}
+
+/** The blocks of a message's content, whatever dialect it is written in; null for what is no content. */
+function blocksOf(content: unknown): readonly unknown[] | null {
+  if (content === null || content === "") return [];
+  return Array.isArray(content) ? content : typeof content === "string" ? [content] : null;
+}
+
+/** A block as a part. One that no dialect has is kept as it stands. */
+export function partOfBlock(block: unknown): SessionMessagePart {
+  if (!isJsonObject(block)) return typeof block === "string" ? { type: "text", text: block } : keptPart(block);
+  const model = partOfModelContent(block);
+  if (model !== null) return model;
+  // Each reader keeps what it does not know as a data part.
+  const read = [partsOfBlocks, partsOfItem, partsOfCompletion].flatMap((parts) => parts([block]));
+  return read.find(({ type }) => !type.startsWith("data-")) ?? keptPart(block);
+}
+
+/** The result that a block holds; null for any other block. */
+function resultOf(block: unknown): ToolResult | null {
+  if (!isJsonObject(block)) return null;
+  const { type, toolCallId, tool_use_id: id } = block;
+  if (type === "tool-result" || type === "tool-error")
+    return { callId: idOf(toolCallId), fields: outputOfModelResult(block) };
+  return isResultBlock(block) ? { callId: idOf(id), fields: outputOfBlock(block) } : null;
+}
+
+function idOf(id: unknown): string | undefined {
+  return typeof id === "string" ? id : undefined;
 }

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../model/json-object.js";
+import { isJsonObject, type JsonObject } from "../../model/plain-copy.js";
 import { isItem } from "../conversations.js";
 import { areParts } from "../session-file.js";
 

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../../model/json-object.js";
 import type { SessionMessagePart } from "../../model/message.js";
+import { isJsonObject, type JsonObject } from "../../model/plain-copy.js";
 
 type Part = SessionMessagePart & JsonObject;
 

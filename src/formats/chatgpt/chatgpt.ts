@@ -1,14 +1,11 @@
-import { findJson, isJsonObject, type JsonObject } from "../../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
-import { nameOf } from "../../model/storable-name.js";
+import { findJson, isJsonObject, type JsonObject } from "../../model/plain-copy.js";
+import { nameOf } from "../../model/storable-text.js";
 import { isoTime } from "../../model/text.js";
-import { readExport } from "../exported-conversations.js";
-import { type ExportedEntry, parentIdOf, piecesOfTree } from "../exported-tree.js";
+import { type ExportedEntry, parentIdOf, piecesOfTree, readExport } from "../exported-tree.js";
 import { without } from "../origin.js";
 import { type Place, SessionBuilder } from "../session-builder.js";
 import type { ImportFormat, ParsedSession, Position } from "../session-file.js";
-import { KEPT, partsOfContent, textOfContent } from "./chatgpt-content.js";
-
 /** The export of ChatGPT: a list of conversations, each a tree of nodes. Edited prompts and second answers are branches. */
 export const chatgpt: ImportFormat = {
   name: "chatgpt",
@@ -120,4 +117,46 @@ function partsOf(message: JsonObject, id: string): SessionMessagePart[] {
 function answer(builder: SessionBuilder, { content }: JsonObject, above: Place, length: number): Place | null {
   const output = textOfContent(content) ?? content ?? null;
   return builder.messages.answer(above.id, { state: "output-available", output }, length) === null ? null : above;
+}
+
+type Part = SessionMessagePart & JsonObject;
+
+/** The type of a part that holds content as it stood in the file, a picture's place as a rule: no model is shown it. */
+const KEPT = "data-chatgpt";
+
+/** The parts of a message's content. */
+function partsOfContent(content: unknown): Part[] {
+  if (content === null || content === "") return [];
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  if (!isJsonObject(content)) return [{ type: KEPT, data: content }];
+  const { content_type: type, parts, thoughts } = content;
+  if (type === "thoughts" && Array.isArray(thoughts)) return thoughts.map(partOfThought);
+  if (type === "reasoning_recap") return [];
+  if (Array.isArray(parts)) return parts.flatMap(partsOfPart);
+  const text = textOfContent(content);
+  return text === null ? [{ type: KEPT, data: content }] : text === "" ? [] : [{ type: "text", text }];
+}
+
+/** The text of content that is one text: code, what it printed, what a page says. Null for any other. */
+function textOfContent(content: unknown): string | null {
+  if (!isJsonObject(content)) return null;
+  const { text, result, parts } = content;
+  if (typeof text === "string") return text;
+  if (typeof result === "string") return result;
+  if (!Array.isArray(parts) || !parts.every((part) => typeof part === "string")) return null;
+  return parts.join("\n");
+}
+
+function partsOfPart(part: unknown): Part[] {
+  if (typeof part === "string") return part === "" ? [] : [{ type: "text", text: part }];
+  // What was said aloud.
+  if (isJsonObject(part) && part.content_type === "audio_transcription" && typeof part.text === "string")
+    return [{ type: "text", text: part.text }];
+  return [{ type: KEPT, data: part }];
+}
+
+function partOfThought(thought: unknown): Part {
+  const { summary, content }: JsonObject = isJsonObject(thought) ? thought : {};
+  const texts = [summary, content].filter((text) => typeof text === "string" && text !== "");
+  return texts.length === 0 ? { type: KEPT, data: thought } : { type: "reasoning", text: texts.join("\n\n") };
 }

@@ -1,8 +1,8 @@
 import { quote } from "../../errors.js";
-import { metadataOfFolder } from "../../model/folder-metadata.js";
-import { isJsonObject, type JsonObject } from "../../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
-import { nameOf } from "../../model/storable-name.js";
+import { isJsonObject, type JsonObject } from "../../model/plain-copy.js";
+import { metadataOfFolder } from "../../model/session-metadata.js";
+import { nameOf } from "../../model/storable-text.js";
 import { Recent } from "../../recent.js";
 import {
   countUnknown,

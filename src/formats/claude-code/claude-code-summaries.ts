@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../model/json-object.js";
+import { isJsonObject, type JsonObject } from "../../model/plain-copy.js";
 import { Recent } from "../../recent.js";
 import { partsOfBlocks } from "../claude/claude-content.js";
 import { findTime } from "../found.js";

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../../model/json-object.js";
-import { nameOf } from "../../model/storable-name.js";
+import { isJsonObject, type JsonObject } from "../../model/plain-copy.js";
+import { nameOf } from "../../model/storable-text.js";
 import { Recent } from "../../recent.js";
 import { findTime } from "../found.js";
 import type { SessionBuilder } from "../session-builder.js";

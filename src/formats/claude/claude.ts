@@ -1,8 +1,7 @@
-import { isJsonObject, isTooDeep, type JsonObject } from "../../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
-import { nameOf } from "../../model/storable-name.js";
-import { readExport } from "../exported-conversations.js";
-import { type ExportedEntry, parentIdOf, piecesOfTree } from "../exported-tree.js";
+import { isJsonObject, isTooDeep, type JsonObject } from "../../model/plain-copy.js";
+import { nameOf } from "../../model/storable-text.js";
+import { type ExportedEntry, parentIdOf, piecesOfTree, readExport } from "../exported-tree.js";
 import { findTime } from "../found.js";
 import { without } from "../origin.js";
 import { type Place, SessionBuilder } from "../session-builder.js";

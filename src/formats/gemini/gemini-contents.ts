@@ -1,14 +1,14 @@
 import type { Pieces } from "../../event-loop.js";
-import { isJsonObject } from "../../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
-import { nameOf } from "../../model/storable-name.js";
+import { isJsonObject } from "../../model/plain-copy.js";
+import { nameOf } from "../../model/storable-text.js";
 import type { Conversation } from "../conversations.js";
 import { deriveId, deriveSessionId, findName } from "../identity.js";
 import { addSource } from "../open-messages.js";
 import { SessionBuilder } from "../session-builder.js";
 import type { FileInfo, ParsedSession } from "../session-file.js";
 import { keptPart } from "../unread.js";
-import { outputOfResponse, partList, partOfGemini, responseOf } from "./gemini-content.js";
+import { outputOfResponse, partList, partOfGemini, responseOf } from "./gemini.js";
 
 const ROLES: Readonly<Record<string, string>> = {
   user: "user",

@@ -1,14 +1,12 @@
 import { StemmaError } from "../../errors.js";
 import { forEachYielding } from "../../event-loop.js";
-import type { SessionStore, Store } from "../../storage/contract.js";
+import type { MemoryScope, SessionStore, Store } from "../../storage/contract.js";
+import { type KeptItem, writeKept } from "../../storage/kept-items.js";
 import { assertStore } from "../../storage/store-of.js";
-import type { ParsedSession } from "../session-file.js";
-import { completeMessage } from "./complete-message.js";
-import { completeCopy, importMemory } from "./copy.js";
-import { countKept, findPlaces, keepPieces } from "./kept-pieces.js";
+import type { ParsedSession, SessionCopy, Skipped } from "../session-file.js";
+import { scopeOf } from "../store-lines.js";
+import { addUsage, completeMessage, countKept, findPlaces, keepPieces, totalAlone } from "./complete-message.js";
 import { prepareSession } from "./prepare.js";
-import type { ImportReport } from "./report.js";
-import { addUsage, totalAlone } from "./usage.js";
 
 /** To tell what is stored already, a tree is read that is at most so many times the piece; else each message is asked for. */
 const MUCH_LARGER = 4;
@@ -129,4 +127,72 @@ async function describe(store: Store, sessionId: string, { metadata = {} }: Pars
   if (Object.keys(metadata).length === 0) return;
   const info = await store.sessions.get(sessionId);
   if (info !== null && Object.keys(info.metadata).length === 0) await store.sessions.update(sessionId, { metadata });
+}
+
+const NO_USAGE = { inputTokens: 0, outputTokens: 0, cost: 0 };
+
+/** Writes what is kept beside the messages of a session, unless it is there, and dates one that is new. */
+async function completeCopy(
+  store: Store,
+  sessionId: string,
+  { items, usageRows, dates }: SessionCopy,
+  isNew: boolean,
+  skipped: Skipped[],
+): Promise<void> {
+  await writeItems(store, { sessionId }, items, skipped);
+  if (!isNew || (await store.sessions.get(sessionId)) === null) return;
+  await store.sessions.importUsage(sessionId, NO_USAGE, usageRows);
+  await store.sessions.restore(sessionId, dates);
+}
+
+/** Writes what is remembered outside of sessions, unless it is there. Errors: `SESSION_OWNED` for another user's on a store of one user. */
+async function importMemory(store: Store, name: string, { owner, items }: SessionCopy): Promise<ImportReport> {
+  const skipped: Skipped[] = [];
+  const [target, scope] = scopeOf(store, owner ?? { session: "" });
+  await writeItems(target, scope, items, skipped);
+  return { session: "", name, messages: 0, inserted: 0, updated: 0, compactions: 0, kept: {}, skipped };
+}
+
+async function writeItems(store: Store, scope: MemoryScope, items: readonly KeptItem[], skipped: Skipped[]) {
+  for (const item of items) {
+    try {
+      await writeKept(store, scope, item);
+    } catch (error) {
+      if (!StemmaError.isInstance(error) || !error.code.startsWith("INVALID_")) throw error;
+      skipped.push({ line: 0, why: error.message });
+    }
+  }
+}
+
+/** What an import did with one session, with the memory of a user or a key, or with a piece of a long one. */
+export interface ImportReport {
+  session: string;
+  name: string;
+  /** Messages of the file that the session now has. */
+  messages: number;
+  /** Those of them that it had not before. */
+  inserted: number;
+  /** Those that were incomplete, and of which the file now has more: the results of tools, as a rule. */
+  updated: number;
+  compactions: number;
+  /** What was kept word for word because nothing reads it: how many pieces of each kind. */
+  kept: Record<string, number>;
+  /** What was left out. */
+  skipped: Skipped[];
+}
+
+/** What an import did with a session whose pieces it reported one by one. */
+export function addReports(first: ImportReport, next: ImportReport): ImportReport {
+  const kinds = new Set([...Object.keys(first.kept), ...Object.keys(next.kept)]);
+  const countOf = (kept: Record<string, number>, kind: string) => (Object.hasOwn(kept, kind) ? (kept[kind] ?? 0) : 0);
+  return {
+    session: next.session,
+    name: next.name,
+    messages: first.messages + next.messages,
+    inserted: first.inserted + next.inserted,
+    updated: first.updated + next.updated,
+    compactions: first.compactions + next.compactions,
+    kept: Object.fromEntries([...kinds].map((kind) => [kind, countOf(first.kept, kind) + countOf(next.kept, kind)])),
+    skipped: [...first.skipped, ...next.skipped],
+  };
 }

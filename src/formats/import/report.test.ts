@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { addReports, type ImportReport } from "./report.js";
+import { addReports, type ImportReport } from "./import-session.js";
 
 const report = (fields: Partial<ImportReport>): ImportReport => ({
   session: "s",

@@ -1,7 +1,7 @@
 import zlib from "node:zlib";
 import type { Entry, ZipFile } from "yauzl";
 import { quote, StemmaError } from "../../errors.js";
-import { archiveError, assertNoBomb } from "./unpacking.js";
+import { archiveError, assertNoBomb } from "../json-items.js";
 
 /** The conversations in an export; large ones are in several files. */
 const CONVERSATIONS = /(^|\/)conversations(-\d+)?\.json$/;

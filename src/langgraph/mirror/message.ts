@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { givenMessage } from "../../model/given-message.js";
-import { isJsonObject, type JsonObject } from "../../model/json-object.js";
 import { assertMessage, type SessionMessage, type SessionMessagePart } from "../../model/message.js";
+import { isJsonObject, type JsonObject } from "../../model/plain-copy.js";
 import { sha256 } from "../../model/sha256.js";
 import { storableText } from "../../model/storable-text.js";
 

@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { cut } from "../../model/cut.js";
 import type { SessionMessage } from "../../model/message.js";
-import { sameJson } from "../../model/same-json.js";
+import { sameJson } from "../../model/plain-copy.js";
 import { sha256 } from "../../model/sha256.js";
+import { cut } from "../../model/text.js";
 import type { KeptWrite, SessionStore } from "../../storage/contract.js";
 import { messageIdOf, sessionMessageOf } from "./message.js";
 

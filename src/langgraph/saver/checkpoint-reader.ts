@@ -5,8 +5,8 @@ import {
   type SerializerProtocol,
   TASKS,
 } from "@langchain/langgraph-checkpoint";
-import { allPages } from "../../adapters/pages.js";
-import { sameJson } from "../../model/same-json.js";
+import { allPages } from "../../adapters/item-history.js";
+import { sameJson } from "../../model/plain-copy.js";
 import type { Store } from "../../storage/contract.js";
 import { type Configurable, checkpointIdOf, configOf, keyOf, namesOf, type Place, placeOf, scopeOf } from "./keys.js";
 import { readWrites } from "./pending-writes.js";

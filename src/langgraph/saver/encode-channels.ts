@@ -1,6 +1,14 @@
 import type { ChannelVersions, Checkpoint, SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { newSegment, planSegments, type Segment, type SegmentedList, type SharedList, type Typed } from "./segments.js";
-import { findShared, type KnownValues } from "./shared-list.js";
+import {
+  findShared,
+  type KnownValues,
+  newSegment,
+  planSegments,
+  type Segment,
+  type SegmentedList,
+  type SharedList,
+  type Typed,
+} from "./segments.js";
 import { type ChannelRef, type StoredChannels, segmentsOf } from "./values.js";
 
 /** The channels of a checkpoint, with the records that are to be written beside it. */

@@ -6,7 +6,7 @@ import {
   WRITES_IDX_MAP,
   writesSortKey,
 } from "@langchain/langgraph-checkpoint";
-import { allPages } from "../../adapters/pages.js";
+import { allPages } from "../../adapters/item-history.js";
 import { StemmaError } from "../../errors.js";
 import { packFrames, unpackFrames } from "../../model/frames.js";
 import type { RecordStore } from "../../storage/contract.js";

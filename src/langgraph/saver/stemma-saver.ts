@@ -5,22 +5,22 @@ import {
   type Checkpoint,
   type CheckpointListOptions,
   type CheckpointMetadata,
+  type CheckpointPendingWrite,
   type CheckpointTuple,
   type DeltaChannelHistory,
   type PendingWrite,
   type SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
-import { invalid } from "../../errors.js";
+import { invalid, StemmaError } from "../../errors.js";
 import { assertKnownOptions, type OptionNames } from "../../known-options.js";
-import type { Store } from "../../storage/contract.js";
+import { decodeJson, encodeJson } from "../../model/plain-copy.js";
+import type { RecordStore, Store } from "../../storage/contract.js";
+import { redactLangChain } from "../../storage/redact/langchain.js";
 import { assertStore } from "../../storage/store-of.js";
 import { CheckpointReader } from "./checkpoint-reader.js";
 import { CheckpointWriter } from "./checkpoint-writer.js";
-import { deltaHistory } from "./delta-history.js";
 import { type Configurable, checkpointIdOf, configOf, type Place, placeOf } from "./keys.js";
-import { addWrites } from "./pending-writes.js";
-import { redactedValue } from "./redacted.js";
-
+import { addWrites, readWrites } from "./pending-writes.js";
 export interface StemmaSaverOptions {
   /**
    * How many checkpoints of a thread to keep, the newest ones; the same of each subgraph that has a memory of its own. At most
@@ -132,4 +132,68 @@ function named(configurable: Configurable | undefined): { place: Place; id: stri
   const id = checkpointIdOf(configurable);
   if (id !== null) return { place, id };
   throw invalid("Writes belong to a checkpoint: pass the configuration that put() resolved to.");
+}
+
+/**
+ * A value as the store will hold it, so that it compares with what is read. Bytes are no text. `isCheckpoint`: it is a checkpoint,
+ * or its metadata. Errors: `REDACTION_FAILED`, also where a serializer of the user's does not write JSON.
+ */
+async function redactedValue<T>(
+  { redaction }: Store,
+  serde: SerializerProtocol,
+  sessionId: string,
+  value: T,
+  isCheckpoint = false,
+): Promise<T> {
+  if (redaction === undefined) return value;
+  const [type, bytes] = await serde.dumpsTyped(value);
+  if (type === "bytes") return value;
+  if (type !== "json") throw unreadable(type);
+  const json = decodeJson(bytes);
+  const redacted = redactLangChain(
+    json,
+    { kind: "record", sessionId, label: "langgraph" },
+    redaction.text,
+    isCheckpoint,
+  );
+  return redacted === json ? value : await serde.loadsTyped(type, encodeJson(redacted));
+}
+
+function unreadable(type: string): StemmaError {
+  const message = `The serializer wrote a value as "${type}", in which no text can be redacted, so nothing was stored. On a store with redact it must write JSON.`;
+  return new StemmaError("REDACTION_FAILED", { type }, message);
+}
+
+/**
+ * Of each channel what was written to it before a checkpoint, oldest first, back to the nearest checkpoint that has its
+ * value, and that value.
+ */
+async function deltaHistory(
+  records: RecordStore,
+  reader: CheckpointReader,
+  serde: SerializerProtocol,
+  place: Place,
+  checkpointId: string | null,
+  channels: readonly string[],
+): Promise<Record<string, DeltaChannelHistory>> {
+  const found = new Map<string, { steps: CheckpointPendingWrite[][]; seed?: unknown }>();
+  for (const name of channels) found.set(name, { steps: [] });
+  const open = new Set(channels);
+  let parentId = (await reader.find(place, checkpointId))?.parentId ?? null;
+  while (parentId !== null && open.size > 0) {
+    const [stored, writes] = await Promise.all([
+      reader.find(place, parentId),
+      readWrites(records, serde, place, parentId, open),
+    ]);
+    if (stored === null) break;
+    for (const name of open) found.get(name)?.steps.push(writes.filter(([, channel]) => channel === name));
+    const refs = stored.channels.filter(([name]) => open.has(name));
+    for (const [name, seed] of (await reader.values(place, { channels: refs, frames: stored.frames })) ?? []) {
+      Object.assign(found.get(name) as object, { seed });
+      open.delete(name);
+    }
+    parentId = stored.parentId;
+  }
+  const histories = [...found].map(([name, { steps, ...rest }]) => [name, { writes: steps.reverse().flat(), ...rest }]);
+  return Object.fromEntries(histories);
 }

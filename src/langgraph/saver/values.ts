@@ -1,6 +1,6 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import type { ReadValue } from "./segments.js";
 import { elementsOf, type Segment, type SegmentedList } from "./segments.js";
-import type { ReadValue } from "./shared-list.js";
 
 /** Where a channel's value stands: in the checkpoint's own record, in one of its own, or, for a list, in several. */
 export type ValueRef =

@@ -1,22 +1,22 @@
 import { invalid } from "../../errors.js";
 import { objectSchema } from "../../tools/input-schema.js";
-import { jsonTokens, pieceOf, roomOf, shortened } from "../budget.js";
-import { cursorOf, offsetOf, positionOf } from "../cursor.js";
-import { readDocument } from "../documents.js";
+import { jsonTokens, pieceOf, readDocument, roomOf, shortened } from "../documents.js";
 import {
   answerSchema,
   cursorField,
+  cursorOf,
   documentFields,
   idField,
   listOf,
   nextCursorField,
+  offsetOf,
+  parseId,
+  positionOf,
   provenanceField,
   textField,
 } from "../fields.js";
-import { parseId } from "../ids.js";
-import { neighboursOf } from "../neighbours.js";
 import { defineTool } from "../tool.js";
-import { readTranscript } from "../transcript.js";
+import { neighboursOf, readTranscript } from "../transcript.js";
 
 const MOST_NEIGHBOURS = 10;
 /** What of an answer the messages beside the one that was asked for may take. */

@@ -1,8 +1,7 @@
 import { invalid } from "../../errors.js";
 import { objectSchema } from "../../tools/input-schema.js";
 import { readEntry } from "../documents.js";
-import { answerSchema, idField, textField } from "../fields.js";
-import { parseId } from "../ids.js";
+import { answerSchema, idField, parseId, textField } from "../fields.js";
 import { entryScope } from "../scope.js";
 import { defineTool } from "../tool.js";
 

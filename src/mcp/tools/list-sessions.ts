@@ -1,6 +1,6 @@
 import { objectSchema } from "../../tools/input-schema.js";
 import { answerSchema, cursorField, limitField, listOf, nextCursorField } from "../fields.js";
-import { describeSession, pageOfSessions, sessionFields } from "../session-list.js";
+import { describeSession, pageOfSessions, sessionFields } from "../find-memory.js";
 import { defineTool } from "../tool.js";
 
 const USUAL_SESSIONS = 20;

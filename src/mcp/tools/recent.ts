@@ -2,12 +2,10 @@ import { shorten } from "../../errors.js";
 import { isoTime } from "../../model/text.js";
 import type { SessionInfo } from "../../storage/contract.js";
 import { objectSchema } from "../../tools/input-schema.js";
-import { shortened } from "../budget.js";
-import { placeOf } from "../documents.js";
+import { messageText, placeOf, shortened } from "../documents.js";
 import { answerSchema, cursorField, limitField, listOf, nextCursorField, textField, textOrNull } from "../fields.js";
-import { messageText } from "../message-text.js";
+import { describeSession, pageOfSessions, sessionFields } from "../find-memory.js";
 import type { McpScope } from "../scope.js";
-import { describeSession, pageOfSessions, sessionFields } from "../session-list.js";
 import { defineTool } from "../tool.js";
 
 const USUAL_SESSIONS = 5;

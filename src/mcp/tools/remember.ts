@@ -1,5 +1,5 @@
-import { assertBudget } from "../../model/budget.js";
 import { assertStorableText } from "../../model/storable-text.js";
+import { assertBudget } from "../../model/text.js";
 import { keyOfContent, keyOfTitle } from "../../tools/entry-key.js";
 import { objectSchema } from "../../tools/input-schema.js";
 import { placeOf, titleOf } from "../documents.js";

@@ -1,21 +1,21 @@
 import { invalid, shorten } from "../../errors.js";
 import type { SearchHit } from "../../storage/contract.js";
 import { objectSchema, type ValueOf } from "../../tools/input-schema.js";
-import { fitting, roomOf } from "../budget.js";
-import { cursorOf, offsetOf } from "../cursor.js";
-import { type Document, messageProvenance, placeOf, sessionTitle } from "../documents.js";
+import { type Document, fitting, messageProvenance, placeOf, roomOf, sessionTitle } from "../documents.js";
 import {
   answerSchema,
   cursorField,
+  cursorOf,
   documentFields,
   idField,
   limitField,
   listOf,
   nextCursorField,
+  offsetOf,
+  parseId,
   provenanceField,
 } from "../fields.js";
 import { byTurns, type Found, findBlocks, findEntries } from "../find-memory.js";
-import { parseId } from "../ids.js";
 import { filterOf, findSession, type McpScope } from "../scope.js";
 import { defineTool } from "../tool.js";
 

@@ -1,7 +1,6 @@
-import { findJson } from "../../model/json-object.js";
 import type { SessionMessagePart } from "../../model/message.js";
-import { isToolPart, type SettledFields, type ToolCallPart, toolNameOf } from "../../model/tool-calls.js";
-import { readToolPart } from "../../model/tool-parts.js";
+import { findJson } from "../../model/plain-copy.js";
+import { isToolPart, readToolPart, type SettledFields, type ToolCallPart, toolNameOf } from "../../model/tool-parts.js";
 import type { ContentBlock, ImageBlock, SDKMessage, ToolResultBlock } from "../types.js";
 
 // ── Parts and blocks ──

@@ -1,11 +1,12 @@
 import { invalid } from "../../errors.js";
+import type { SqliteClient, SqliteOptions } from "../../sqlite.js";
+import type { StorageLike } from "../open-store.js";
 import type { SessionStorage } from "../types.js";
 import { FileSessionStorage } from "./file-storage.js";
 import { MemorySessionStorage } from "./memory-storage.js";
 import type { RedisClient } from "./redis-client.js";
 import { RedisSessionStorage, type RedisStorageOptions } from "./redis-storage.js";
-import { SqliteSessionStorage } from "./sqlite-storage.js";
-
+import { StoreSessionStorage } from "./store-session-storage.js";
 /** What each kind of storage is made of. */
 export interface StorageOptions {
   memory: Record<string, never>;
@@ -54,4 +55,31 @@ export function createSessionStorage<K extends keyof StorageOptions>(
     throw invalid(`createSessionStorage("${type}", …) needs ${wanted}.`, { type });
   }
   return make(given as unknown as StorageOptions[K]);
+}
+
+let storage: StorageLike | null = null;
+
+/** Sets the storage for all later sessions that name none. Errors: none; a wrong storage fails when a session is opened. */
+export function setDefaultStorage(next: StorageLike): void {
+  storage = next;
+}
+
+/** The storage that was set, or one in memory that ends with the process. */
+export function defaultStorage(): StorageLike {
+  storage ??= new MemorySessionStorage();
+  return storage;
+}
+
+/**
+ * Keeps sessions in a SQLite file, message by message: a turn writes only what is new. It uses the same tables as
+ * `sqlite(path)`, so each reads what the other wrote.
+ */
+export class SqliteSessionStorage extends StoreSessionStorage {
+  /** Takes a path or a database that you opened. It is used first at the first call; errors as for `sqlite()` then. */
+  constructor(source: string | SqliteClient, options: SqliteOptions = {}) {
+    super(async () => {
+      const { sqlite } = await import("../../sqlite.js");
+      return sqlite(source, options);
+    });
+  }
 }

@@ -1,9 +1,8 @@
 import { invalid, StemmaError } from "../../errors.js";
 import type { SessionState, SessionStorage } from "../types.js";
 import { type RedisClient, type RedisCommands, redisCommands } from "./redis-client.js";
-import { conflict, newVersion, parseState, writeState } from "./state-json.js";
-import type { VersionedStorage } from "./versioned-storage.js";
-import { Versions } from "./versions.js";
+import type { VersionedStorage } from "./versions.js";
+import { conflict, newVersion, parseState, Versions, writeState } from "./versions.js";
 
 export interface RedisStorageOptions {
   /** What the keys start with. Default `session:`. */

@@ -1,17 +1,17 @@
 import { StemmaError } from "../../errors.js";
 import { assertEncodable } from "../../model/codec.js";
 import { isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../../model/message.js";
-import { sameJson } from "../../model/same-json.js";
+import { sameJson } from "../../model/plain-copy.js";
 import { Recent } from "../../recent.js";
 import type { Store } from "../../storage/contract.js";
 import { assertStore } from "../../storage/store-of.js";
 import { fromSDKMessages, toSDKMessages } from "../messages/sdk-message.js";
-import { NO_USAGE, totalInput } from "../models/usage.js";
+import { NO_USAGE, totalInput } from "../models/model.js";
 import type { StoreBackedStorage } from "../open-store.js";
 import { OURS, SessionRecord } from "../session-record.js";
 import type { ExtendedUsageInfo, SDKMessage, SessionState } from "../types.js";
 import { importSession } from "./document/session-snapshot.js";
-import { conflict, corruptState } from "./state-json.js";
+import { conflict, corruptState } from "./versions.js";
 
 /** How many sessions that were not there are remembered. */
 const MAX_ABSENT = 10_000;

@@ -1,4 +1,4 @@
-import { cut } from "../../model/cut.js";
+import { cut } from "../../model/text.js";
 
 /** Characters of a tool's answer: of its beginning, and of its end. */
 const MAX_HEAD = 10_000;
@@ -45,4 +45,28 @@ export class BoundedOutput {
 /** One line, cut to `limit` characters. */
 export function boundedLine(line: string, limit: number): string {
   return line.length <= limit ? line : `${cut(line, 0, limit).toWellFormed()}…`;
+}
+
+/** What a function gives; null where that takes longer than so many milliseconds, also in the middle of a regular expression. */
+export type RunWithin = <T>(milliseconds: number, work: () => T) => { readonly value: T } | null;
+
+/** Node only. */
+export async function createRunWithin(): Promise<RunWithin> {
+  const { createContext, Script } = await import("node:vm");
+  const call = { work: (): void => {} };
+  const script = new Script("call.work()");
+  const context = createContext({ call });
+  return <T>(milliseconds: number, work: () => T) => {
+    let result: { value: T } | null = null;
+    call.work = () => {
+      result = { value: work() };
+    };
+    try {
+      script.runInContext(context, { timeout: Math.max(1, Math.ceil(milliseconds)) });
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
+      return null;
+    }
+    return result;
+  };
 }

@@ -1,15 +1,14 @@
 import type { SessionTool } from "../../tools/tool.js";
 import type { Approve } from "./agent-tools.js";
 import type { BuiltinSettings } from "./builtin-tool.js";
-import { createEditTool } from "./edit.js";
+import { createEditTool, createWriteTool } from "./edit.js";
 import { createGlobTool } from "./glob.js";
 import { createGrepTool } from "./grep.js";
 import { createListTool } from "./list.js";
-import { createReadTool } from "./read.js";
 import { createShellTool } from "./shell.js";
+import { createReadTool } from "./text-file.js";
 import { createTodoTool } from "./todo.js";
 import { Workspace } from "./workspace.js";
-import { createWriteTool } from "./write.js";
 
 export interface BuiltinToolOptions {
   /** The directory that the tools are confined to. Default: the process's, as it is at each call. */

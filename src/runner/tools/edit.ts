@@ -2,7 +2,6 @@ import { objectSchema } from "../../tools/input-schema.js";
 import { refusal } from "../../tools/tool.js";
 import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
 import { readTextFile } from "./text-file.js";
-
 export const createEditTool = (settings: BuiltinSettings) =>
   createBuiltinTool(settings, {
     name: "edit",
@@ -26,5 +25,23 @@ export const createEditTool = (settings: BuiltinSettings) =>
       const edited = text.replaceAll(old, () => replacement);
       await workspace.write(path, edited, "write");
       return `Replaced ${count} ${count === 1 ? "occurrence" : "occurrences"} in ${path}.`;
+    },
+  });
+
+export const createWriteTool = (settings: BuiltinSettings) =>
+  createBuiltinTool(settings, {
+    name: "write",
+    description: "Write a text file, in place of what it held; its directories are made.",
+    changes: true,
+    input: objectSchema(
+      {
+        path: { type: "string", description: "Relative to the working directory." },
+        content: { type: "string", description: "The whole text." },
+      },
+      ["path", "content"],
+    ),
+    async run({ path, content }, { workspace }) {
+      await workspace.write(path, content, "create");
+      return `Wrote ${content.length} characters to ${path}.`;
     },
   });

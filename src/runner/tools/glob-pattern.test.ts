@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { globPattern } from "./glob-pattern.js";
+import { globPattern } from "./glob.js";
 
 function fits(pattern: string, paths: readonly string[]): readonly string[] {
   const { expression, exactly } = globPattern(pattern);

@@ -4,7 +4,7 @@ import { objectSchema } from "../../tools/input-schema.js";
 import { refusal } from "../../tools/tool.js";
 import { boundedLine, boundedLines } from "./bounded.js";
 import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
-import { globPattern } from "./glob-pattern.js";
+import { globPattern } from "./glob.js";
 import { Matcher } from "./matcher.js";
 import { readFound } from "./text-file.js";
 import { type Entry, INCOMPLETE, type Walk } from "./walk.js";

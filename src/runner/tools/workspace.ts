@@ -1,12 +1,9 @@
+import type { Stats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { invalid } from "../../errors.js";
+import { invalid, type StemmaError } from "../../errors.js";
 import { codeOf, files, paths, replaceFile } from "../../files/replace-file.js";
 import { OpenDirectory } from "./open-directory.js";
-import { isWithin, realPath } from "./real-path.js";
-import type { Purpose } from "./regular-file.js";
-import { attributesOf, locationOf, notAFile, openRegular } from "./regular-file.js";
 import { type Entry, type Walk, walkBelow } from "./walk.js";
-
 /** The directory that the tools are confined to. Nothing outside of it is read or written, whatever paths and links say. */
 export class Workspace {
   /** `root` is null for the process's working directory, as it is at each call. */
@@ -109,4 +106,75 @@ export class Workspace {
       await directory.close();
     }
   }
+}
+
+/** True for a path in `root` or below it, both free of links. */
+async function isWithin(root: string, path: string): Promise<boolean> {
+  const { isAbsolute, relative, sep } = await paths();
+  const way = relative(root, path);
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+/** Free of links; null when there is nothing. A link that leads nowhere is refused: writing through it could land anywhere. */
+async function realPath(path: string): Promise<string | null> {
+  const { lstat, realpath } = await files();
+  try {
+    return await realpath(path);
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === "ENOTDIR") throw invalid(`${path} lies below a file.`, { path });
+    if (code !== "ENOENT") throw error;
+    const link = await lstat(path).catch(() => null);
+    if (link === null) return null;
+    throw invalid(`${path} is a link that leads nowhere.`, { path });
+  }
+}
+
+/** What is written: a file that is there, or one whether it is there or not; then its directories are made. */
+type Purpose = "write" | "create";
+
+/** What the file that stands there gives to the one that replaces it; nothing for a new one. Errors: `INVALID_ARGUMENT`. */
+async function attributesOf(file: string, path: string, how: Purpose): Promise<{ mode?: number; owner?: Stats }> {
+  try {
+    const before = await openRegular(file, path, "write");
+    try {
+      const stats = await before.stat();
+      return { mode: stats.mode & 0o7777, owner: stats };
+    } finally {
+      await before.close();
+    }
+  } catch (error) {
+    const absent = codeOf((error as { cause?: unknown }).cause) === "ENOENT";
+    if (how === "create" && absent) return {};
+    throw error;
+  }
+}
+
+/** Opens what is a file and no link, device or pipe. Errors: `INVALID_ARGUMENT`. */
+async function openRegular(absolute: string, path: string, access: "read" | "write"): Promise<FileHandle> {
+  const { constants, open } = await files();
+  const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY, O_WRONLY } = constants;
+  // Without O_NONBLOCK a pipe would keep us waiting.
+  const flags = (access === "read" ? O_RDONLY : O_WRONLY) | O_NOFOLLOW | O_NONBLOCK;
+  const file = await open(absolute, flags).catch((cause: unknown) => {
+    throw notAFile(path, codeOf(cause) === "ENOENT" ? "is not there" : "is not a file that can be opened", cause);
+  });
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  throw notAFile(path, "is not a file");
+}
+
+/** Where an open file lies, free of links; null when that is not known for sure. */
+async function locationOf(file: FileHandle, path: string): Promise<string | null> {
+  const { lstat, readlink, realpath } = await files();
+  // Linux says it of the open file itself.
+  const told = await readlink(`/proc/self/fd/${file.fd}`).catch(() => null);
+  if (told !== null) return told;
+  const [opened, found] = await Promise.all([file.stat(), lstat(path)]);
+  return opened.ino === found.ino && opened.dev === found.dev ? realpath(path) : null;
+}
+
+/** The error for a path that is no file to work with. */
+function notAFile(path: string, why: string, cause?: unknown): StemmaError {
+  return invalid(`${path} ${why}.`, { path }, { cause });
 }

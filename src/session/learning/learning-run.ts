@@ -1,18 +1,19 @@
 import type { SessionContext } from "../../context/session-context.js";
 import { StemmaError } from "../../errors.js";
-import { type AppliedEdits, applyEdits } from "../../learning/apply.js";
-import type { LearnEdit, LearnRequest } from "../../learning/edits.js";
+import { type AppliedEdits, applyEdits, type LearnEdit, type LearnRequest } from "../../learning/apply.js";
 import type { LearnFunction } from "../../learning/learn.js";
-import { foldLabel } from "../../model/fold-label.js";
 import type { SessionMessage } from "../../model/message.js";
-import type { KeptWrite, Store } from "../../storage/contract.js";
+import { decodeJson, encodeJson } from "../../model/plain-copy.js";
+import { foldLabel } from "../../model/text.js";
+import { estimateMessageTokens } from "../../model/tokens.js";
+import { perObject } from "../../once.js";
+import { type KeptWrite, LEARNING, type RecordScope, type Store } from "../../storage/contract.js";
+import { orderOf } from "../../storage/store-of.js";
 import type { SessionEvents } from "../events.js";
-import type { Lease } from "../lease.js";
 import type { SessionBackend } from "../provider.js";
-import { answerWithin, type Waiters } from "../time-limit.js";
-import { LearnLog, type LearnState } from "./log.js";
+import { type Lease, takeLease } from "../run-record.js";
+import { answerWithin, LONGEST, Waiters } from "../time-limit.js";
 import { describeBlocks, entriesFor, keptWrites, learnableBlocks, readMemory } from "./memory-view.js";
-import { firstBatch, unlearnedMessages } from "./unlearned.js";
 
 /** What a function failed with so often is passed over. */
 const MAX_FAILURES = 3;
@@ -156,5 +157,163 @@ export class LearningRun {
     const wanted = blocks === null ? null : new Set(blocks.map(foldLabel));
     const all = learnableBlocks(this.parts.context.live.all, this.parts.store);
     return wanted === null ? all : all.filter(({ folded }) => wanted.has(folded));
+  }
+}
+
+/** How far a session was learned from. */
+interface LearnState {
+  /** The ids of the newest messages that were looked at, the latest first. */
+  readonly learned: readonly string[];
+  /** How often in a row the learn function failed with what comes next. */
+  readonly failures: number;
+}
+
+const STATE = "state";
+
+/** As many ids as a program may well delete or leave behind at once. */
+const MOST_IDS = 64;
+
+/** Keeps how far a session was learned from, in its records, and lets one process at a time learn. */
+class LearnLog {
+  readonly #scope: RecordScope;
+
+  constructor(
+    private readonly store: Store,
+    sessionId: string,
+  ) {
+    this.#scope = { sessionId, label: LEARNING };
+  }
+
+  /** The state, and the version of it that `next` writes over. */
+  async state(): Promise<{ state: LearnState; version: number }> {
+    const record = await this.store.records.get(this.#scope, STATE);
+    if (record === null) return { state: { learned: [], failures: 0 }, version: 0 };
+    return { state: decodeJson(record.value) as LearnState, version: record.version };
+  }
+
+  /** The write of the state after messages were looked at, oldest first. */
+  next({ learned, failures }: LearnState, messageIds: readonly string[], expectedVersion: number): KeptWrite {
+    const ids = [...messageIds.toReversed(), ...learned].slice(0, MOST_IDS);
+    return this.#write({ learned: ids, failures: messageIds.length === 0 ? failures : 0 }, expectedVersion);
+  }
+
+  /** The write of the state after the learn function failed. */
+  failed({ learned, failures }: LearnState, expectedVersion: number): KeptWrite {
+    return this.#write({ learned, failures: failures + 1 }, expectedVersion);
+  }
+
+  /** The right to learn; null while another process has it. */
+  lease(waiters: Waiters): Promise<Lease | null> {
+    return takeLease(this.store, this.#scope, waiters);
+  }
+
+  #write(state: LearnState, expectedVersion: number): KeptWrite {
+    return { records: this.#scope, key: STATE, value: encodeJson(state), options: { expectedVersion } };
+  }
+}
+
+/** The function is given messages of so many estimated tokens at once. */
+const BATCH_TOKENS = 20_000;
+
+/** Of a conversation that nothing was learned from yet, so many messages are looked at, the newest. */
+const MOST = 1000;
+
+const ORIGINALS = { newestFirst: true, summaries: false, onCorrupt: "skip" } as const;
+
+/**
+ * The stored messages of the active path that come after what was `learned`, oldest first. Of that the newest ids are known,
+ * the latest first: some of them may be gone, or lie on another branch.
+ */
+async function unlearnedMessages(
+  backend: Pick<SessionBackend, "stream">,
+  learned: readonly string[],
+): Promise<SessionMessage[]> {
+  const known = new Set(learned);
+  const found: SessionMessage[] = [];
+  for await (const message of backend.stream(ORIGINALS)) {
+    if (known.has(message.id)) return found.reverse();
+    found.push(message);
+    if (found.length === MOST) break;
+  }
+  // The path may have left the learned one further up than the known ids reach.
+  const ancestors = await ancestorsOf(backend, learned);
+  const end = found.findIndex(({ id }) => ancestors.has(id));
+  return found.slice(0, end < 0 ? undefined : end).reverse();
+}
+
+// The path to the first of the messages that is still there.
+async function ancestorsOf(backend: Pick<SessionBackend, "stream">, ids: readonly string[]): Promise<Set<string>> {
+  const ancestors = new Set<string>();
+  for (const leafId of ids) {
+    try {
+      for await (const { id } of backend.stream({ ...ORIGINALS, leafId })) ancestors.add(id);
+      return ancestors;
+    } catch (error) {
+      if (!StemmaError.isInstance(error, "MESSAGE_NOT_FOUND")) throw error;
+    }
+  }
+  return ancestors;
+}
+
+/** What the function is given at once: the oldest messages, at least one. */
+function firstBatch(messages: readonly SessionMessage[]): readonly SessionMessage[] {
+  let tokens = 0;
+  const end = messages.findIndex((message, index) => {
+    tokens += estimateMessageTokens(message);
+    return index > 0 && tokens > BATCH_TOKENS;
+  });
+  return end < 0 ? messages : messages.slice(0, end);
+}
+
+/** A run, and those in this process who wait for it. */
+interface UnderWay {
+  readonly work: Promise<void>;
+  readonly waiters: Waiters;
+}
+
+const underWay = perObject((_owner: object) => new Map<string, UnderWay>());
+
+/**
+ * Learns from one session: what it has not learned from yet, once, whichever process comes first.
+ */
+export class Learner {
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(private readonly parts: Omit<LearnParts, "waiters">) {}
+
+  /** Notes that messages were written: when none follow for a while, the chat is idle. */
+  wrote(): void {
+    clearTimeout(this.#timer);
+    const { idleAfter } = this.parts.options;
+    if (idleAfter > LONGEST) return;
+    this.#timer = setTimeout(() => this.#begin(), idleAfter);
+    // No process goes on for it.
+    (this.#timer as { unref?: () => void }).unref?.();
+  }
+
+  /** Learns from what is new. Never fails: listeners are told. In one process, whoever calls meanwhile waits for the same. */
+  run(): Promise<void> {
+    const { work, waiters } = this.#begin();
+    return waiters.wait(work);
+  }
+
+  #begin(): UnderWay {
+    clearTimeout(this.#timer);
+    const runs = underWay(orderOf(this.parts.store));
+    const { id } = this.parts.backend;
+    const running = runs.get(id);
+    if (running !== undefined) return running;
+    const waiters = new Waiters();
+    const begun = { waiters, work: this.#learn(waiters).finally(() => runs.delete(id)) };
+    runs.set(id, begun);
+    return begun;
+  }
+
+  async #learn(waiters: Waiters): Promise<void> {
+    try {
+      await new LearningRun({ ...this.parts, waiters }).learnAll();
+    } catch (error) {
+      this.parts.events.emitError(error);
+    }
   }
 }

@@ -1,12 +1,10 @@
 import type { LiveBlock } from "../../context/live-block.js";
 import { AgentSearchProvider, placeOfEntries } from "../../context/providers/agent-search.js";
 import { placeOfBlock, StoreContextProvider } from "../../context/providers/store-context.js";
+import type { EditedBlock, LearnBlock, LearnEdit, LearnEntry } from "../../learning/apply.js";
 import { entryKeyOf, type LearnedWrite } from "../../learning/apply.js";
-import type { EditedBlock } from "../../learning/edited-text.js";
-import type { LearnBlock, LearnEdit, LearnEntry } from "../../learning/edits.js";
-import { foldLabel } from "../../model/fold-label.js";
 import type { SessionMessage } from "../../model/message.js";
-import { searchableText } from "../../model/text.js";
+import { foldLabel, searchableText } from "../../model/text.js";
 import type { KeptWrite, Store } from "../../storage/contract.js";
 import { orderOf } from "../../storage/store-of.js";
 

@@ -1,10 +1,10 @@
 import { turnIfDue } from "../../event-loop.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
 import { utf8Length } from "../../model/utf8.js";
+import type { PrefixBreak, ToldNote, TurnRecord, TurnState } from "./log.js";
 import type { TurnNote } from "./notes.js";
 import { firstDifference, hashOf, type RequestPart, sizeOf, sizeOfText, sizesOf } from "./parts.js";
 import { summaryIn } from "./plan.js";
-import type { PrefixBreak, ToldNote, TurnRecord, TurnState } from "./record.js";
 import type { RefreshReason } from "./request.js";
 
 /** A request as it is to be sent. */

@@ -1,11 +1,11 @@
 import type { LiveBlock } from "../../context/live-block.js";
 import { forEachYielding, turnIfDue } from "../../event-loop.js";
 import { summaryMessage } from "../../model/compactions.js";
-import { foldLabel } from "../../model/fold-label.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
+import { foldLabel } from "../../model/text.js";
 import type { StoredCompaction } from "../../storage/contract.js";
+import type { PrefixBreak, ToldNote, TurnRecord } from "./log.js";
 import { type ContextSize, type PartSource, sizeOf, sizesOf } from "./parts.js";
-import type { PrefixBreak, ToldNote, TurnRecord } from "./record.js";
 import type { RefreshReason } from "./request.js";
 
 /** A piece of a request, and why it is there. */

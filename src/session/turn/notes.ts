@@ -1,9 +1,9 @@
 import type { ContextBlock } from "../../context/block.js";
-import { escapeBrackets, unescapeBrackets } from "../../context/escape.js";
+import { escapeBrackets, unescapeBrackets } from "../../context/block-text.js";
 import { parsePrompt } from "../../context/prompt.js";
-import { foldLabel } from "../../model/fold-label.js";
 import type { SessionMessage } from "../../model/message.js";
 import { sendableMessage } from "../../model/sendable.js";
+import { foldLabel } from "../../model/text.js";
 import type { RecalledMessage } from "./request.js";
 
 /** What the model was told behind a user's message, or behind a summary. Its text is the same in every later request. */

@@ -1,10 +1,15 @@
 import type { ContextBlock } from "../../context/block.js";
+import type { SessionContext } from "../../context/session-context.js";
 import { StemmaError } from "../../errors.js";
-import { foldLabel } from "../../model/fold-label.js";
+import { inTurns, mapped } from "../../event-loop.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
+import { sendable } from "../../model/sendable.js";
+import { sha256 } from "../../model/sha256.js";
+import { foldLabel } from "../../model/text.js";
 import { estimateStringTokens, estimateTokens } from "../../model/tokens.js";
-import { hasOtherBlocks, parseNote, shownBlocks, updateOf } from "./notes.js";
-import type { Present } from "./present.js";
+import type { SessionBackend } from "../provider.js";
+import type { TurnLog, TurnState } from "./log.js";
+import { hasOtherBlocks, parseNote, shownBlocks, type TurnNote, updateOf } from "./notes.js";
 import { DEFAULT_CACHE_TTL, type PrepareTurnOptions, type RefreshReason } from "./request.js";
 
 /** A refresh is due when what was told since the last one is more than this share of the request. */
@@ -76,4 +81,80 @@ function targetOf(messages: readonly SessionMessage[], messageId: string | undef
 /** The id of the newest summary of a history; null without one. */
 export function summaryIn(messages: readonly SessionMessage[]): string | null {
   return messages.findLast(isSummaryMessage)?.id ?? null;
+}
+
+/** What a turn is decided by, as it is now. */
+export interface Present {
+  /** The frozen prompt with its digest; null before the first. */
+  readonly frozen: { readonly text: string; readonly digest: string } | null;
+  readonly blocks: readonly ContextBlock[];
+  /** The labels of all blocks, those that cannot be read included. */
+  readonly labels: readonly string[];
+  /** The visible history. */
+  readonly messages: readonly SessionMessage[];
+  /** What was sent last. */
+  readonly state: TurnState | null;
+  /** What was told beside the frozen prompt, by message. */
+  readonly notes: ReadonlyMap<string, TurnNote>;
+}
+
+/** Where what a turn is decided by is read. */
+export interface TurnSources {
+  readonly backend: SessionBackend;
+  readonly context: SessionContext;
+  readonly log: TurnLog;
+}
+
+/** Reads what a turn is decided by. What it asks of the store is asked at once. */
+export async function readPresent(
+  { backend, context, log }: TurnSources,
+  { onCorrupt }: PrepareTurnOptions,
+): Promise<Present> {
+  const [text, blocks, { messages }, state] = await Promise.all([
+    context.prompt.known(),
+    context.prompt.presentBlocks(),
+    backend.path({ onCorrupt }),
+    log.state(),
+  ]);
+  const frozen = text === null ? null : { text, digest: sha256(text) };
+  const labels = context.live.all.map(({ label }) => label);
+  return { frozen, blocks, labels, messages, state, notes: await log.notes(frozen?.digest) };
+}
+
+/** A user's message, as model requests have them. */
+interface UserMessage {
+  readonly role: "user";
+  readonly content: { type: "text"; text: string }[];
+}
+
+/**
+ * What is told between the steps of one turn. It stays at its place: the messages of each later step are those of the step
+ * before, and go on.
+ */
+export class StepUpdates {
+  readonly #told: { readonly at: number; readonly message: UserMessage }[] = [];
+
+  /**
+   * `update` gives what changed since it was last asked: see `PreparedTurn`. `mend` gives a message as the model takes it, the
+   * same one where it does.
+   */
+  constructor(
+    private readonly update: () => Promise<string | null>,
+    private readonly mend: <M>(message: M) => M,
+  ) {}
+
+  /** The messages of a step with all that was told by then, as a request can hold them; null where they are to be sent as they are. */
+  async before<M>(stepNumber: number, messages: readonly M[]): Promise<(M | UserMessage)[] | null> {
+    const text = stepNumber === 0 ? null : await this.update();
+    const toldBefore = new Set<unknown>(this.#told.map(({ message }) => message));
+    const own = messages.filter((message) => !toldBefore.has(message));
+    if (text !== null) {
+      this.#told.push({ at: own.length, message: { role: "user", content: [{ type: "text", text }] } });
+    }
+    const all: (M | UserMessage)[] = this.#told.length === 0 ? (messages as M[]) : [...own];
+    for (const [before, { at, message }] of this.#told.entries()) all.splice(at + before, 0, message);
+    // A tool of this turn may have given what no request can hold.
+    const sent = await inTurns(mapped(all, (message) => this.mend(sendable(message))));
+    return sent.length === messages.length && sent.every((message, index) => message === messages[index]) ? null : sent;
+  }
 }

@@ -1,8 +1,8 @@
 import type { ContextBlock } from "../../context/block.js";
 import { invalid } from "../../errors.js";
 import { assertKnownOptions, type OptionNames } from "../../known-options.js";
-import { isJsonObject } from "../../model/json-object.js";
 import type { HistoryMessage, SessionMessage } from "../../model/message.js";
+import { isJsonObject } from "../../model/plain-copy.js";
 import type { SessionTools } from "../../tools/tool.js";
 import { assertOneOf, assertOptionalId, assertText } from "../arguments.js";
 

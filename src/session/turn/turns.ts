@@ -1,14 +1,16 @@
+import { StemmaError } from "../../errors.js";
+import { applyCompactions, summaryMessage } from "../../model/compactions.js";
 import type { SessionMessage } from "../../model/message.js";
 import { appendText } from "../../model/text.js";
+import type { StoredCompaction } from "../../storage/contract.js";
 import { observed } from "../../storage/observed.js";
 import type { SessionTools } from "../../tools/tool.js";
-import type { ContextExplanation } from "./explain.js";
-import { explainPast } from "./explain-past.js";
+import { type ContextExplanation, explainTurn } from "./explain.js";
+import type { TurnRecord } from "./log.js";
+import { readTurns, type TurnPage, type TurnPageOptions } from "./log.js";
+import { readPresent, type TurnSources } from "./plan.js";
 import { explainNext, prepareTurn, type TurnMemory, type TurnParts, updateTurn } from "./prepare.js";
-import { readPresent } from "./present.js";
 import type { PrepareTurnOptions, TurnRequest } from "./request.js";
-import { readTurns, type TurnPage, type TurnPageOptions } from "./turn-page.js";
-
 /**
  * The turns of one session. What a call asks of the store it asks at once, in the order of the calls.
  */
@@ -70,5 +72,26 @@ export class Turns {
     const { backend, log } = this.parts;
     const messages = backend.stream({ newestFirst: true, summaries: false, onCorrupt: "skip", after });
     return readTurns(messages, log, limit);
+  }
+}
+
+/** What a past request was made of. */
+async function explainPast(
+  { backend, context }: TurnSources,
+  turn: TurnRecord,
+  compactions: readonly StoredCompaction[],
+): Promise<ContextExplanation> {
+  const visible = compactions.filter((compaction) => turn.summaryIds.includes(summaryMessage(compaction).id));
+  const messages = applyCompactions(await pathTo(backend, turn.leafId), visible);
+  return explainTurn(turn, { messages, blocks: context.live.all, compactions });
+}
+
+async function pathTo(backend: TurnSources["backend"], leafId: string | null): Promise<SessionMessage[]> {
+  if (leafId === null) return [];
+  try {
+    return (await backend.path({ leafId, summaries: false, onCorrupt: "skip" })).messages;
+  } catch (error) {
+    if (StemmaError.isInstance(error, "MESSAGE_NOT_FOUND")) return [];
+    throw error;
   }
 }

@@ -1,8 +1,7 @@
 import type { RowAddress } from "../../model/rank.js";
-import type { Dialect } from "../engine/dialect.js";
+import type { Dialect, SearchIndex } from "../engine/dialect.js";
 import type { Operation } from "../engine/operation.js";
-import type { SearchIndex } from "../engine/search-dialect.js";
-import type { ReadTo } from "../operations/search/messages-between.js";
+import type { ReadTo } from "../operations/search/index-rows.js";
 
 /** What a check asks an engine, each in its own words. */
 export interface CheckDialect {

@@ -1,10 +1,9 @@
-import type { Dialect } from "../engine/dialect.js";
+import type { Dialect, SearchIndex } from "../engine/dialect.js";
 import { all, type Operation, type SqlValue } from "../engine/operation.js";
-import type { SearchIndex } from "../engine/search-dialect.js";
 import type { SessionRows } from "../engine/session-rows.js";
 import { assertOrder } from "../operations/damage.js";
 import { ceilingOf, floorOf } from "../operations/row-id.js";
-import { messagesBetween, type ReadTo } from "../operations/search/messages-between.js";
+import { messagesBetween, type ReadTo } from "../operations/search/index-rows.js";
 import type { IndexWindow } from "./dialect.js";
 
 /** What the first window is behind. */

@@ -1,14 +1,11 @@
 import type { Dialect } from "../engine/dialect.js";
-import { all, column, first, type Operation, run } from "../engine/operation.js";
+import { all, type Condition, column, first, type Operation, run } from "../engine/operation.js";
 import { ownOf, rowsOf, type SessionRows } from "../engine/session-rows.js";
 import { isoNow } from "../operations/clock.js";
-import { nextSummaryRow } from "../operations/compaction-row.js";
-import { insertSession } from "../operations/register.js";
+import { nextSummaryRow } from "../operations/compactions.js";
 import { ceilingOf, floorOf, nextPosition, SPAN } from "../operations/row-id.js";
-import { findSessionRows, openSessionHead } from "../operations/session-head.js";
-import { giveTo } from "./give-to.js";
+import { findSessionRows, insertSession, openSessionHead } from "../operations/session-head.js";
 import type { Misplaced } from "./misplaced.js";
-
 /** Brings the misplaced messages of one range and session and the registry together. No message is removed. */
 export function* repairMisplaced(sql: Dialect, group: Misplaced): Operation<void> {
   const { no: sessionNumber, session_id: id, owner } = group;
@@ -142,4 +139,18 @@ function* moveMessages(
   );
   const update = `UPDATE assistant_sessions SET stale = ? WHERE ${rows.registered}no = ?`;
   yield* run(update, newest, ...rows.ids, head.sessionNumber);
+}
+
+/**
+ * Makes rows those of session `sessionId`, or renames a session of the registry. Rows that are spread go to that session's server,
+ * where no change takes them: they are written there and deleted here. A row that the condition finds there already stays.
+ */
+function* giveTo(sql: Dialect, table: string, sessionId: string, { condition, values }: Condition): Operation<void> {
+  const name = table === "assistant_sessions" ? "id" : "session_id";
+  if (!sql.isSpread) return yield* run(`UPDATE ${table} SET ${name} = ? WHERE ${condition}`, sessionId, ...values);
+  const others = (yield* sql.columns(table)).filter((column) => column !== name).join(", ");
+  const elsewhere = `${condition} AND ${name} <> ?`;
+  const insertion = `INSERT INTO ${table} (${name}, ${others}) SELECT ?, ${others} FROM ${table} WHERE ${elsewhere}`;
+  yield* run(insertion, ...[sessionId, ...values, sessionId]);
+  yield* run(`DELETE FROM ${table} WHERE ${elsewhere}`, ...values, sessionId);
 }

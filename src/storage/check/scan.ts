@@ -1,6 +1,6 @@
 import { decodeMessage, PendingMessage } from "../../model/codec.js";
-import { isJsonObject } from "../../model/json-object.js";
 import type { SessionMessage } from "../../model/message.js";
+import { isJsonObject } from "../../model/plain-copy.js";
 import { storableText } from "../../model/storable-text.js";
 import { documentOf, isoTime, searchableText } from "../../model/text.js";
 import { estimateMessageTokens } from "../../model/tokens.js";

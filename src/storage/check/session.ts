@@ -3,7 +3,7 @@ import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation } from "../engine/operation.js";
 import { rowsOf, type SessionRows } from "../engine/session-rows.js";
-import type { CompactionRow } from "../operations/compaction-row.js";
+import type { CompactionRow } from "../operations/compactions.js";
 import { MADE_UP_ID } from "../operations/history.js";
 import { countTo, measureTokens } from "../operations/measures.js";
 import { ceilingOf, floorOf } from "../operations/row-id.js";

@@ -5,23 +5,18 @@ import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation } from "../engine/operation.js";
 import { NO_WAIT } from "../engine/turns.js";
 import type { OpenStore } from "../sql-store.js";
-import { BLOCKS } from "./blocks.js";
 import { CheckRun } from "./check-run.js";
 import type { CheckDialect } from "./dialect.js";
 import { checkEngine } from "./engine-check.js";
-import { ENTRIES } from "./entries.js";
 import { Findings } from "./findings.js";
 import { checkIndex } from "./index-check.js";
 import { checkMisplaced, findMisplaced } from "./misplaced.js";
-import { RECORDS } from "./records.js";
 import type { RegisteredSession } from "./registry-row.js";
+import { checkUnregistered, repairUnregistered, USAGE } from "./registry-row.js";
 import { repairMisplaced, repairMisplacedSummaries } from "./repair-misplaced.js";
 import { repairSession } from "./repair-session.js";
+import { BLOCKS, checkVectors, ENTRIES, RECORDS, repairVectors, VERSIONS } from "./row-check.js";
 import { checkSession } from "./session.js";
-import { checkUnregistered, repairUnregistered } from "./unregistered.js";
-import { USAGE } from "./usage.js";
-import { checkVectors, repairVectors } from "./vectors.js";
-import { VERSIONS } from "./versions.js";
 
 /** A store that checks itself. */
 export function checkable(open: OpenStore, dialect: CheckDialect): OpenStore {

@@ -1,8 +1,10 @@
+import type { Dialect } from "../engine/dialect.js";
+import { all, type Operation, run } from "../engine/operation.js";
+import type { SessionRows } from "../engine/session-rows.js";
 import type { MessagePosition } from "../operations/message-position.js";
-import { floorOf } from "../operations/row-id.js";
+import { ceilingOf, floorOf } from "../operations/row-id.js";
 import type { Findings } from "./findings.js";
 import type { MessageRow } from "./scan.js";
-
 export interface BranchRow {
   readonly branch: number;
   readonly lo: number;
@@ -105,5 +107,139 @@ export class TreeCheck {
 
   #report({ id }: MessageRow, message: string): undefined {
     this.found.add("tree", "assistant_messages", this.session.id, id, message);
+  }
+}
+
+/** A message without its content, as a repair moves it about. */
+export interface Bone {
+  n: number;
+  id: string;
+  parent_id: string | null;
+  branch: number;
+  /** The message that it hangs below, once that is found out. */
+  parent: Bone | null;
+}
+
+/** The messages of a session in order. */
+export function* readBones({ own, ids, sessionNumber }: SessionRows): Operation<Bone[]> {
+  const query = `SELECT n, id, parent_id, branch FROM assistant_messages WHERE ${own}n BETWEEN ? AND ? ORDER BY n`;
+  const rows = yield* all<Omit<Bone, "parent">>(query, ...ids, floorOf(sessionNumber), ceilingOf(sessionNumber));
+  return rows.map((row) => ({ ...row, parent: null }));
+}
+
+/**
+ * Finds for each message the one that it hangs below. It says so itself; where that is no earlier message, its branch says so; where
+ * that is damaged too, it is the row before it, so that nothing older becomes unreachable. Moves rows that stand behind
+ * their children before them.
+ */
+export function* mendParents(
+  sql: Dialect,
+  session: SessionRows,
+  bones: Bone[],
+  branches: readonly BranchRow[],
+): Operation<void> {
+  yield* moveBeforeChildren(sql, session, bones);
+  const byId = new Map(bones.map((bone) => [bone.id, bone]));
+  const byRow = new Map(bones.map((bone) => [bone.n, bone]));
+  const heads = new Map(branches.map((head) => [head.branch, head]));
+  const begun = new Map(branches.map((head) => [head.lo, head]));
+  const present = new Set(bones.map(({ branch }) => branch));
+  const last = new Map<number, Bone>();
+  for (const [index, bone] of bones.entries()) {
+    const before = last.get(bone.branch);
+    const start = heads.get(bone.branch);
+    // A row that lost its branch stands where that one began.
+    const lost = begun.get(bone.n);
+    const isLost = lost !== undefined && !present.has(lost.branch);
+    const byBranch = isLost
+      ? byRow.get(lost.parent_n ?? 0)
+      : (before ?? (start === undefined ? undefined : byRow.get(start.parent_n ?? 0)));
+    const named = bone.parent_id === null ? null : byId.get(bone.parent_id);
+    const isEarlier = (other: Bone | null | undefined): other is Bone => other != null && other.n < bone.n;
+    const isRoot = isLost
+      ? lost.parent_n === null
+      : before === undefined && (bone.branch === 0 || start?.parent_n === null);
+    if (isEarlier(named)) bone.parent = named;
+    else if (named === null && (isRoot || index === 0)) bone.parent = null;
+    else if (isEarlier(byBranch)) bone.parent = byBranch;
+    else bone.parent = isRoot ? null : (bones[index - 1] ?? null);
+    last.set(bone.branch, bone);
+  }
+}
+
+// A row whose number was changed may stand behind what hangs below it; the place that it left is free.
+function* moveBeforeChildren(sql: Dialect, session: SessionRows, bones: Bone[]): Operation<void> {
+  const byId = new Map(bones.map((bone) => [bone.id, bone]));
+  const firstChild = new Map<Bone, number>();
+  for (const { n: rowId, parent_id } of bones) {
+    const parent = parent_id === null ? undefined : byId.get(parent_id);
+    if (parent !== undefined) firstChild.set(parent, Math.min(rowId, firstChild.get(parent) ?? rowId));
+  }
+  const taken = new Set(bones.map(({ n: rowId }) => rowId));
+  for (const [bone, child] of firstChild) {
+    if (child > bone.n) continue;
+    const lowest =
+      (bone.parent_id === null ? undefined : byId.get(bone.parent_id))?.n ?? floorOf(session.sessionNumber);
+    let rowId = child - 1;
+    while (rowId > lowest && taken.has(rowId)) rowId -= 1;
+    if (rowId <= lowest) continue;
+    yield* moveRow(sql, session, bone.n, rowId);
+    taken.delete(bone.n);
+    taken.add(rowId);
+    bone.n = rowId;
+  }
+  bones.sort((a, b) => a.n - b.n);
+}
+
+/** Gives a message another row, with all that is kept by its row. */
+function* moveRow(
+  sql: Dialect,
+  { own, ids, sessionNumber, registered }: SessionRows,
+  from: number,
+  to: number,
+): Operation<void> {
+  if ((yield* sql.columns("assistant_vectors")).length > 0)
+    yield* run(`DELETE FROM assistant_vectors WHERE ${own}n = ?`, ...ids, from);
+  yield* run(`UPDATE assistant_messages SET n = ? WHERE ${own}n = ?`, to, ...ids, from);
+  // Where the number was damaged alone, what is kept by it kept the right one.
+  yield* run(`DELETE FROM assistant_media_refs WHERE ${own}no = ? AND n = ?`, ...ids, sessionNumber, from);
+  yield* run(`UPDATE assistant_compactions SET from_n = ? WHERE ${own}from_n = ?`, to, ...ids, from);
+  yield* run(`UPDATE assistant_compactions SET to_n = ? WHERE ${own}to_n = ?`, to, ...ids, from);
+  const update = `UPDATE assistant_sessions SET leaf = ? WHERE ${registered}no = ? AND leaf = ?`;
+  yield* run(update, to, ...ids, sessionNumber, from);
+}
+
+/** Writes parents and branches of messages whose `parent` is right. */
+export function* writeTree(
+  { own, ids, sessionNumber, column, mark }: SessionRows,
+  bones: readonly Bone[],
+  branches: readonly BranchRow[],
+): Operation<void> {
+  const heads: BranchRow[] = [];
+  const goesOn = new Set<Bone>();
+  let next = 0;
+  const assigned = new Map<Bone, number>();
+  for (const bone of bones) {
+    const { parent } = bone;
+    const follows = parent !== null && !goesOn.has(parent);
+    if (follows) goesOn.add(parent);
+    const branch = follows ? (assigned.get(parent) as number) : next++;
+    assigned.set(bone, branch);
+    if (!follows && branch > 0) {
+      const parentBranch = parent === null ? null : (assigned.get(parent) as number);
+      heads.push({ branch, lo: bone.n, parent_branch: parentBranch, parent_n: parent?.n ?? null });
+    }
+    const parentId = parent?.id ?? null;
+    if (branch === bone.branch && parentId === bone.parent_id) continue;
+    const hang = `UPDATE assistant_messages SET branch = ?, parent_id = ? WHERE ${own}n = ?`;
+    yield* run(hang, branch, parentId, ...ids, bone.n);
+    bone.branch = branch;
+    bone.parent_id = parentId;
+  }
+  if (JSON.stringify(heads) === JSON.stringify(branches)) return;
+  yield* run(`DELETE FROM assistant_branches WHERE ${own}no = ?`, ...ids, sessionNumber);
+  for (const { branch, lo, parent_branch, parent_n } of heads) {
+    const insertion = `INSERT INTO assistant_branches (${column}no, branch, lo, parent_branch, parent_n) VALUES (${mark}?, ?, ?, ?, ?)`;
+    yield* run(insertion, ...[...ids, sessionNumber], branch, lo, parent_branch, parent_n);
   }
 }

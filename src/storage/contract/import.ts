@@ -1,5 +1,5 @@
 import type { SessionMessage } from "../../model/message.js";
-import type { SkillState } from "../../model/skills.js";
+import type { SkillState } from "../../model/skill-view.js";
 import type { NewCompaction } from "./compactions.js";
 import type { NewSession } from "./sessions.js";
 

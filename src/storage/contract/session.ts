@@ -1,5 +1,5 @@
 import type { SessionMessage } from "../../model/message.js";
-import type { SkillChange, SkillState } from "../../model/skills.js";
+import type { SkillChange, SkillState } from "../../model/skill-view.js";
 import type { CompactionGuard, NewCompaction, StoredCompaction } from "./compactions.js";
 import type { ImportedTree } from "./import.js";
 import type {

@@ -1,9 +1,7 @@
 import type { SessionMessage } from "../../model/message.js";
-import type { ListOptions } from "./blocks.js";
 import type { Erased, Pruned, PruneRequest } from "./erasing.js";
 import type { MetadataValue } from "./search.js";
-import type { CompactionSum, CompactionSumRequest, Usage, UsageRequest, UsageRow, UsageSum } from "./usage.js";
-
+import type { ListOptions } from "./versions.js";
 /** A registered session. Cloudflare's documentation names these fields. Times are ISO text in UTC with milliseconds. */
 export interface SessionInfo {
   id: string;
@@ -142,4 +140,54 @@ export interface SessionRegistry {
    * stays, and the text of `from` is appended on a new line unless the other contains it. Resolves to the number of sessions. Errors: `SESSION_OWNED` on a store that is confined to a user.
    */
   claim(from: string, to: string): Promise<number>;
+}
+
+/** Which usage is summed up: whatever is left out does not narrow it. */
+export interface UsageRequest {
+  readonly by: "day" | "model" | "session";
+  readonly sessionId?: string | undefined;
+  readonly userId?: string | undefined;
+  /** The first day, as `2026-11-22`. */
+  readonly from?: string | undefined;
+  /** The last day. */
+  readonly to?: string | undefined;
+  /** Default 100. */
+  readonly limit?: number | undefined;
+}
+
+export interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cost: number;
+}
+
+/** What a session used on one day of one model. */
+export interface UsageRow extends Usage {
+  /** In UTC, as `2026-11-22`. */
+  readonly day: string;
+  /** "" where it is not known. */
+  readonly model: string;
+  readonly requests: number;
+}
+
+export interface UsageSum extends Usage {
+  /** The day, the model ("" where it is not known), or the session's id. */
+  readonly name: string;
+  readonly requests: number;
+}
+
+/** Which compactions are summed up: whatever is left out does not narrow it. */
+export interface CompactionSumRequest extends Omit<UsageRequest, "by"> {
+  readonly by: "day" | "session" | "compaction";
+}
+
+/** The size of what compactions cover, and of their summaries, in estimated tokens. */
+export interface CompactionSum {
+  /** The day on which they were made, in UTC, the session's id, or the compaction's. */
+  readonly name: string;
+  readonly compactions: number;
+  /** The covered messages, as a model was shown them when the compactions were made. */
+  readonly tokensBefore: number;
+  /** The summaries. */
+  readonly tokensAfter: number;
 }

@@ -49,3 +49,172 @@ export interface RememberedVersion extends StoredVersion {
   /** The entry's key; null for a block. */
   readonly key: string | null;
 }
+
+/** Who owns a block: the session, its user in all of the user's sessions, or everyone who names this key. */
+export type BlockScope = "session" | "user" | { readonly key: string };
+
+/**
+ * Names a block: a session's own ("" is the unnamed session, whose blocks are also the shared ones), or its frozen prompt.
+ * Two keys name the same block only if kind, label and owner are equal.
+ */
+export interface BlockKey {
+  /** The session that it is used in; with another scope than the session's, "" stands for none. */
+  readonly sessionId: string;
+  readonly kind: "block" | "prompt";
+  readonly label: string;
+  /** Default: the session. The user is the one that the store is confined to (`Store.forUser`), else that of the session. */
+  readonly scope?: BlockScope | undefined;
+  /**
+   * Not part of the name: the label under which `agents` kept this block, which is read until the key is written. By default
+   * the label with the session's id, as `agents` named what it wired itself.
+   */
+  readonly upgradedLabel?: string | undefined;
+}
+
+/** The key of a session's frozen prompt. No label of a block can name it. */
+export function promptKey(sessionId: string): BlockKey {
+  return { sessionId, kind: "prompt", label: "" };
+}
+
+export interface StoredBlock {
+  content: string;
+  /** Grows by one with every write. */
+  version: number;
+}
+
+/** How a block is replaced. `expectedVersion` 0 means "must not exist yet". */
+export interface ReplaceBlockOptions extends VersionOptions {
+  readonly expectedVersion?: number | undefined;
+  /** The number that this version gets, for a copy of a block from elsewhere. Default: the next one. */
+  readonly version?: number | undefined;
+  /** ISO time, for a copy of a block from elsewhere. Default: now. */
+  readonly updatedAt?: string | undefined;
+}
+
+/** How a block or an entry is appended to. */
+export interface AppendTextOptions extends VersionOptions {
+  /** The largest content that may result, in estimated tokens. */
+  readonly maxTokens: number;
+}
+
+/** Every method fails with `USER_REQUIRED` for a user's block where there is no user. */
+export interface BlockStore {
+  get(key: BlockKey): Promise<StoredBlock | null>;
+  /**
+   * What `get` gives for each key, in their order, in few statements; the keys differ in nothing but their labels. A store
+   * without it is asked for each block by itself.
+   */
+  getMany?(keys: readonly BlockKey[]): Promise<(StoredBlock | null)[]>;
+  /** Replaces the content. Errors: `BLOCK_CONFLICT`. */
+  set(key: BlockKey, content: string, options?: ReplaceBlockOptions): Promise<StoredBlock>;
+  /** Appends to the content on a new line (see `appendText`), in the store: concurrent appends are all kept. Errors: `BLOCK_OVER_BUDGET` when the result exceeds `maxTokens`. */
+  append(key: BlockKey, text: string, options: AppendTextOptions): Promise<StoredBlock>;
+  /** Removes a block and its versions. */
+  delete(key: BlockKey): Promise<void>;
+  /** The blocks of a session, of its user or of a key, in the order of their labels; no prompts. */
+  list(scope: MemoryScope): Promise<ListedBlock[]>;
+  /** The users, or the keys, that have blocks or entries, removed ones among them, in the order of their UTF-8 bytes. One user's store knows only that user. */
+  owners(kind: "user" | "key", options?: ListOptions): Promise<string[]>;
+  /** The versions that are kept, the newest first; the present one is among them. A prompt has only the present one. */
+  versions(key: BlockKey): Promise<StoredVersion[]>;
+  /** Brings along versions that were kept elsewhere. One whose number is known stays as it is. */
+  importVersions(key: BlockKey, versions: readonly StoredVersion[]): Promise<void>;
+}
+
+/** Names everything that is kept for a session, for its user or for a key, as `BlockKey` names one block. */
+export type MemoryScope = Pick<BlockKey, "sessionId" | "scope">;
+
+export interface ListedBlock extends StoredBlock {
+  readonly label: string;
+  /** ISO time. */
+  readonly updatedAt: string;
+}
+
+/** A page of a list that is in the order of its names. */
+export interface ListOptions {
+  /** Only names behind this one. */
+  readonly after?: string | undefined;
+  /** Default 100. */
+  readonly limit?: number | undefined;
+}
+
+/** Names a collection of searchable entries, as `BlockKey` names a block. */
+export interface EntryScope {
+  readonly sessionId: string;
+  readonly label: string;
+  readonly scope?: BlockScope | undefined;
+}
+
+export interface StoredEntry {
+  key: string;
+  content: string;
+  /**
+   * Any value, as `JSON.stringify` keeps it, for programs. It is not searched, and has no versions. An entry with a value is
+   * found by its content; an entry without one is also found by the words of its key.
+   */
+  value?: unknown;
+}
+
+/** How an entry is written or deleted. */
+export interface WriteEntryOptions extends VersionOptions {
+  /** The present content: if the entry has another one, nothing is written. Null stands for no entry. Default: any. */
+  readonly expectedContent?: string | null | undefined;
+  /** ISO time, for a copy of an entry from elsewhere that is not there yet. Default: now. */
+  readonly createdAt?: string | undefined;
+  /** ISO time, for a copy of an entry from elsewhere. Default: now. */
+  readonly updatedAt?: string | undefined;
+}
+
+export interface ListedEntry extends StoredEntry {
+  /** ISO time. */
+  readonly createdAt: string;
+  /** ISO time. */
+  readonly updatedAt: string;
+}
+
+/** An entry that a search found. */
+export interface FoundEntry extends ListedEntry {
+  /** How well it matches: a higher score is better. Compare scores within one search only. */
+  readonly score: number;
+}
+
+export interface ListEntriesOptions extends ListOptions {
+  /** Only keys that begin with this. */
+  readonly prefix?: string | undefined;
+}
+
+export interface SearchEntriesOptions {
+  readonly limit: number;
+  /** Only keys that begin with this. */
+  readonly prefix?: string | undefined;
+}
+
+/** Every method fails with `USER_REQUIRED` for a user's entries where there is no user. */
+export interface EntryStore {
+  /** The labels under which there are entries of a session, of its user or of a key, and how many, in the order of the labels. */
+  labels(scope: MemoryScope): Promise<{ label: string; count: number }[]>;
+  /** Entries in the order of the UTF-8 bytes of their keys. */
+  list(scope: EntryScope, options?: ListEntriesOptions): Promise<ListedEntry[]>;
+  count(scope: EntryScope): Promise<number>;
+  get(scope: EntryScope, key: string): Promise<ListedEntry | null>;
+  /** Writes an entry, its value too, in place when the key is known. Errors: `ENTRY_CONFLICT`, `INVALID_ARGUMENT` for a value that is no JSON. */
+  set(scope: EntryScope, entry: StoredEntry, options?: WriteEntryOptions): Promise<void>;
+  /**
+   * Appends to an entry's content on a new line (see `appendText`), in the store, creating it when absent. Its value stays.
+   * Errors: `BLOCK_OVER_BUDGET`.
+   */
+  append(scope: EntryScope, entry: StoredEntry, options: AppendTextOptions): Promise<StoredEntry>;
+  /**
+   * Removes an entry. The removal is a version, too, so that the entry can be restored; with `keepVersions: 0` nothing stays.
+   * Errors: `ENTRY_CONFLICT`.
+   */
+  delete(scope: EntryScope, key: string, options?: WriteEntryOptions): Promise<void>;
+  /** The entries that were removed and have versions, in the order of their labels, then keys. */
+  removed(scope: MemoryScope): Promise<{ label: string; key: string }[]>;
+  /** The versions that are kept of an entry, the newest first; the present one is among them. */
+  versions(scope: EntryScope, key: string): Promise<StoredVersion[]>;
+  /** Brings along versions that were kept elsewhere. One whose number is known stays as it is. */
+  importVersions(scope: EntryScope, key: string, versions: readonly StoredVersion[]): Promise<void>;
+  /** Ranked entries that match, best first. Errors: `SEARCH_UNAVAILABLE`. */
+  search(scope: EntryScope, query: string, options: SearchEntriesOptions): Promise<FoundEntry[]>;
+}

@@ -1,5 +1,5 @@
 import { invalid, reasonOf, StemmaError } from "../../errors.js";
-import { unlessAborted } from "../../unless-aborted.js";
+import { unlessAborted } from "../../once.js";
 import type { Embedder, EmbeddingModel } from "./contract.js";
 
 /** An embedder as given, with what was left open decided. */

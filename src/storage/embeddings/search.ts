@@ -1,16 +1,13 @@
-import { Distribution } from "../../model/distribution.js";
 import type { Ranked } from "../../model/rank.js";
-import { type ByMeaning, fuseRankings, withReasons } from "../../model/score-fusion.js";
-import type { Dialect } from "../engine/dialect.js";
+import { type ByMeaning, Distribution, fuseRankings, withReasons } from "../../model/score-fusion.js";
+import type { Dialect, SeveralSessions } from "../engine/dialect.js";
 import { all, type Condition, type Operation, type SqlValue } from "../engine/operation.js";
-import type { SeveralSessions } from "../engine/search-dialect.js";
 import { sameSession } from "../engine/session-rows.js";
 import { sessionOf as numberOfSession } from "../operations/row-id.js";
 import type { RankMessages } from "../operations/search/search.js";
 import type { Scope } from "../operations/search/search-scope.js";
-import { createBest } from "./best-matches.js";
-import { product } from "./dot-product.js";
 import type { VectorDialect } from "./vectors.js";
+import { createBest, product } from "./vectors.js";
 
 /** The messages of a range that are most alike to a query, each above `least`; `words` are the best ones by words. */
 export type FindNearest = (range: Scope["range"], limit: number, words: readonly Ranked[]) => Operation<ByMeaning>;

@@ -1,11 +1,13 @@
+import type { VectorModel } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
-import { count, first, type Operation, run, type SqlValue } from "../engine/operation.js";
-import { ownOf, rowsOf, type SessionRows } from "../engine/session-rows.js";
+import { all, count, first, type Operation, run, type SqlValue } from "../engine/operation.js";
+import { ownOf, rowsOf, type SessionRows, sameSession } from "../engine/session-rows.js";
+import type { ContentRow } from "../operations/content.js";
 import { ceilingOf, floorOf, sessionOf } from "../operations/row-id.js";
-import type { Twin } from "./twins.js";
-import { claimModel, type Model, type VectorDialect } from "./vectors.js";
-import { findNew, findOldOf, type Waiting, waitingKey } from "./waiting.js";
-
+import { findSessionRows } from "../operations/session-head.js";
+import { findNew, findOldOf, textToEmbed, type Waiting, waitingKey } from "./backlog.js";
+import type { Twin } from "./memory-index.js";
+import { claimModel, type Model, readClaim, type VectorDialect } from "./vectors.js";
 /** What was found out about a message that waited. */
 export interface Embedded extends Waiting {
   /** Null for a message that needs none. "refused": the embedder does not take its text, so that it goes on waiting. */
@@ -118,4 +120,58 @@ function* copyVector(
 
 function* chunksOf<T>(items: readonly T[]): Generator<T[]> {
   for (let start = 0; start < items.length; start += ROWS_AT_ONCE) yield items.slice(start, start + ROWS_AT_ONCE);
+}
+
+/** Rows that are read together. */
+const PAGE = 64;
+
+interface VectorPage {
+  readonly rows: readonly {
+    readonly id: string;
+    readonly text: string;
+    /** Null for a message that needs none; undefined for one that waits. */
+    readonly vector: Float32Array | null | undefined;
+  }[];
+  /** The row id to go on behind; null when there is no more. */
+  readonly next: number | null;
+}
+
+interface VectorRow extends ContentRow {
+  readonly id: string;
+  readonly embedder: number;
+  readonly vector: unknown;
+}
+
+/** A page of the messages of a session that have a row among the vectors, behind the row `after`. */
+export function* listVectors(
+  sql: Dialect,
+  dialect: VectorDialect,
+  sessionId: string,
+  model: VectorModel,
+  after: number,
+): Operation<VectorPage> {
+  const owned = yield* findSessionRows(sql, sessionId);
+  if (owned === null) return { rows: [], next: null };
+  const claim = yield* readClaim();
+  const isOfModel = claim.id === model.id && claim.dimensions === model.dimensions;
+  const found = yield* all<VectorRow>(
+    `SELECT m.n AS n, m.id AS id, m.content AS content, v.embedder AS embedder, ${dialect.read} AS vector
+     FROM assistant_vectors v JOIN assistant_messages m ON ${sameSession(sql, "m", "v")}m.n = v.n
+     WHERE ${ownOf(sql, "v")}v.n BETWEEN ? AND ? ORDER BY v.n LIMIT ${PAGE}`,
+    ...owned.ids,
+    Math.max(after + 1, floorOf(owned.sessionNumber)),
+    ceilingOf(owned.sessionNumber),
+  );
+  const rows: VectorPage["rows"][number][] = [];
+  for (const row of found) {
+    const isMade = isOfModel && row.embedder === claim.no;
+    const vector = row.vector === null ? null : plain(dialect.decode(row.vector));
+    rows.push({ id: row.id, text: yield* textToEmbed(sql, sessionId, row), vector: isMade ? vector : undefined });
+  }
+  return { rows, next: found.length < PAGE ? null : (found[PAGE - 1] as VectorRow).n };
+}
+
+/** Without the sign of a zero, which not every engine keeps. */
+export function plain(vector: Float32Array): Float32Array {
+  return vector.map((value) => (value === 0 ? 0 : value));
 }

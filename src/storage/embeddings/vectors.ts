@@ -2,7 +2,6 @@ import { StemmaError } from "../../errors.js";
 import type { VectorModel } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { first, type Operation, oneNumber, run, type SqlValue } from "../engine/operation.js";
-
 /**
  * The vectors of messages. They stand in tables of their own, which are made when an embedder is first used; from then
  * on whoever writes keeps them right, also without an embedder: a deleted message takes its vector along, an edited one marks it.
@@ -125,4 +124,51 @@ export function* claimModel(sql: Dialect, model: Model, dimensions: number): Ope
   if (model.own !== null) return replaced(model, claim);
   yield* run("UPDATE assistant_embedder SET no = ?, id = ?, dimensions = ?", claim.no + 1, model.id, dimensions);
   return claim.no + 1;
+}
+
+/** Collects the best of what it is shown, above `least`. */
+export function createBest<R extends { readonly n: number; readonly score: number }>(limit: number, least: number) {
+  let best: R[] = [];
+  let worst = Number.NEGATIVE_INFINITY;
+  const sort = () => {
+    best.sort((a, b) => b.score - a.score || b.n - a.n);
+    best = best.slice(0, limit);
+  };
+  const takes = (score: number): boolean => score > least && score >= worst;
+  return {
+    /** False where nothing with such a score is kept. */
+    takes,
+    add(found: R): void {
+      if (!takes(found.score)) return;
+      best.push(found);
+      if (best.length < 2 * limit + 1000) return;
+      sort();
+      worst = best.at(-1)?.score ?? worst;
+    },
+    /** Best first; of equals the later message. */
+    take(): R[] {
+      sort();
+      return best;
+    },
+  };
+}
+
+/** The product of a vector and the one at `slot` among others of its length. */
+export function product(vector: Float32Array, others: Float32Array, slot = 0): number {
+  const { length } = vector;
+  const start = slot * length;
+  let a = 0;
+  let b = 0;
+  let c = 0;
+  let d = 0;
+  let index = 0;
+  // Four sums do not wait for each other.
+  for (; index + 3 < length; index += 4) {
+    a += (vector[index] as number) * (others[start + index] as number);
+    b += (vector[index + 1] as number) * (others[start + index + 1] as number);
+    c += (vector[index + 2] as number) * (others[start + index + 2] as number);
+    d += (vector[index + 3] as number) * (others[start + index + 3] as number);
+  }
+  for (; index < length; index += 1) a += (vector[index] as number) * (others[start + index] as number);
+  return a + b + c + d;
 }

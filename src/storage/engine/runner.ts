@@ -1,6 +1,6 @@
-import { type Deferred, defer } from "../../deferred.js";
 import { StemmaError } from "../../errors.js";
 import { once } from "../../once.js";
+import { type Deferred, defer } from "../../queue.js";
 import type { AsyncConnection, Connection, SyncConnection, TransactionMode } from "./connection.js";
 import { driveAsync, driveSync, driveWhile } from "./drive.js";
 import type { Operation } from "./operation.js";

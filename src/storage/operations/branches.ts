@@ -4,16 +4,16 @@ import type { SessionMessage } from "../../model/message.js";
 import type { Appended, Dialect } from "../engine/dialect.js";
 import { first, type Operation, pause, tuples } from "../engine/operation.js";
 import { ownOf, type SessionRows } from "../engine/session-rows.js";
-import { append } from "./append.js";
 import { type ContentTuple, readable, readRows } from "./content.js";
 import { damaged } from "./damage.js";
 import { readMessage } from "./history.js";
 import { findAllWithParents, findWithParent, type WithParent } from "./message-parent.js";
 import { assertWithin, findNamed, type MessagePosition, messageNotFound, POSITION } from "./message-position.js";
+import { append } from "./messages.js";
 import { ceilingOf, floorOf } from "./row-id.js";
 import { inListPortions } from "./row-portions.js";
-import { touchSession } from "./session-dates.js";
 import { findSessionHead, openSessionHead, type SessionHead } from "./session-head.js";
+import { touchSession } from "./sessions.js";
 
 /** See `SessionStore.branches`. */
 export function* readBranches(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage[]> {

@@ -3,10 +3,17 @@ import type { StoredBlock } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, count, type Operation, run } from "../engine/operation.js";
 import { userScope } from "../session-id.js";
-import { openBlock, putBlock } from "./block-row.js";
-import { blockVersionKey, storeBlock } from "./blocks.js";
-import { entryVersionKey, findEntry, storeEntry } from "./entries.js";
-import { ENTRY_COLUMNS, type EntryRow, entryOf, putEntry, removeEntries } from "./entry-row.js";
+import { blockVersionKey, openBlock, putBlock, storeBlock } from "./blocks.js";
+import {
+  ENTRY_COLUMNS,
+  type EntryRow,
+  entryOf,
+  entryVersionKey,
+  findEntry,
+  putEntry,
+  removeEntries,
+  storeEntry,
+} from "./entries.js";
 import { lastVersion, moveVersions, removeAllVersions, type VersionNote } from "./versions.js";
 
 /** What a claim merges, the program wrote, in no session. */

@@ -1,31 +1,41 @@
 import { summaryMessage } from "../../model/compactions.js";
-import { digestMessage, digestRange } from "../../model/digest.js";
 import { isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../../model/message.js";
+import { digestMessage, digestRange } from "../../model/sha256.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
 import { invalidRange, noCompaction, staleRange } from "../../model/tree-errors.js";
-import type { CompactionGuard, ImportedCompaction, StoredCompaction } from "../contract.js";
+import type {
+  CompactionGuard,
+  CompactionSum,
+  CompactionSumRequest,
+  ImportedCompaction,
+  StoredCompaction,
+} from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, insert, mapWithPauses, type Operation, tuples } from "../engine/operation.js";
+import {
+  all,
+  count,
+  first,
+  insert,
+  mapWithPauses,
+  type Operation,
+  oneNumber,
+  run,
+  type SqlValue,
+  tuples,
+} from "../engine/operation.js";
+import type { SessionRows } from "../engine/session-rows.js";
 import { assertStorable, assertTimes } from "./assert-storable.js";
 import { isoNow } from "./clock.js";
-import {
-  COMPACTION_COLUMNS,
-  type CompactionRow,
-  findCompaction,
-  nextSummaryRow,
-  removeSummary,
-} from "./compaction-row.js";
 import { type ContentTuple, readable, readRows } from "./content.js";
 import { tokensOf } from "./measures.js";
-import { findNamed, findPosition, type MessagePosition } from "./message-position.js";
-import { findSegments, selectRanges } from "./path.js";
-import { spansBetween, visibleSpans } from "./path-spans.js";
+import { findNamed, findPosition, type MessagePosition, POSITION } from "./message-position.js";
+import { findSegments, firstOfBranch, selectRanges, spansBetween, visibleSpans } from "./path.js";
+import { ceilingOf, floorOf, nextPosition } from "./row-id.js";
 import { inPortions } from "./row-portions.js";
-import { touchSession } from "./session-dates.js";
 import { findSessionHead, openSessionHead, type SessionHead } from "./session-head.js";
+import { touchSession } from "./sessions.js";
 import { skillsOf } from "./skill-state.js";
 import { readView } from "./view.js";
-
 /** See `SessionStore.addCompaction`. */
 export function* addCompaction(
   sql: Dialect,
@@ -150,4 +160,131 @@ function* holds(
 interface Range {
   readonly from: MessagePosition;
   readonly to: MessagePosition;
+}
+
+/** A row of a compaction, as the operations read it. */
+export interface CompactionRow {
+  readonly n: number;
+  readonly id: string;
+  readonly summary: string;
+  readonly from_message_id: string;
+  readonly to_message_id: string;
+  readonly created_at: string;
+  /** Null when an upgrade brought a compaction along whose range is gone. */
+  readonly from_n: number | null;
+  readonly to_n: number | null;
+}
+
+export const COMPACTION_COLUMNS = "n, id, summary, from_message_id, to_message_id, created_at, from_n, to_n";
+
+/** One compaction of a session, or null. */
+export function* findCompaction(sessionId: string, id: string): Operation<CompactionRow | null> {
+  const query = `SELECT ${COMPACTION_COLUMNS} FROM assistant_compactions WHERE session_id = ? AND id = ?`;
+  return (yield* first<CompactionRow>(query, sessionId, id)) ?? null;
+}
+
+/** The row of a session's next compaction. */
+export function* nextSummaryRow({ own, ids, sessionNumber }: SessionRows): Operation<number> {
+  const query = `SELECT max(n) AS n FROM assistant_compactions WHERE ${own}n BETWEEN ? AND ?`;
+  const last = yield* oneNumber(query, ...ids, floorOf(sessionNumber), ceilingOf(sessionNumber));
+  return nextPosition(sessionNumber, Math.max(last, floorOf(sessionNumber)));
+}
+
+/** Removes a compaction by its row. */
+export function removeSummary(rows: SessionRows, rowId: number): Operation<void> {
+  return run(`DELETE FROM assistant_compactions WHERE ${rows.own}n = ?`, ...rows.ids, rowId);
+}
+
+const DEFAULT_LIMIT = 100;
+
+/** See `SessionRegistry.compactionSums`. By an index that holds no summaries. */
+export function* sumCompactions(
+  sql: Dialect,
+  { by, sessionId, userId, from, to, limit = DEFAULT_LIMIT }: CompactionSumRequest,
+): Operation<CompactionSum[]> {
+  const day = sql.dayOf("c.created_at");
+  const name = { day, session: "c.session_id", compaction: "c.id" }[by];
+  const given: readonly (readonly [string, SqlValue | undefined])[] = [
+    ["c.session_id = ?", sessionId],
+    ["c.session_id IN (SELECT s.id FROM assistant_sessions s WHERE s.user_id = ?)", userId],
+    [`${day} >= ?`, from],
+    [`${day} <= ?`, to],
+  ];
+  const set = given.filter(([, value]) => value !== undefined);
+  const rows = yield* all<Record<keyof CompactionSum, number | string>>(
+    `SELECT ${name} AS name, count(*) AS compactions, sum(c.covered_tokens) AS "tokensBefore", sum(c.tokens) AS "tokensAfter"
+     FROM assistant_compactions c WHERE ${["c.covered_tokens IS NOT NULL", ...set.map(([condition]) => condition)].join(" AND ")}
+     GROUP BY ${by === "compaction" ? "c.session_id, c.id" : "1"}
+     ORDER BY ${by === "day" ? "" : "sum(c.covered_tokens - c.tokens) DESC, "}1 DESC LIMIT ?`,
+    ...set.map(([, value]) => value as SqlValue),
+    limit,
+  );
+  return rows.map((row) => ({
+    name: String(row.name),
+    compactions: Number(row.compactions),
+    tokensBefore: Number(row.tokensBefore),
+    tokensAfter: Number(row.tokensAfter),
+  }));
+}
+
+/**
+ * Keeps compactions on the messages that are left when `position` is about to be removed: a range that ended there ends one
+ * message earlier or later, a range that was only this message goes.
+ */
+export function* shrinkCompactions(
+  rows: SessionRows,
+  position: MessagePosition,
+  parent: MessagePosition | null,
+): Operation<void> {
+  const touched = yield* all<CompactionRow>(
+    `SELECT ${COMPACTION_COLUMNS} FROM assistant_compactions WHERE ${rows.own}n BETWEEN ? AND ? AND (from_n = ? OR to_n = ?)`,
+    ...rows.ids,
+    floorOf(rows.sessionNumber),
+    ceilingOf(rows.sessionNumber),
+    position.rowId,
+    position.rowId,
+  );
+  for (const { n: rowId, from_n, to_n } of touched) {
+    if (from_n === to_n) {
+      yield* removeSummary(rows, rowId);
+    } else if (to_n === position.rowId) {
+      const update = `UPDATE assistant_compactions SET to_n = ?, to_message_id = ? WHERE ${rows.own}n = ?`;
+      yield* run(update, parent?.rowId ?? null, parent?.id ?? "", ...rows.ids, rowId);
+    } else {
+      yield* beginBehind(rows, rowId, to_n as number, position.rowId);
+    }
+  }
+}
+
+/**
+ * Keeps compactions on the messages that are left when all up to row `cut` are about to be removed. Gives how many were of none
+ * that is left, and go.
+ */
+export function* shrinkToBehind(rows: SessionRows, cut: number): Operation<number> {
+  const range = [...rows.ids, floorOf(rows.sessionNumber), ceilingOf(rows.sessionNumber), cut] as const;
+  const removal = `DELETE FROM assistant_compactions WHERE ${rows.own}n BETWEEN ? AND ? AND to_n <= ?`;
+  const gone = yield* count(removal, range);
+  const query = `SELECT ${COMPACTION_COLUMNS} FROM assistant_compactions WHERE ${rows.own}n BETWEEN ? AND ? AND from_n <= ?`;
+  const cutOff = yield* all<CompactionRow>(query, ...range);
+  for (const { n: rowId, to_n } of cutOff) yield* beginBehind(rows, rowId, to_n as number, cut);
+  return gone;
+}
+
+// A range begins with the first message of its path behind the row `cut`.
+function* beginBehind(rows: SessionRows, rowId: number, to: number, cut: number): Operation<void> {
+  const next = yield* followOnPath(rows, to, cut);
+  const update = `UPDATE assistant_compactions SET from_n = ?, from_message_id = ? WHERE ${rows.own}n = ?`;
+  yield* run(update, next.rowId, next.id, ...rows.ids, rowId);
+}
+
+// The message after a row on the path to the row `to`.
+function* followOnPath(rows: SessionRows, to: number, rowId: number): Operation<Pick<MessagePosition, "rowId" | "id">> {
+  const query = `SELECT ${POSITION} FROM assistant_messages WHERE ${rows.own}n = ?`;
+  const end = (yield* first<MessagePosition>(query, ...rows.ids, to)) as MessagePosition;
+  for (const { branch, lo, hi } of yield* findSegments(rows, end)) {
+    if (hi <= rowId) continue;
+    const next = yield* firstOfBranch(rows, branch, Math.max(lo, rowId + 1), hi);
+    if (next !== undefined) return next;
+  }
+  return end;
 }

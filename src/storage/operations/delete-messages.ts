@@ -1,16 +1,16 @@
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation, run } from "../engine/operation.js";
 import { ownOf, type SessionRows } from "../engine/session-rows.js";
-import { activeLeaf } from "./active-leaf.js";
+import { shrinkCompactions } from "./compactions.js";
 import { forgetLength } from "./measures.js";
 import { dropContent } from "./media.js";
 import { findPositionAndParent } from "./message-parent.js";
 import type { MessagePosition } from "./message-position.js";
 import { firstOfBranch } from "./path.js";
 import { ceilingOf } from "./row-id.js";
-import { touchSession } from "./session-dates.js";
 import { findSessionHead, type SessionHead } from "./session-head.js";
-import { shrinkCompactions } from "./shrink-compactions.js";
+import { touchSession } from "./sessions.js";
+import { activeLeaf } from "./tree.js";
 
 /** See `SessionStore.delete`. */
 export function* deleteMessages(sql: Dialect, sessionId: string, ids: readonly string[]): Operation<string[]> {

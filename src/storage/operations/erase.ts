@@ -3,7 +3,7 @@ import type { Dialect } from "../engine/dialect.js";
 import { column, first, type Operation, run } from "../engine/operation.js";
 import { ownOf, rowsOf, type SessionRows } from "../engine/session-rows.js";
 import { isScope, UPGRADED_ROWS } from "../session-id.js";
-import { removeEntries } from "./entry-row.js";
+import { removeEntries } from "./entries.js";
 import { removeRows } from "./messages.js";
 import { ownerOf } from "./owners.js";
 import { removeRecords } from "./records.js";

@@ -1,12 +1,12 @@
 import { invalid } from "../../errors.js";
 import type { EncodedMessage } from "../../model/codec.js";
-import type { SkillState } from "../../model/skills.js";
+import type { SkillState } from "../../model/skill-view.js";
 import { type Continuation, LEARNING, type NewSession, type SessionInfo } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { type Operation, OR_KEEP, run } from "../engine/operation.js";
 import { ownOf, type SessionRows } from "../engine/session-rows.js";
 import { isoNow } from "./clock.js";
-import { copyEntries } from "./entry-row.js";
+import { copyEntries } from "./entries.js";
 import { findNamed, type MessagePosition, messageNotFound } from "./message-position.js";
 import { appendMessages } from "./messages.js";
 import { findSegments, inRanges, type Segment } from "./path.js";

@@ -1,16 +1,15 @@
 import { summaryMessage } from "../../model/compactions.js";
 import type { SessionMessage } from "../../model/message.js";
-import { jsonBytes, takeRecent } from "../../model/recent-messages.js";
+import { jsonBytes, takeRecent } from "../../model/message.js";
 import type { RecentHistory } from "../contract.js";
 import type { Dialect, PathOptions, RecentOptions } from "../engine/dialect.js";
 import { first, type Operation } from "../engine/operation.js";
-import { findLeaf } from "./active-leaf.js";
 import { type ContentRow, dated, readContent } from "./content.js";
 import { damaged } from "./damage.js";
 import { assertWithin } from "./message-position.js";
 import { findSessionHead, type SessionHead } from "./session-head.js";
-import { openView, readView, type View } from "./view.js";
-import { readViewPage } from "./view-page.js";
+import { findLeaf } from "./tree.js";
+import { openView, readView, readViewPage, type View } from "./view.js";
 
 /** When a message was stored; null when it is not there. */
 export function* readTime(sessionId: string, id: string): Operation<string | null> {

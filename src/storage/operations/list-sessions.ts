@@ -1,9 +1,8 @@
-import type { SessionFilter, SessionInfo, SessionListRequest, SessionOrder } from "../contract.js";
+import type { MetadataValue, SessionFilter, SessionInfo, SessionListRequest, SessionOrder } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Condition, type Operation } from "../engine/operation.js";
 import { ofSession, registeredOrder } from "../engine/session-rows.js";
-import { sessionFilter } from "./session-filter.js";
-import { type ListedSession, sessionInfo, sessionsWhere } from "./session-info.js";
+import { orderedPage } from "./ordered-page.js";
 import {
   APPENDS_UNDATED,
   behind,
@@ -13,6 +12,7 @@ import {
   ordersOf,
   parseCursor,
 } from "./session-order.js";
+import { type ListedSession, sessionInfo, sessionsWhere } from "./sessions.js";
 
 type Page = { sessions: SessionInfo[]; nextCursor: string | null };
 
@@ -98,4 +98,36 @@ function readRows(
 
 function positionOf({ order_value, order_at, order_registered, id }: Listed): ListPosition {
   return { value: order_at ?? Number(order_value), registered: Number(order_registered), id };
+}
+
+/** A condition on sessions `s`, which pass each of the filters. */
+export function sessionFilter(sql: Dialect, ...filters: readonly SessionFilter[]): Condition {
+  const conditions = filters.flatMap(({ userId, idPrefix, nameContains, parentSessionId, metadata = {} }) => [
+    ...(userId === undefined ? [] : [{ condition: "s.user_id = ?", values: [userId] }]),
+    ...(idPrefix === undefined || idPrefix === "" ? [] : [hasPrefix(sql, idPrefix)]),
+    ...(parentSessionId === undefined ? [] : [{ condition: "s.parent_session_id = ?", values: [parentSessionId] }]),
+    ...(nameContains === undefined || nameContains === "" ? [] : [hasName(nameContains)]),
+    ...Object.entries(metadata).map(([name, value]) => hasField(sql, name, value)),
+  ]);
+  if (conditions.length === 0) return { condition: "1 = 1", values: [] };
+  return {
+    condition: conditions.map(({ condition }) => condition).join(" AND "),
+    values: conditions.flatMap(({ values }) => values),
+  };
+}
+
+// Not LIKE: some engines take short patterns only.
+const hasName = (text: string): Condition => ({
+  condition: "replace(lower(s.name), lower(?), '') <> lower(s.name)",
+  values: [text],
+});
+
+function hasPrefix(sql: Dialect, prefix: string): Condition {
+  const { condition, values } = orderedPage(sql, "s.id", { prefix });
+  return { condition, values };
+}
+
+function hasField(sql: Dialect, name: string, value: MetadataValue): Condition {
+  const { condition, values } = sql.hasField("s.metadata", name, value);
+  return { condition: `(s.metadata IS ${value === null ? "NULL OR" : "NOT NULL AND"} ${condition})`, values };
 }

@@ -2,13 +2,12 @@ import type { HistoryRowStat } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, oneNumber, run } from "../engine/operation.js";
 import { idsOf, ownOf, type SessionRows, sameSession } from "../engine/session-rows.js";
-import { findLeaf } from "./active-leaf.js";
 import type { MessagePosition } from "./message-position.js";
 import { currentTotal } from "./message-rows.js";
-import { findSegments, inRanges, selectRanges } from "./path.js";
-import { type PathSpan, rangesOf, visibleSpans } from "./path-spans.js";
+import { findSegments, inRanges, type PathSpan, rangesOf, selectRanges, visibleSpans } from "./path.js";
 import { floorOf, SPAN } from "./row-id.js";
 import { inPortions } from "./row-portions.js";
+import { findLeaf } from "./tree.js";
 
 // How long a path is: in messages, bytes and estimated tokens.
 

@@ -10,11 +10,11 @@ import type {
 import type { Dialect } from "../engine/dialect.js";
 import { all, column, type Operation } from "../engine/operation.js";
 import { MEMORY_SCOPES, memoryOwner, SCOPES } from "../session-id.js";
-import type { BlockRow } from "./block-row.js";
-import { ENTRY_COLUMNS, type EntryRow, entryOf } from "./entry-row.js";
+import type { BlockRow } from "./blocks.js";
+import { ENTRY_COLUMNS, type EntryRow, entryOf } from "./entries.js";
 import { orderedPage } from "./ordered-page.js";
 import { inScope, ofOwner, upgradedBlocks } from "./upgraded-rows.js";
-import { VERSION_COLUMNS, type VersionRow, versionOf } from "./version-row.js";
+import { VERSION_COLUMNS, type VersionRow, versionOf } from "./versions.js";
 
 /** See `BlockStore.list`. */
 export function* listBlocks(sql: Dialect, { sessionId }: MemoryScope): Operation<ListedBlock[]> {

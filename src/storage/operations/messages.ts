@@ -1,23 +1,24 @@
 import type { EncodedMessage } from "../../model/codec.js";
+import { reservedId, SUMMARY_ID_PREFIX } from "../../model/message.js";
 import { storableText } from "../../model/storable-text.js";
 import { searchDocument } from "../../model/text.js";
-import { noParent } from "../../model/tree-errors.js";
-import { type ParentRef, promptKey, TURNS, type UpsertResult } from "../contract.js";
-import type { Appended, Dialect, EncodedTree } from "../engine/dialect.js";
+import { leafMoved, noParent } from "../../model/tree-errors.js";
+import { type AppendMessageOptions, type ParentRef, promptKey, TURNS, type UpsertResult } from "../contract.js";
+import type { Appended, Dialect, EncodedTree, IndexedDocument } from "../engine/dialect.js";
 import { column, first, type Operation, run } from "../engine/operation.js";
-import type { IndexedDocument } from "../engine/search-dialect.js";
 import type { SessionRows } from "../engine/session-rows.js";
-import { activeLeaf, NO_LEAF } from "./active-leaf.js";
-import { removeBlock } from "./block-row.js";
+import { removeBlock } from "./blocks.js";
+import { readMessage } from "./history.js";
 import { dropContent, storeContent } from "./media.js";
 import { findNamed, findPosition, type MessagePosition, messageNotFound } from "./message-position.js";
 import { currentTotal, insertFollowers, insertRow } from "./message-rows.js";
 import { removeRecords } from "./records.js";
 import { ceilingOf, floorOf } from "./row-id.js";
 import { inPortions } from "./row-portions.js";
-import { indexChanged, indexWritten, isLarge } from "./search/unindexed.js";
-import { touchSession } from "./session-dates.js";
+import { indexChanged, indexWritten, isLarge } from "./search/index-rows.js";
 import { dateAppend, findSessionHead, openSessionHead, type SessionHead } from "./session-head.js";
+import { touchSession } from "./sessions.js";
+import { activeLeaf, NO_LEAF } from "./tree.js";
 
 const UPDATE = "UPDATE assistant_messages SET role = ?, tokens = ?, total = ?, dated_at = ?, content = ?";
 const UPDATE_TEXT = `${UPDATE}, text_content = ?`;
@@ -222,4 +223,70 @@ function* noteWritten(sql: Dialect, head: SessionHead, written: readonly Indexed
   const { registered, ids, sessionNumber } = head.rows;
   if (head.leaf !== null)
     yield* run(`UPDATE assistant_sessions SET leaf = NULL WHERE ${registered}no = ?`, ...ids, sessionNumber);
+}
+
+/** See `SessionStore.append`. `summaryIds` are those of synthetic messages that were passed over. Errors: `INVALID_MESSAGE` for one of no summary. */
+export function* append(
+  sql: Dialect,
+  sessionId: string,
+  messages: readonly EncodedMessage[],
+  parent: ParentRef,
+  summaryIds: readonly string[] = [],
+  { expectedLeaf }: AppendMessageOptions = {},
+): Operation<Appended> {
+  if (summaryIds.length > 0) yield* assertSummaries(sessionId, summaryIds);
+  // What inserts nothing changes nothing wherever the leaf is: an append may be repeated.
+  if (expectedLeaf !== undefined && (yield* isAnyNew(sessionId, messages))) {
+    yield* assertLeaf(sql, sessionId, expectedLeaf);
+  }
+  if (sql.native !== undefined && messages.length > 1) {
+    return yield* sql.native.appendList(sql, sessionId, messages, parent);
+  }
+  return yield* withStored(sql, sessionId, messages, yield* appendMessages(sql, sessionId, messages, parent));
+}
+
+/** `SessionStore.setActiveLeaf`, from the leaf that is expected. Errors: also `LEAF_MOVED`. */
+export function* moveLeaf(
+  sql: Dialect,
+  sessionId: string,
+  messageId: string | null,
+  { expectedLeaf }: AppendMessageOptions,
+): Operation<void> {
+  if (expectedLeaf !== undefined) yield* assertLeaf(sql, sessionId, expectedLeaf);
+  yield* setActiveLeaf(sql, sessionId, messageId);
+}
+
+/** Adds to the result of an append what is stored of a single message that was known. */
+export function* withStored(
+  sql: Dialect,
+  sessionId: string,
+  messages: readonly EncodedMessage[],
+  result: Appended,
+): Operation<Appended> {
+  const [one] = messages;
+  if (one === undefined || messages.length > 1 || result.inserted[0] === true) return result;
+  return { ...result, stored: yield* readMessage(sql, sessionId, one.id) };
+}
+
+function* assertSummaries(sessionId: string, summaryIds: readonly string[]): Operation<void> {
+  const known = yield* column<string>("SELECT id FROM assistant_compactions WHERE session_id = ?", sessionId);
+  const ids = new Set(known.map((id) => SUMMARY_ID_PREFIX + id));
+  for (const id of summaryIds) if (!ids.has(id)) throw reservedId(id);
+}
+
+// Errors: `LEAF_MOVED`.
+function* assertLeaf(sql: Dialect, sessionId: string, expected: string | null): Operation<void> {
+  // Other writers wait at a session's row, which an empty session may not have had yet.
+  if (expected === null) yield* openSessionHead(sql, sessionId);
+  if (expected === null && sql.lockSession !== null) yield* sql.lockSession(sessionId);
+  const head = yield* findSessionHead(sql, sessionId);
+  const leaf = head === null ? null : yield* activeLeaf(head);
+  const named = expected === null ? null : yield* findNamed(sql, sessionId, expected);
+  if (expected === null ? leaf === null : named !== null && leaf?.rowId === named.rowId) return;
+  throw leafMoved(sessionId, expected, leaf?.id ?? null);
+}
+
+function* isAnyNew(sessionId: string, messages: readonly EncodedMessage[]): Operation<boolean> {
+  for (const { id } of messages) if ((yield* findPosition(sessionId, id)) === null) return true;
+  return false;
 }

@@ -1,17 +1,15 @@
 import { StemmaError } from "../../errors.js";
-import { mergeMetadata, type SessionMetadata } from "../../model/session-metadata.js";
+import { mergeMetadata, parseMetadata, type SessionMetadata } from "../../model/session-metadata.js";
 import type { NewSession, SessionChange, SessionDates, SessionInfo } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
-import { first, type Operation, oneNumber, run } from "../engine/operation.js";
-import { idsOf, ownOf } from "../engine/session-rows.js";
-import { assertSessionId, assertUserId } from "../session-id.js";
+import { count, first, type Operation, oneNumber, run } from "../engine/operation.js";
+import { idsOf, ownOf, type SessionRows } from "../engine/session-rows.js";
+import { assertSessionId, assertUserId, isScope, UPGRADED_ROWS } from "../session-id.js";
 import { assertStorable, assertTimes } from "./assert-storable.js";
 import { isoNow } from "./clock.js";
 import { adoptSession } from "./owners.js";
-import { insertSession } from "./register.js";
 import { SESSION_RANGE } from "./row-id.js";
-import { type ListedSession, sessionInfo, sessionsWhere } from "./session-info.js";
-
+import { insertSession, makeRow } from "./session-head.js";
 /** See `SessionRegistry.create`. */
 export function* createSession(sql: Dialect, session: NewSession): Operation<SessionInfo> {
   assertNewSession(session);
@@ -110,4 +108,61 @@ function assertNewSession({ id, userId, name, parentSessionId, model, source }: 
 
 function storedForm(metadata: SessionMetadata): string | null {
   return Object.keys(metadata).length === 0 ? null : JSON.stringify(metadata);
+}
+
+// A plain append seldom touches the session's row: where it may have been the latest change, the newest message tells.
+const changed = (own: string) => `CASE WHEN appended_until > updated_at THEN
+  (SELECT m.created_at FROM assistant_messages m WHERE ${own}m.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY m.n DESC LIMIT 1) END`;
+
+/**
+ * A query of sessions `s` that meet `condition`, with `more` of them beside their registry fields: SQL by names of columns.
+ * `own` begins a condition on the messages `m` of such a session.
+ */
+export const sessionsWhere = (own: string, condition: string, more: Readonly<Record<string, string>> = {}) => {
+  const columns = Object.entries(more).map(([name, column]) => `${column} AS ${name}, `);
+  return `
+  SELECT no, id, name, parent_session_id, model, source, input_tokens, output_tokens, estimated_cost, end_reason,
+         user_id, metadata, created_at, ${Object.keys(more)
+           .map((name) => `${name}, `)
+           .join("")}
+         CASE WHEN appended_at > updated_at THEN appended_at ELSE updated_at END AS updated_at
+  FROM (SELECT s.*, ${columns.join("")}${changed(own)} AS appended_at FROM assistant_sessions s WHERE ${condition}) AS sessions`;
+};
+
+/** A row of `sessionsWhere`. */
+export type ListedSession = Omit<SessionInfo, "metadata"> & { readonly no: number; readonly metadata: string | null };
+
+/** A row as the registry gives it. */
+export function sessionInfo(row: ListedSession): SessionInfo {
+  const { no: _no, ...info } = row;
+  return {
+    ...info,
+    metadata: parseMetadata(info.metadata),
+    input_tokens: Number(info.input_tokens),
+    output_tokens: Number(info.output_tokens),
+    estimated_cost: Number(info.estimated_cost),
+  };
+}
+
+/**
+ * Dates a session that something beside its messages is about to be written for, and registers one that has no row yet. The
+ * unnamed one waits for its first message. It comes before that write: whoever locks a session's row does so first. A scope
+ * is no session.
+ */
+export function* dateSession(sql: Dialect, sessionId: string): Operation<void> {
+  if (isScope(sessionId) || sessionId === UPGRADED_ROWS) return;
+  assertStorable("A session's", { id: sessionId });
+  // Who else registers it meanwhile, or deletes it, has ended before a row is made.
+  for (let isThere = false; !isThere; ) {
+    const values = [isoNow(), sessionId];
+    isThere =
+      (yield* count("UPDATE assistant_sessions SET updated_at = ?, changes = changes + 1 WHERE id = ?", values)) > 0;
+    if (!isThere && (sessionId === "" || (yield* makeRow(sql, sessionId)))) return;
+  }
+}
+
+/** Stores what changed in a session's row other than by a plain append. */
+export function* touchSession(rows: SessionRows, leaf: number | null, stale: number | null): Operation<void> {
+  const update = `UPDATE assistant_sessions SET leaf = ?, stale = ?, updated_at = ?, changes = changes + 1 WHERE ${rows.registered}no = ?`;
+  yield* run(update, leaf, stale, isoNow(), ...rows.ids, rows.sessionNumber);
 }

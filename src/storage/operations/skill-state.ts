@@ -1,5 +1,4 @@
-import { applySkillChange } from "../../model/skill-view.js";
-import { NO_SKILLS, type SkillChange, type SkillState } from "../../model/skills.js";
+import { applySkillChange, NO_SKILLS, type SkillChange, type SkillState } from "../../model/skill-view.js";
 import type { CorruptHandler, Dialect } from "../engine/dialect.js";
 import { type Operation, run } from "../engine/operation.js";
 import type { SessionRows } from "../engine/session-rows.js";

@@ -1,14 +1,15 @@
 import { summaryMessage } from "../../model/compactions.js";
 import type { SessionMessage } from "../../model/message.js";
-import type { StreamOptions } from "../contract.js";
+import type { StoredMessage, StreamOptions } from "../contract.js";
 import type { Dialect, PathOptions } from "../engine/dialect.js";
-import type { Operation } from "../engine/operation.js";
+import { all, type Operation } from "../engine/operation.js";
+import { type ContentRow, readRows } from "./content.js";
+import { rowAfter } from "./damage.js";
 import { findPosition, messageNotFound } from "./message-position.js";
-import type { Segment } from "./path.js";
-import type { PathSpan } from "./path-spans.js";
-import { type MessagePage, NO_MESSAGES, type ReadOperation, streamPages } from "./stream-pages.js";
-import { openView, type View } from "./view.js";
-import { readViewPage } from "./view-page.js";
+import type { PathSpan, Segment } from "./path.js";
+import { ceilingOf, floorOf } from "./row-id.js";
+import { findSessionHead } from "./session-head.js";
+import { openView, readViewPage, type View } from "./view.js";
 
 const PAGE_BYTES = 128 * 1024;
 const FIRST_PAGE = 32;
@@ -97,4 +98,78 @@ function* readSpans(
   const fitting = Math.floor((PAGE_BYTES * messages.length) / Math.max(bytes, 1));
   const more = Math.max(1, Math.min(MAX_PAGE, limit * 2, fitting));
   return { messages, next: () => readSpans(view, rest, more, options) };
+}
+
+/** Runs an operation that reads, in a transaction of its own. */
+export type ReadOperation = <T>(operation: () => Operation<T>) => Promise<T>;
+
+/** Messages that were read at once. */
+export interface MessagePage<Message> {
+  readonly messages: readonly Message[];
+  /** Reads the page behind it; null where there is none. */
+  readonly next: (() => Operation<MessagePage<Message>>) | null;
+}
+
+/** The messages of page after page. The first page is read by the call itself. */
+export function streamPages<Message>(
+  read: ReadOperation,
+  open: () => Operation<MessagePage<Message>>,
+): AsyncGenerator<Message, void, undefined> {
+  const first = read(open);
+  // Whoever iterates is told of a failure; perhaps nobody does.
+  first.catch(() => {});
+  return messagesFrom(read, first);
+}
+
+async function* messagesFrom<Message>(
+  read: ReadOperation,
+  first: Promise<MessagePage<Message>>,
+): AsyncGenerator<Message, void, undefined> {
+  for (let page = await first; ; ) {
+    yield* page.messages;
+    if (page.next === null) return;
+    page = await read(page.next);
+  }
+}
+
+export const NO_MESSAGES = { messages: [], next: null };
+
+/** See `SessionStore.messages`. Each page is a transaction of its own. */
+export function streamMessages(
+  sql: Dialect,
+  read: ReadOperation,
+  sessionId: string,
+): AsyncGenerator<StoredMessage, void, undefined> {
+  return streamPages(read, () => readStoredPage(sql, sessionId, 0));
+}
+
+const STORED_PAGE = 128;
+
+interface StoredRow extends ContentRow {
+  readonly parent_id: string | null;
+  readonly dated_at: string | null;
+  readonly created_at: string;
+}
+
+function* readStoredPage(sql: Dialect, sessionId: string, after: number): Operation<MessagePage<StoredMessage>> {
+  const head = yield* findSessionHead(sql, sessionId);
+  if (head === null) return NO_MESSAGES;
+  const from = Math.max(after, floorOf(head.sessionNumber));
+  const query = `SELECT n, parent_id, dated_at, created_at, content FROM assistant_messages
+     WHERE ${head.rows.own}n BETWEEN ? AND ? ORDER BY n LIMIT ${STORED_PAGE}`;
+  const rows = yield* all<StoredRow>(query, ...head.rows.ids, from, ceilingOf(head.sessionNumber));
+  const read = yield* readRows(
+    head.rows,
+    rows.map(({ n: rowId, content }) => [rowId, content]),
+  );
+  const messages = rows.map(({ parent_id, dated_at, created_at }, index) => ({
+    message: read[index] as SessionMessage,
+    parentId: parent_id,
+    createdAt: dated_at ?? created_at,
+    storedAt: created_at,
+  }));
+  const last = rows.length < STORED_PAGE ? undefined : rows.at(-1);
+  if (last === undefined) return { messages, next: null };
+  const next = rowAfter(last.n, from);
+  return { messages, next: () => readStoredPage(sql, sessionId, next) };
 }

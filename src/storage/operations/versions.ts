@@ -9,9 +9,7 @@ import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
 import { assertStorable, assertTimes, assertVersionNumber } from "./assert-storable.js";
 import { isoNow } from "./clock.js";
-import { dateSession } from "./session-dates.js";
-import { VERSION_COLUMNS, type VersionRow, versionOf } from "./version-row.js";
-
+import { dateSession } from "./sessions.js";
 /** Names what has versions: a block, whose key is "", or an entry. */
 export interface VersionKey {
   /** As the rows have it: a session's id, or what stands for a scope. */
@@ -132,4 +130,42 @@ export function* moveVersions(key: VersionKey, to: string): Operation<void> {
 /** "" stands for none as well, and for what is shared. */
 export function noteOf<V extends VersionOptions>({ sessionId }: BlockKey | EntryScope, version: V): V & VersionNote {
   return { ...version, writtenIn: version.origin?.sessionId ?? (sessionId === "" ? null : sessionId) };
+}
+
+/** What of a row makes a version. */
+export const VERSION_COLUMNS = "version, content, written_at, author, written_in, message_ids, tool_call_id";
+
+/** The version that a row holds. */
+export function versionOf(row: VersionRow): StoredVersion {
+  return {
+    version: Number(row.version),
+    content: row.content,
+    writtenAt: row.written_at,
+    author: row.author,
+    sessionId: row.written_in,
+    messageIds: parseMessageIds(row.message_ids) ?? [],
+    toolCallId: row.tool_call_id,
+  };
+}
+
+/** The ids that a row names as JSON, [] for none; null for what is no list of ids, which a read takes for none. */
+export function parseMessageIds(json: string | null): string[] | null {
+  if (json === null) return [];
+  try {
+    const ids: unknown = JSON.parse(json);
+    return Array.isArray(ids) && ids.every((id) => typeof id === "string") ? ids : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A row of a version. */
+export interface VersionRow {
+  readonly version: number;
+  readonly content: string | null;
+  readonly written_at: string;
+  readonly author: StoredVersion["author"];
+  readonly written_in: string | null;
+  readonly message_ids: string | null;
+  readonly tool_call_id: string | null;
 }

@@ -1,17 +1,17 @@
+import { isMarked } from "../../model/codec.js";
 import { summaryMessage } from "../../model/compactions.js";
-import type { SessionMessage } from "../../model/message.js";
-import { hideUnloaded } from "../../model/skill-view.js";
-import { NO_SKILLS, type SkillState } from "../../model/skills.js";
+import { jsonBytes, type SessionMessage } from "../../model/message.js";
+import { hideUnloaded, NO_SKILLS, type SkillState } from "../../model/skill-view.js";
+import { utf8Length } from "../../model/utf8.js";
 import type { Dialect, PathOptions } from "../engine/dialect.js";
 import { column, type Operation, tuples } from "../engine/operation.js";
 import type { SessionRows } from "../engine/session-rows.js";
-import { findLeaf } from "./active-leaf.js";
 import { type DatedTuple, dated, readContents, readRows } from "./content.js";
+import { assertOrder } from "./damage.js";
 import type { MessagePosition } from "./message-position.js";
-import { findSegments, type Segment, selectRanges } from "./path.js";
-import { type PathSpan, portionsOf, visibleSpans } from "./path-spans.js";
+import { findSegments, type PathSpan, portionsOf, type Segment, selectRanges, visibleSpans } from "./path.js";
 import { skillsOf } from "./skill-state.js";
-
+import { findLeaf } from "./tree.js";
 /** What a reader of a session's visible path needs; null for a session without an active leaf. */
 export interface View {
   readonly rows: SessionRows;
@@ -83,3 +83,46 @@ function* readRowsAsShown(
 function* idInRanges(sql: Dialect, rows: SessionRows, ranges: Segment[], index: number): Operation<string> {
   return (yield* column<string>(...selectRanges(sql, rows, "m.id", ranges)))[index] ?? "";
 }
+
+const STILL_THERE =
+  "AND EXISTS (SELECT 1 FROM assistant_sessions WHERE id = ? AND no = ? AND coalesce(registered, 0) = ?)";
+
+/**
+ * The rows of one page of a range, from one end of it. A page that is read `later` than the view was opened, in another
+ * transaction, has none of a session that is gone since then, whoever has its number.
+ */
+export function* readViewPage(
+  view: View,
+  range: { branch: number; lo: number; hi: number },
+  page: { newestFirst: boolean; limit: number; later: boolean },
+  { onCorrupt, createdAt = false }: Pick<PathOptions, "onCorrupt" | "createdAt">,
+): Operation<{ messages: SessionMessage[]; bytes: number[]; last: number | null; full: boolean }> {
+  const [stillThere, session] = page.later
+    ? [STILL_THERE, [view.rows.id, view.rows.sessionNumber, view.registered ?? 0]]
+    : ["", []];
+  const query = `SELECT n, content, created_at FROM assistant_messages WHERE ${view.rows.own}n BETWEEN ? AND ? AND branch = ? ${stillThere}
+     ORDER BY n ${page.newestFirst ? "DESC" : "ASC"} LIMIT ?`;
+  const { branch, lo, hi } = range;
+  const rows = yield* tuples<DatedTuple>(query, ...view.rows.ids, lo, hi, branch, ...session, page.limit);
+  const last = rows.at(-1)?.[0] ?? null;
+  assertOrder(last === null || (last >= lo && last <= hi));
+  const messages: SessionMessage[] = [];
+  const bytes: number[] = [];
+  const read = yield* readRows(
+    view.rows,
+    rows.map(([n, content]) => [n, content]),
+    onCorrupt,
+  );
+  for (const [index, [rowId, content, storedAt]] of rows.entries()) {
+    const stored = read[index] ?? null;
+    if (stored === null) continue;
+    const message = hideUnloaded(stored, rowId, view.skills);
+    messages.push(createdAt ? dated(message, storedAt) : message);
+    bytes.push(message === stored ? storedBytes(stored, content) : jsonBytes(message));
+  }
+  return { messages, bytes, last, full: rows.length === page.limit };
+}
+
+/** How many bytes a message has as JSON; `content` is how it is stored. */
+export const storedBytes = (message: SessionMessage, content: string): number =>
+  isMarked(content) ? jsonBytes(message) : utf8Length(content);

@@ -1,7 +1,14 @@
 import { SPAN } from "../operations/row-id.js";
 import { APPENDS_UNDATED } from "../operations/session-order.js";
 import { PARENT_NOT_FOUND, SESSION_LIMIT } from "./error.js";
-import { messageOf } from "./message-of.js";
+/**
+ * SQL for the rest of a statement that reads one message of the session `p_session`, by its id or by its row id. Two indexes
+ * begin with the session. A plan that was made while the tables were empty may take the other one, and then goes through all
+ * messages of the session; Postgres keeps such a plan. The order is what only the right index has.
+ */
+export const messageOf = (alias: string, column: "id" | "n", value: string): string =>
+  `assistant_messages ${alias} WHERE ${alias}.session_id = p_session AND ${alias}.${column} BETWEEN ${value} AND ${value}
+          ORDER BY ${alias}.${column} LIMIT 1`;
 
 /**
  * The operations that are one round trip as a function of the database, and several otherwise: see `NativeOperations`. They
@@ -113,4 +120,135 @@ BEGIN
       WHERE id = p_session AND no = session_no;
   END IF;
   RETURN json_build_array(1, p_id, parent_total + p_tokens, new_n, new_branch)::TEXT;
+END $$`;
+
+/** Fewer messages are appended one by one: to prepare a set takes as long as eight of them. */
+const AS_SET = 10;
+
+/**
+ * `assistant_append_all` appends messages one after the other, and gives what `assistant_append` does, with a digit for each of
+ * them. Of many, new ones that follow each other are written together, as one set behind the first of them.
+ */
+export const APPEND_ALL = `CREATE OR REPLACE FUNCTION assistant_append_all(p_session TEXT, p_now TIMESTAMPTZ, p_messages TEXT)
+RETURNS TEXT LANGUAGE plpgsql AS $$
+DECLARE
+  m RECORD;
+  result JSON;
+  flags TEXT := '';
+  as_set BOOLEAN := json_array_length(p_messages::json) >= ${AS_SET};
+  -- Ids that are in the tree already, or are given more than once.
+  known TEXT[];
+  given TEXT[];
+  -- The message behind which the others follow; null while the last one was not inserted.
+  first_id TEXT;
+  first_n BIGINT;
+  first_branch INTEGER;
+  last_id TEXT;
+  visible BIGINT;
+  ids TEXT[] := '{}';
+  roles TEXT[];
+  contents TEXT[];
+  texts TEXT[];
+  sizes INTEGER[];
+  dates TEXT[];
+  lengths INTEGER[];
+  words TEXT[];
+  outside TEXT[];
+BEGIN
+  IF as_set THEN
+    PERFORM assistant_lock(p_session);
+    SELECT array_agg(g.id), coalesce(array_agg(g.id) FILTER (WHERE g.times > 1), '{}') INTO given, known
+      FROM (SELECT x.id, count(*) AS times FROM json_to_recordset(p_messages::json) AS x (id TEXT) GROUP BY x.id) AS g;
+    known := known || ARRAY(SELECT found.id FROM unnest(given) AS g (id) CROSS JOIN LATERAL (
+      SELECT t.id FROM ${messageOf("t", "id", "g.id")}) AS found);
+  END IF;
+  FOR m IN
+    SELECT x.* FROM json_to_recordset(p_messages::json) AS x (attach TEXT, parent TEXT, id TEXT, role TEXT,
+      content TEXT, text TEXT, tokens INTEGER, dated TEXT, length INTEGER, terms TEXT, media TEXT)
+    -- The end.
+    UNION ALL SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+  LOOP
+    IF m.attach = 'message' AND m.parent = last_id AND NOT m.id = ANY (known)
+      AND (first_n + cardinality(ids)) % ${SPAN} < ${SPAN - 1}
+    THEN
+      last_id := m.id;
+      visible := visible + m.tokens;
+      flags := flags || '1';
+      ids := ids || m.id;
+      roles := roles || m.role;
+      contents := contents || m.content;
+      texts := texts || m.text;
+      sizes := sizes || m.tokens;
+      dates := dates || m.dated;
+      lengths := lengths || m.length;
+      words := words || m.terms;
+      outside := outside || m.media;
+      CONTINUE;
+    END IF;
+
+    IF cardinality(ids) > 0 THEN
+      INSERT INTO assistant_messages
+        (n, id, session_id, parent_id, role, created_at, branch, tokens, total, dated_at, content, text_content)
+        SELECT first_n + r.k, r.id, p_session, CASE WHEN r.k = 1 THEN first_id ELSE ids[r.k - 1] END, r.role, p_now,
+            first_branch, r.tokens, visible - sum(r.tokens) OVER () + sum(r.tokens) OVER (ORDER BY r.k), r.dated, r.content, r.text
+          FROM unnest(ids, roles, sizes, dates, contents, texts) WITH ORDINALITY
+            AS r (id, role, tokens, dated, content, text, k);
+      INSERT INTO assistant_fts (session_id, n, length, terms)
+        SELECT p_session, first_n + r.k, r.length, string_to_array(r.terms, ' ')
+          FROM unnest(lengths, words) WITH ORDINALITY AS r (length, terms, k) WHERE r.length > 0;
+      IF num_nonnulls(VARIADIC outside) > 0 THEN
+        INSERT INTO assistant_media_refs (session_id, no, n, hash)
+          SELECT p_session, first_n / ${SPAN}, first_n + r.k, d.hash
+            FROM unnest(outside) WITH ORDINALITY AS r (media, k), json_to_recordset(r.media::json) AS d (hash TEXT);
+        INSERT INTO assistant_media (session_id, no, hash, part, data)
+          SELECT p_session, first_n / ${SPAN}, d.hash, 0, d.data
+            FROM unnest(outside) AS r (media), json_to_recordset(r.media::json) AS d (hash TEXT, data TEXT)
+          ON CONFLICT DO NOTHING;
+      END IF;
+      result := json_build_array(1, last_id, visible);
+      ids := '{}';
+    END IF;
+    EXIT WHEN m.id IS NULL;
+
+    result := assistant_append(p_session, p_now, m.attach, m.parent, m.id, m.role, m.content, m.text, m.tokens, m.dated,
+      m.length, m.terms, m.media);
+    flags := flags || (result->>0);
+    -- Of one that was known these are null, and nothing follows it here.
+    last_id := CASE WHEN as_set AND result->>3 IS NOT NULL THEN m.id END;
+    first_id := last_id;
+    visible := result->>2;
+    first_n := result->>3;
+    first_branch := result->>4;
+    roles := '{}'; contents := '{}'; texts := '{}'; sizes := '{}'; dates := '{}';
+    lengths := '{}'; words := '{}'; outside := '{}';
+  END LOOP;
+  RETURN json_build_array(flags, result->1, result->2)::TEXT;
+END $$`;
+
+/**
+ * `assistant_append_each` makes appends to several sessions in one transaction, and gives for each what `assistant_append` gave, or
+ * null where that must be called by itself: for a session that has no row yet, or that another writer has locked. It waits for
+ * nobody, so no two calls can wait for each other.
+ */
+export const APPEND_EACH = `CREATE OR REPLACE FUNCTION assistant_append_each(p_appends TEXT) RETURNS TEXT LANGUAGE plpgsql AS $$
+DECLARE
+  a RECORD;
+  results TEXT[] := '{}';
+BEGIN
+  FOR a IN
+    SELECT x.* FROM json_to_recordset(p_appends::json) AS x (session TEXT, owner TEXT, now TIMESTAMPTZ, attach TEXT, parent TEXT,
+      id TEXT, role TEXT, content TEXT, text TEXT, tokens INTEGER, dated TEXT, length INTEGER, terms TEXT, media TEXT)
+  LOOP
+    PERFORM FROM assistant_sessions s WHERE s.id = a.session FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+      results := results || NULL::TEXT;
+      CONTINUE;
+    END IF;
+    IF a.owner IS NOT NULL THEN
+      PERFORM assistant_use(a.session, a.owner, a.now);
+    END IF;
+    results := results || assistant_append(a.session, a.now, a.attach, a.parent, a.id, a.role, a.content, a.text, a.tokens,
+      a.dated, a.length, a.terms, a.media);
+  END LOOP;
+  RETURN to_json(results);
 END $$`;

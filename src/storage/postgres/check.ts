@@ -1,8 +1,8 @@
 import { keyOf } from "../../model/rank.js";
 import { documentTerms } from "../../model/terms.js";
 import { addTerm, type CheckDialect } from "../check/dialect.js";
+import { INDEX_TABLES, type SearchIndex } from "../engine/dialect.js";
 import { all, run, type SqlValue } from "../engine/operation.js";
-import { INDEX_TABLES, type SearchIndex } from "../engine/search-dialect.js";
 
 const ROWS: Record<SearchIndex, string> = { messages: "assistant_messages", entries: "cf_agents_search_entries" };
 const PAGE = 1_000;

@@ -1,10 +1,10 @@
 import { StemmaError } from "../../errors.js";
-import type { PostgresDriver } from "./driver.js";
+import type { PostgresDriver } from "./column-types.js";
 import { type BareConnection, bareDriver, nestedDriver } from "./drivers/bare-connection.js";
 import { clientDriver, type PgClientShape, type PgPoolShape, poolDriver } from "./drivers/pg.js";
 import { type PGliteShape, pgliteDriver } from "./drivers/pglite.js";
 import { type PostgresJsShape, postgresJsDriver } from "./drivers/postgres-js.js";
-import { apart } from "./unsupported.js";
+import { apart } from "./error.js";
 
 /** A `Client` or `PoolClient` of pg, or an object whose `query(text, values)` runs a statement on one connection. */
 export interface PgClientLike {

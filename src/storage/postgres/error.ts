@@ -1,8 +1,8 @@
 import { type ErrorCode, StemmaError } from "../../errors.js";
 import { noParent } from "../../model/tree-errors.js";
+import type { SqlValue } from "../engine/operation.js";
 import { missingTable, tablesMissing } from "../engine/tables.js";
 import { owned } from "../operations/owners.js";
-
 /**
  * What a failure says about the statement or transaction that it ended: `conflict`: undone, and another attempt may succeed;
  * `lost`: the connection is gone, and only the server knows; `unreached`: there was no connection to send it on; `refused`:
@@ -141,4 +141,28 @@ function partsOf(error: unknown): { code: string; message: string; detail: strin
   // Bun.SQL has a code of its own, and the server's as a number.
   const sqlstate = code === "ERR_POSTGRES_SERVER_ERROR" ? String(errno) : text(code);
   return { code: sqlstate, message: text(message), detail: text(detail) };
+}
+
+/** The error for a client whose transactions end with each statement, or that only stands in for one. */
+export function apart(): StemmaError {
+  const message =
+    "This client does not keep a transaction from one statement to the next, so a write could be stored in part. Pass one that keeps a connection: a Pool of pg, or of @neondatabase/serverless instead of neon().";
+  return new StemmaError("STORE_UNSUPPORTED", {}, message);
+}
+
+/** The error for a database whose encoding has no room for every character. */
+export function unfitEncoding(encoding: string): StemmaError {
+  const message = `The database's encoding is ${encoding}, which cannot keep every text. Use a database that was made with ENCODING 'UTF8'.`;
+  return new StemmaError("STORE_UNSUPPORTED", { encoding }, message);
+}
+
+/** The error for a client that gives rows, but not of which types their columns are. */
+export function untyped(): StemmaError {
+  const message = "This version of Bun.SQL does not tell the types of columns. Use a newer Bun, or a Pool of pg.";
+  return new StemmaError("STORE_UNSUPPORTED", {}, message);
+}
+
+/** False for text that no row can hold. */
+export function isStorable(value: SqlValue): boolean {
+  return typeof value !== "string" || (value.isWellFormed() && !value.includes("\0"));
 }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Row, Statement } from "../engine/operation.js";
-import { gathering } from "./gathered.js";
+import { gathering } from "./connection.js";
 
 const statement = (value: number): Statement => ({
   sql: "one",

@@ -1,3 +1,4 @@
+import { sha256 } from "../../model/sha256.js";
 /** What is ours in a database. */
 export const TABLES = [
   "assistant_schema",
@@ -79,4 +80,64 @@ export function qualify(sql: string, schema: string | null): string {
 
 export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
+}
+
+/**
+ * Gives a table the primary key that it should have. One that has these columns, and none that it should not have, stays: an owner
+ * may put a tenant before them.
+ */
+export function primaryKey(table: string, columns: string, not = ""): string {
+  const named = (names: string) =>
+    `(SELECT count(*) FROM unnest(conkey) AS k (k) JOIN pg_attribute a ON a.attrelid = conrelid AND a.attnum = k
+    WHERE a.attname = ANY ('{${names}}'))`;
+  return `DO $$ DECLARE old TEXT; BEGIN
+  SELECT conname INTO old FROM pg_constraint WHERE conrelid = '${table}'::regclass AND contype = 'p'
+    AND (${named(columns)} < ${columns.split(",").length} OR ${named(not)} > 0);
+  IF old IS NOT NULL THEN EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', '${table}'::regclass, old); END IF;
+  IF NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = '${table}'::regclass AND contype = 'p') THEN
+    ALTER TABLE ${table} ADD PRIMARY KEY (${columns});
+  END IF;
+END $$`;
+}
+
+/** Spreads new tables where tables are spread over servers; nothing elsewhere. */
+export const SPREAD_NEW = `DO $$ BEGIN
+  IF to_regprocedure('assistant_spread()') IS NOT NULL THEN PERFORM assistant_spread(); END IF;
+END $$`;
+
+/** True where a table lacks a column. */
+export const lacks = (table: string, column: string): string => `NOT EXISTS (
+    SELECT FROM pg_attribute WHERE attrelid = '${table}'::regclass AND attname = '${column}' AND NOT attisdropped)`;
+
+/** What the server says where a name stands for no statement, for another one, or for what gave other columns. Nothing was done then. */
+const LOST = new Set([
+  "26000", // invalid_sql_statement_name
+  "42P05", // duplicate_prepared_statement
+  "0A000", // feature_not_supported: a cached plan must not change its result type
+]);
+
+/** Names under which the server keeps statements. */
+interface StatementNames {
+  /** The statement's name, the same for the same text in whatever process: behind a pooler, connections may meet. Null once they are lost. */
+  nameOf(text: string): string | null;
+  /** True for an error that says that names do not last here: from then on there are none. */
+  areLost(error: unknown): boolean;
+}
+
+export function statementNames(): StatementNames {
+  const names = new Map<string, string>();
+  let last = true;
+  const nameFor = (text: string): string => {
+    const name = `stemma_${sha256(text).slice(0, 32)}`;
+    names.set(text, name);
+    return name;
+  };
+  return {
+    nameOf: (text) => (last ? (names.get(text) ?? nameFor(text)) : null),
+    areLost(error) {
+      if (!LOST.has(String((error as { code?: unknown } | null)?.code))) return false;
+      last = false;
+      return true;
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { SPAN } from "../operations/row-id.js";
-import { numberSessions } from "./numbered-rows.js";
+import { numberSessions } from "./hits-function.js";
 
 const at = (no: number, index: number) => no * SPAN + index;
 

@@ -1,5 +1,5 @@
 import { MARK } from "../../model/codec.js";
-import { FIND_VIEW, GIVE_SUMMARY, IS_LINE, SPANS, VIEW_VARIABLES } from "./visible-path.js";
+import { FIND_VIEW, GIVE_SUMMARY, IS_LINE, SPANS, VIEW_VARIABLES } from "./read-path.js";
 
 /** So many messages are read at once, at least and at most. */
 const [FEWEST, MOST] = [8, 256];

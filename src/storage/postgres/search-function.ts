@@ -1,11 +1,22 @@
 // Longer than 300 lines: it is one function of the database, for all sessions and for one.
 import { FEWEST, NEAR, RAREST } from "../../model/rank.js";
-import { HIT_COLUMNS, hitsOf, SINCE } from "./hits-function.js";
-import { PHRASES, timesOfPhrase } from "./phrase.js";
-import { ESTIMATED_FROM, FEW, FIRST, MANY, PART, UNSORTED } from "./search-limits.js";
-import { BY_INDEX, FOUND, lookAtNewest, type Scope, timesOfWord } from "./search-parts.js";
-import { WHOLE } from "./search-whole.js";
-import { WITHIN_SESSION, WITHIN_SESSIONS } from "./search-within.js";
+import { HIT_COLUMNS, hitsOf, PHRASES, SINCE, timesOfPhrase } from "./hits-function.js";
+import {
+  BY_INDEX,
+  ESTIMATED_FROM,
+  FEW,
+  FIRST,
+  FOUND,
+  lookAtNewest,
+  MANY,
+  PART,
+  type Scope,
+  timesOfWord,
+  UNSORTED,
+  WHOLE,
+  WITHIN_SESSION,
+  WITHIN_SESSIONS,
+} from "./search-parts.js";
 
 const TIMES_OF_PHRASE = timesOfPhrase("wanted");
 

@@ -5,10 +5,10 @@ import type { RedactFunction, Store } from "../contract.js";
 import { type OpenStore, openSqlStore } from "../sql-store.js";
 import { isStore } from "../store-of.js";
 import { clientOf, type PostgresSource, postgresDriver } from "./client.js";
+import type { PostgresDriver } from "./column-types.js";
 import { connectPostgres } from "./connection.js";
 import { postgresDialect } from "./dialect.js";
-import type { PostgresDriver } from "./driver.js";
-import { isMissing } from "./error.js";
+import { isMissing, unfitEncoding } from "./error.js";
 import { POSTGRES_MIGRATIONS } from "./migrations/index.js";
 import { loadSpreadCode, type Placement } from "./placement.js";
 import {
@@ -20,7 +20,6 @@ import {
   type Settings,
   type State,
 } from "./schema.js";
-import { unfitEncoding } from "./unsupported.js";
 
 export interface PostgresOptions {
   /** The schema that holds the tables. Default: the first one of the connection's search path. */

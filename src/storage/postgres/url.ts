@@ -1,6 +1,6 @@
 import { StemmaError } from "../../errors.js";
 import { type PostgresSource, postgresDriver } from "./client.js";
-import type { PostgresDriver } from "./driver.js";
+import type { PostgresDriver } from "./column-types.js";
 
 type Open = (url: string, prepare: boolean) => { source: PostgresSource; end: () => Promise<void> };
 

@@ -1,8 +1,8 @@
 import { StemmaError } from "../../errors.js";
-import { fromBase64 } from "../../model/base64.js";
+import { fromBase64 } from "../../model/media.js";
 import { EMBEDDER_TABLE, NO_MODEL, type VectorDialect, versionColumn } from "../embeddings/vectors.js";
 import { first, run } from "../engine/operation.js";
-import { lacks, SPREAD_NEW } from "./keys.js";
+import { lacks, SPREAD_NEW } from "./names.js";
 
 const VERSION = 3;
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../model/json-object.js";
+import { isJsonObject, type JsonObject } from "../../model/plain-copy.js";
 import type { RedactWhere } from "../contract.js";
 import { type IsIdentifier, type RedactText, redactJson } from "./json.js";
 

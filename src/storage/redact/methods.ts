@@ -1,4 +1,4 @@
-import { findJson } from "../../model/json-object.js";
+import { findJson } from "../../model/plain-copy.js";
 import type {
   BlockKey,
   BlockStore,

@@ -1,6 +1,5 @@
 import { packFrames, unpackFrames } from "../../model/frames.js";
-import { decodeJson, encodeJson } from "../../model/json-bytes.js";
-import { findJson, isJsonObject, type JsonObject } from "../../model/json-object.js";
+import { decodeJson, encodeJson, findJson, isJsonObject, type JsonObject } from "../../model/plain-copy.js";
 import { LEARNING, type RecordScope, type RedactWhere, TURNS } from "../contract.js";
 import { type IsIdentifier, type RedactText, redactJson } from "./json.js";
 import { redactLangChain } from "./langchain.js";

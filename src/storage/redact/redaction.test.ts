@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { packFrames, unpackFrames } from "../../model/frames.js";
-import { encodeJson } from "../../model/json-bytes.js";
+import { encodeJson } from "../../model/plain-copy.js";
 import { redactRecord } from "./records.js";
 import { redactionOf } from "./redaction.js";
 

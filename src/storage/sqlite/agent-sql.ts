@@ -7,8 +7,6 @@ import { sqlStore } from "../sql-store.js";
 import { sqliteDialect } from "./dialect.js";
 import { tellingErrors } from "./error.js";
 import { scrubObject } from "./scrub.js";
-import { type SqlHost, transactionOf } from "./sql-host.js";
-
 /** A row of a Durable Object holds 2 MB; this leaves room for its other columns. */
 export const MAX_TEXT_BYTES = 1_900_000;
 
@@ -52,4 +50,31 @@ function rowsOf(result: unknown): Row[] {
   const message =
     "The sql template of this object did not give rows at once. One that answers with a promise cannot be used: pass a store, such as postgres(client).";
   throw new StemmaError("STORE_UNSUPPORTED", {}, message);
+}
+
+/** An object with a synchronous `sql` tagged template over SQLite that gives rows: a Cloudflare `Agent` is one. */
+export interface SqlHost {
+  sql(strings: TemplateStringsArray, ...values: (string | number | boolean | null)[]): unknown;
+}
+
+/** The same for whoever calls it: rows come as `T`. */
+export interface SqlProvider {
+  sql<T = Record<string, string | number | boolean | null>>(
+    strings: TemplateStringsArray,
+    ...values: (string | number | boolean | null)[]
+  ): T[];
+}
+
+export function isSqlHost(value: unknown): value is SqlHost {
+  return typeof value === "object" && value !== null && typeof (value as { sql?: unknown }).sql === "function";
+}
+
+type RunInTransaction = <T>(work: () => T) => T;
+
+/** What runs work as one transaction. A Durable Object keeps it at ctx.storage; other hosts may offer it themselves. */
+function transactionOf(host: SqlHost): RunInTransaction | null {
+  const { ctx, transactionSync } = host as { ctx?: { storage?: unknown }; transactionSync?: unknown };
+  if (typeof transactionSync === "function") return (work) => transactionSync.call(host, work);
+  const storage = ctx?.storage as { transactionSync?: RunInTransaction } | undefined;
+  return typeof storage?.transactionSync === "function" ? storage.transactionSync.bind(storage) : null;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, expect, it, vi } from "vitest";
-import { watchFolder } from "./files-in-place.js";
+import { watchFolder } from "./file-identity.js";
 
 const folder = mkdtempSync(join(tmpdir(), "stemma-folder-"));
 

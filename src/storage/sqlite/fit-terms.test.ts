@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { joinedTerms } from "../../model/joined-terms.js";
 import { utf8Length } from "../../model/utf8.js";
-import { fitTerms } from "./fit-terms.js";
+import { fitTerms } from "./search.js";
 
 const MAX = 1_000;
 const filler = "so it goes on and on ".repeat(100);

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { OLD_PREFIX, OLD_TABLES } from "../operations/upgrade-agents/old-tables.js";
-import { type OpenedFile, openWith } from "./engine.js";
+import { type OpenedFile, openWith } from "./open-sqlite.js";
 
 const OWN = new Set(["assistant_schema", ...OLD_TABLES.flatMap(({ name }) => [name, `${OLD_PREFIX}${name}`])]);
 

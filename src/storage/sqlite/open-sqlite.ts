@@ -1,24 +1,24 @@
 import { closeSync, existsSync, openSync } from "node:fs";
+import { createRequire } from "node:module";
 import { invalid, kindOf, reasonOf, StemmaError } from "../../errors.js";
+import { beginWork, isTurnDue, turn } from "../../event-loop.js";
 import { assertKnownOptions, type OptionNames } from "../../known-options.js";
 import { Queue, queueOf } from "../../queue.js";
 import { checkable } from "../check/store-check.js";
 import type { RedactFunction } from "../contract.js";
 import type { EmbeddableStore } from "../embeddings/contract.js";
 import { embeddable } from "../embeddings/embed-store.js";
+import type { Breaks } from "../engine/runner.js";
 import { type Lane, ownLane } from "../engine/steps.js";
 import { redactedWith } from "../redact/redact-store.js";
 import { openSqlStore, type SqlStoreOptions } from "../sql-store.js";
-import { breaksOf } from "./breaks.js";
 import { sqliteCheck } from "./check.js";
 import { connectClient, isSqliteClient, type SqliteClient } from "./client.js";
 import { sqliteDialect } from "./dialect.js";
-import { encryptingEngine, findEngine, type OpenedFile, openWith } from "./engine.js";
 import { sqliteError } from "./error.js";
 import { mayBeEncrypted, pathOf, watchFile } from "./file-identity.js";
 import { isPrepared } from "./schema.js";
 import { sqliteVectors } from "./vectors.js";
-
 export interface SqliteOptions {
   /**
    * When a write is on the disk. `full` (the default): before the call resolves, so that it survives a power cut. `normal`: at
@@ -146,4 +146,97 @@ function openFile(path: string, options: SqliteOptions): { client: SqliteClient;
     client?.close();
     throw sqliteError(error, `"${path}"`, () => mayBeEncrypted(path));
   }
+}
+
+// A module may refuse to tell of a database that its program closed.
+function isInTransaction(client: SqliteClient): boolean {
+  try {
+    return (client.inTransaction ?? client.isTransaction) === true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * SQLite works while it is called, and what is awaited then is there already: a program that makes one call after the other would
+ * keep timers and sockets waiting until it is done. So a call is now and then answered a turn of the event loop later; its work is
+ * done at once all the same. Not in a transaction that the program began, into which others would write.
+ */
+function breaksOf(client: SqliteClient): Breaks {
+  return {
+    begin: beginWork,
+    due: (isClosed) => (isTurnDue() && (isClosed || !isInTransaction(client)) ? turn() : null),
+  };
+}
+
+/** A database that was opened by its path. */
+export type OpenedFile = SqliteClient & { exec(sql: string): unknown };
+
+interface OpenFileOptions {
+  /** The key of a file that is encrypted. */
+  readonly key?: string | undefined;
+  /** Writes nothing to the file. Default false. */
+  readonly isReadOnly?: boolean;
+}
+
+type OpenDatabase = (path: string, isReadOnly: boolean) => OpenedFile;
+type DatabaseClass = new (path: string, options?: object) => OpenedFile;
+
+// To look for it takes a sixth of the time in which a store is opened and read.
+let engine: OpenDatabase | undefined;
+
+/** Opens a file with the first engine that this runtime has. Errors: `DRIVER_MISSING`, and those of the engine. */
+export function openWith(path: string, { isReadOnly = false, key }: OpenFileOptions = {}): OpenedFile {
+  if (key === undefined) return findEngine()(path, isReadOnly);
+  const client = encryptingEngine()(path, isReadOnly);
+  client.exec(`PRAGMA key = '${key.replaceAll("'", "''")}'`);
+  // What SQLite keeps for a moment in files of its own would not be encrypted.
+  client.exec("PRAGMA temp_store = MEMORY");
+  return client;
+}
+
+/** Looks for the engine that encrypts. Errors: `DRIVER_MISSING`. */
+function encryptingEngine(): OpenDatabase {
+  try {
+    const Ciphers = createRequire(import.meta.url)("better-sqlite3-multiple-ciphers") as DatabaseClass;
+    return opening(Ciphers, { readonly: true });
+  } catch (cause) {
+    const message = "A file with a key needs another engine: run `npm install better-sqlite3-multiple-ciphers`.";
+    throw new StemmaError("DRIVER_MISSING", { driver: "better-sqlite3-multiple-ciphers" }, message, { cause });
+  }
+}
+
+/** Looks for the engine. Errors: `DRIVER_MISSING`. */
+function findEngine(): OpenDatabase {
+  engine ??= firstEngine();
+  return engine;
+}
+
+function firstEngine(): OpenDatabase {
+  const load = createRequire(import.meta.url);
+  if ("Bun" in globalThis) {
+    const { Database } = load("bun:sqlite") as { Database: DatabaseClass };
+    return opening(Database, { readonly: true });
+  }
+  const failures: unknown[] = [];
+  try {
+    const BetterSqlite = load("better-sqlite3") as DatabaseClass;
+    // The native part loads with the first database.
+    new BetterSqlite(":memory:").close();
+    return opening(BetterSqlite, { readonly: true });
+  } catch (error) {
+    failures.push(error);
+  }
+  try {
+    const { DatabaseSync } = load("node:sqlite") as { DatabaseSync: DatabaseClass };
+    return opening(DatabaseSync, { readOnly: true });
+  } catch (error) {
+    failures.push(error);
+  }
+  const message = "No SQLite engine: run `npm install better-sqlite3`, or use Node 22.13 or later, which has one.";
+  throw new StemmaError("DRIVER_MISSING", { node: process.version }, message, { cause: new AggregateError(failures) });
+}
+
+function opening(Database: DatabaseClass, readOnly: object): OpenDatabase {
+  return (path, isReadOnly) => (isReadOnly ? new Database(path, readOnly) : new Database(path));
 }

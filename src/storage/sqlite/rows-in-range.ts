@@ -1,6 +1,6 @@
+import { INDEX_TABLES, type RowRange } from "../engine/dialect.js";
 import { column, type Operation, type SqlValue } from "../engine/operation.js";
-import { INDEX_TABLES, type RowRange } from "../engine/search-dialect.js";
-import { INTEGER } from "./search-tables.js";
+import { INTEGER } from "./schema.js";
 
 /** A query of matches among all rows, in a range of them, in one of few rows, and in several ranges. */
 export type MatchQuery = Readonly<Record<"all" | "range" | "short" | "ranges", string>>;

@@ -1,12 +1,10 @@
-import { rarityOf, scoreBy } from "../../model/bm25.js";
+import { rarityOf, scoreBy } from "../../model/rank.js";
+import { INDEX_TABLES } from "../engine/dialect.js";
 import { first, type Operation, oneNumber, type SqlValue } from "../engine/operation.js";
-import { INDEX_TABLES } from "../engine/search-dialect.js";
-import { lengthOf, lengthsFrom } from "./index-size.js";
-import type { Counted } from "./match-queries.js";
+import { lengthOf, lengthsFrom } from "./index-entries.js";
+import type { Counted, KnownIndex, ScoredMatches, WordRarities } from "./match-queries.js";
 import { ascending, baseOf, matchesIn, matchQuery, type SearchedRows } from "./rows-in-range.js";
-import type { KnownIndex, ScoredMatches } from "./score-newest.js";
-import { INTEGER } from "./search-tables.js";
-import type { WordRarities } from "./word-rarities.js";
+import { INTEGER } from "./schema.js";
 
 const INDEX = INDEX_TABLES.messages;
 

@@ -6,7 +6,7 @@ import type { Dialect } from "../engine/dialect.js";
 import { all, column, type Operation, run } from "../engine/operation.js";
 import type { Runner } from "../engine/runner.js";
 import type { Waiting } from "./client.js";
-import { emptySearchTables, findSearchTables, mergeSearchTable, SEARCH_TABLES } from "./search-tables.js";
+import { emptySearchTables, findSearchTables, mergeSearchTable, SEARCH_TABLES } from "./schema.js";
 
 /** How long it waits for other connections, in milliseconds: a reader that stays would hold up the whole process. */
 const WAIT = 200;

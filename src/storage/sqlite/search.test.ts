@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import { isStandIn } from "../../../test/runtimes/stand-in.js";
 import { documentTerms } from "../../model/terms.js";
 import { utf8Length } from "../../model/utf8.js";
+import type { IndexedDocument, RowRange } from "../engine/dialect.js";
 import type { Operation, Statement } from "../engine/operation.js";
-import type { IndexedDocument, RowRange } from "../engine/search-dialect.js";
+import { createSearchTables } from "./schema.js";
 import { sqliteSearch } from "./search.js";
-import { createSearchTables } from "./search-tables.js";
 
 /** Documents whose first row is `first`. */
 function inRows(documents: readonly string[], first: number): IndexedDocument[] {

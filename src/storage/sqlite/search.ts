@@ -1,26 +1,34 @@
 import { joinedTerms } from "../../model/joined-terms.js";
-import { FEWEST, needOthers, RAREST } from "../../model/rank.js";
+import { FEWEST, needOthers, RAREST, type Ranked, type ScopeSize, scoreIn } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
-import { column, type Operation, run, runEach } from "../engine/operation.js";
+import { utf8Length } from "../../model/utf8.js";
 import {
+  bestEntries,
   type FoundMatches,
   INDEX_TABLES,
   type IndexedDocument,
   type RowRange,
   type SearchDialect,
   type SearchIndex,
-} from "../engine/search-dialect.js";
+} from "../engine/dialect.js";
+import { all, column, type Operation, oneNumber, run, runEach, type SqlValue } from "../engine/operation.js";
 import { divided } from "../operations/row-portions.js";
-import { searchEntries } from "./entry-search.js";
-import { fitTerms } from "./fit-terms.js";
-import { sizeOfIndex } from "./index-size.js";
-import { countable, countMatches, findOthers, MANY, rarestFirst } from "./match-queries.js";
+import { lengthOf, numbersOf, sizeOfIndex } from "./index-entries.js";
+import {
+  countable,
+  countMatches,
+  findOthers,
+  isCommon,
+  type KnownIndex,
+  MANY,
+  rarestFirst,
+  scoreNewest,
+  WordRarities,
+} from "./match-queries.js";
 import { quote } from "./quote.js";
 import { isApart, type SearchedRows, searchedRows } from "./rows-in-range.js";
+import { INTEGER } from "./schema.js";
 import { scoreApart } from "./score-apart.js";
-import { type KnownIndex, scoreNewest } from "./score-newest.js";
-import { INTEGER } from "./search-tables.js";
-import { isCommon, WordRarities } from "./word-rarities.js";
 
 const ADD: Record<SearchIndex, string> = {
   messages: `INSERT INTO ${INDEX_TABLES.messages} (rowid, terms) VALUES (?, ?)`,
@@ -111,4 +119,81 @@ function* findMatches(
   }
   if (needOthers(found)) yield* findOthers(range, found);
   return { sequences: found, branches: null, sessions: null };
+}
+
+const INDEX = INDEX_TABLES.entries;
+const ENTRIES = "cf_agents_search_entries e";
+
+/** In a smaller index everything is scored. */
+const LARGE = 5_000;
+/** To ask whether one entry holds a sequence takes as long as to score so many. */
+const SCORED_MEANWHILE = 25;
+
+/**
+ * The best matches among the entries `e` for which a condition holds. FTS5 scores all that match, whose ever they are. Where that
+ * would take longer, it is asked for each entry of the scope instead, and these are scored by BM25 as if each held a sequence once.
+ */
+function* searchEntries(sequences: TermSequences, scope: EntryScope, limit: number): Operation<Ranked[]> {
+  if (sequences.length === 0) return [];
+  const matches = sequences.map(quote);
+  const either = matches.join(" OR ");
+  const { documents, length } = yield* sizeOfIndex("entries");
+  const most = documents < LARGE ? 0 : Math.floor(documents / (SCORED_MEANWHILE * matches.length));
+  const some = most === 0 ? 0 : yield* countSome(`${ENTRIES} WHERE ${scope.where}`, scope.values, most);
+  const meanwhile = some * matches.length * SCORED_MEANWHILE;
+  if (some < most && (yield* countSome(`${INDEX} WHERE ${INDEX} MATCH ?`, [either], meanwhile)) === meanwhile)
+    return yield* scoreEach(matches, scope, { documents: some, length }, limit);
+  const query = `SELECT e.n AS n, -f.rank AS score FROM ${INDEX} f JOIN ${ENTRIES} ON e.n = f.rowid
+       WHERE f.${INDEX} MATCH ? AND ${scope.where} ORDER BY f.rank LIMIT ?`;
+  return yield* all<Ranked>(query, either, ...scope.values, limit);
+}
+
+/** Entries `e` for which a condition holds. */
+interface EntryScope {
+  readonly where: string;
+  readonly values: readonly SqlValue[];
+}
+
+// How many rows there are, up to so many.
+const countSome = (rows: string, values: readonly SqlValue[], most: number) =>
+  oneNumber(`SELECT count(*) AS count FROM (SELECT 1 FROM ${rows} LIMIT ?)`, ...values, most);
+
+function* scoreEach(
+  matches: readonly string[],
+  { where, values }: EntryScope,
+  size: ScopeSize,
+  limit: number,
+): Operation<Ranked[]> {
+  const query = `SELECT e.n AS n, ${lengthOf("entries")} AS length FROM ${ENTRIES} CROSS JOIN ${INDEX}
+     WHERE ${where} AND ${INDEX} MATCH ? AND ${INDEX}.rowid = e.n`;
+  const scores = new Map<number, number>();
+  for (const match of matches) {
+    const holding = yield* all<{ n: number; length: string }>(query, ...values, match);
+    const scoreOf = scoreIn(size, holding.length);
+    for (const { n: rowId, length } of holding) {
+      scores.set(rowId, (scores.get(rowId) ?? 0) + scoreOf(1, numbersOf(length)[0] ?? size.length));
+    }
+  }
+  return bestEntries(scores, limit);
+}
+
+/**
+ * The terms of a document, with a space between them, as one value of at most `maxBytes` for the index. Of a document that is too large the beginning is
+ * kept, and of the rest each term once while there is room: its words are found wherever they stand, phrases near its beginning.
+ */
+export function fitTerms(whole: string, maxBytes: number): string {
+  if (whole.length * 3 <= maxBytes || utf8Length(whole) <= maxBytes) return whole;
+  const terms = whole.split(" ");
+  const kept: string[] = [];
+  let room = maxBytes;
+  let next = 0;
+  const keep = (term: string): void => {
+    const bytes = utf8Length(term) + 1;
+    if (bytes > room) return;
+    kept.push(term);
+    room -= bytes;
+  };
+  for (; next < terms.length && room > maxBytes / 2; next += 1) keep(terms[next] as string);
+  for (const term of new Set(terms.slice(next))) keep(term);
+  return kept.join(" ");
 }

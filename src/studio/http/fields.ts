@@ -1,5 +1,5 @@
 import { invalid } from "../../errors.js";
-import { isJsonObject, type JsonObject } from "../../model/json-object.js";
+import { isJsonObject, type JsonObject } from "../../model/plain-copy.js";
 
 /** The parameters of a request: of a query, where each is a text, or of a posted object. Each reader fails with `INVALID_ARGUMENT`. */
 export class Fields {

@@ -1,5 +1,5 @@
 import { turnIfDue } from "../../event-loop.js";
-import { isJsonObject } from "../../model/json-object.js";
+import { isJsonObject } from "../../model/plain-copy.js";
 import { respond } from "./headers.js";
 
 /** Characters that are sent at once. */

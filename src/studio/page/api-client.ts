@@ -1,7 +1,8 @@
-import type { MemoryOwner, StudioFailure, StudioReads, StudioWrites } from "../api.js";
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+import type { MemoryOwner, StudioFailure, StudioInfo, StudioReads, StudioWrites } from "../api.js";
 import { linkTo } from "./location.js";
 import type { Query } from "./router.js";
-
 /** A failure that the server told, or `UNREACHABLE` where it did not answer. */
 export class ApiError extends Error {
   constructor(
@@ -56,4 +57,11 @@ async function request(address: string, init: RequestInit): Promise<unknown> {
     failure?.message ?? `The studio answered ${response.status}.`,
     failure?.details,
   );
+}
+
+/** What the studio is opened on, and what it may do. */
+export const Info = createContext<StudioInfo | null>(null);
+
+export function useInfo(): StudioInfo | null {
+  return useContext(Info);
 }

@@ -1,11 +1,10 @@
 import type { FunctionComponent } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Empty } from "./components/empty.js";
-import { Failure } from "./components/failure.js";
+import { Info } from "./api-client.js";
+import { Empty, Failure } from "./components/failure.js";
 import { KeyHelp } from "./components/key-help.js";
 import { TopBar } from "./components/top-bar.js";
 import { useResource } from "./hooks/use-resource.js";
-import { Info } from "./info.js";
 import { listenToKeys } from "./keyboard.js";
 import { linkTo, usePlace } from "./location.js";
 import { ContextPage } from "./pages/context.js";

@@ -1,8 +1,8 @@
 import { StemmaError } from "../../errors.js";
-import { foldLabel } from "../../model/fold-label.js";
+import { foldLabel } from "../../model/text.js";
 import type { StoredVersion } from "../../storage/contract.js";
 import { Refusal } from "../http/failure.js";
-import { blockKey, entryScope, type MemoryPlace, ownerOf, placeOf } from "../memory-owner.js";
+import { blockKey, entryScope, type MemoryPlace, ownerOf, placeOf } from "../options.js";
 import { type StudioCall, write } from "../route.js";
 import { memoryBlock } from "./memory.js";
 

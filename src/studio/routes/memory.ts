@@ -1,7 +1,7 @@
 import { estimateStringTokens } from "../../model/tokens.js";
 import type { ListedBlock } from "../../storage/contract.js";
 import type { EntryList, MemoryBlock, MemoryView, OwnerList, VersionList, WriteList } from "../api.js";
-import { blockKey, entryScope, type MemoryPlace, ownerOf, placeOf } from "../memory-owner.js";
+import { blockKey, entryScope, type MemoryPlace, ownerOf, placeOf } from "../options.js";
 import { read, type StudioCall, sessionOf } from "../route.js";
 
 const USUAL_NAMES = 100;

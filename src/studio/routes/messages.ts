@@ -4,8 +4,7 @@ import { estimateMessageTokens } from "../../model/tokens.js";
 import { noCompaction, noMessage } from "../../model/tree-errors.js";
 import type { SessionStore } from "../../storage/contract.js";
 import type { MessagePage, MessageRow, TreePage } from "../api.js";
-import { mediaOf, withStubs } from "../media.js";
-import { type PathView, takePage } from "../path-page.js";
+import { mediaOf, type PathView, takePage, withStubs } from "../path-page.js";
 import { read, type StudioCall, sessionOf } from "../route.js";
 
 const USUAL_MESSAGES = 50;

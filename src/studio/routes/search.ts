@@ -1,6 +1,5 @@
 import type { FoundHit, SearchResults } from "../api.js";
-import { findSession, read, type StudioCall } from "../route.js";
-import { findNames } from "./session-names.js";
+import { findNames, findSession, read, type StudioCall } from "../route.js";
 
 const USUAL_HITS = 20;
 const MOST_HITS = 100;

@@ -1,4 +1,4 @@
-import { packageVersion } from "../../package-version.js";
+import { packageVersion } from "../../errors.js";
 import type { SessionInfo, Store } from "../../storage/contract.js";
 import type { ChangeView, SessionList, SessionRow, SessionView, StudioInfo } from "../api.js";
 import { read, type StudioCall, sessionOf } from "../route.js";

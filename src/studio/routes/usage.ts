@@ -1,7 +1,6 @@
 import type { Store, UsageRequest } from "../../storage/contract.js";
 import type { Named, UsageView } from "../api.js";
-import { findSession, read, type StudioCall } from "../route.js";
-import { findNames } from "./session-names.js";
+import { findNames, findSession, read, type StudioCall } from "../route.js";
 
 const MOST_ROWS = 400;
 /** More than anybody has. */

@@ -1,4 +1,4 @@
-import type { LearnEdit } from "../../../learning/edits.js";
+import type { LearnEdit } from "../../../learning/apply.js";
 import { createLearnFunction } from "../../../learning/learn.js";
 import { searchableText } from "../../../model/text.js";
 

@@ -1,14 +1,10 @@
 import { invalid } from "../../../errors.js";
 import { wrapped } from "../../text.js";
-import { callOf } from "../terminal/completion.js";
+import { callOf } from "../terminal/prompt-editor.js";
 import { branch, goto, retry, versions } from "./branches.js";
-import { compact } from "./compact.js";
-import { context } from "./context.js";
-import { search } from "./search.js";
 import { fork, newSession, sessions } from "./sessions.js";
 import type { SlashCommand } from "./slash-command.js";
-import { tree } from "./tree.js";
-import { usage } from "./usage.js";
+import { compact, context, search, tree, usage } from "./slash-command.js";
 
 /** Columns below which a list in two columns cannot be read. */
 const NARROW = 70;

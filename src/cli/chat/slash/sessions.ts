@@ -1,4 +1,4 @@
-import { beginning } from "../../../tools/snippet.js";
+import { beginning } from "../../../tools/format-hits.js";
 import { findSession } from "../../find.js";
 import { columns, count, localTime, oneLine, shortIds } from "../../text.js";
 import { showEarlier } from "../earlier-messages.js";

@@ -3,10 +3,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { cpuTime } from "../../../../test/helpers/cpu-time.js";
 import { patience } from "../../../../test/helpers/patience.js";
-import { createRunWithin, type RunWithin } from "../../../runner/tools/run-within.js";
-import { styleFor } from "../../style.js";
+import { createRunWithin, type RunWithin } from "../../../runner/tools/bounded.js";
+import { styleFor } from "../../text.js";
 import { Answer } from "./answer.js";
-import { markdownTheme } from "./theme.js";
+import { markdownTheme } from "./screen.js";
 
 const style = styleFor(false);
 const runWithin = await createRunWithin();

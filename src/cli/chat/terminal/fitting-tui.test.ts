@@ -2,13 +2,11 @@ import { Text } from "@mariozechner/pi-tui/dist/components/text.js";
 import type { Terminal } from "@mariozechner/pi-tui/dist/terminal.js";
 import { type Component, visibleWidth } from "@mariozechner/pi-tui/dist/tui.js";
 import { expect, it, onTestFinished } from "vitest";
-import { createRunWithin } from "../../../runner/tools/run-within.js";
-import { styleFor } from "../../style.js";
+import { createRunWithin } from "../../../runner/tools/bounded.js";
+import { styleFor } from "../../text.js";
 import { Answer } from "./answer.js";
-import { FittingTui } from "./fitting-tui.js";
 import { PromptEditor } from "./prompt-editor.js";
-import { editorTheme } from "./theme.js";
-import { WorkingLine } from "./working-line.js";
+import { editorTheme, FittingTui, WorkingLine } from "./screen.js";
 
 const WIDTHS = [60, 5, 4, 3, 2, 1];
 const TEXTS = {

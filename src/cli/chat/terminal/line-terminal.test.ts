@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { LineTerminal } from "./line-terminal.js";
+import { LineTerminal } from "./open-terminal.js";
 
 it("gives the lines of a pipe that ended before anyone asked for them", async () => {
   const input = new PassThrough();

@@ -1,4 +1,11 @@
+import { appendFile, mkdir, readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import type { AutocompleteProvider } from "@mariozechner/pi-tui/dist/autocomplete.js";
 import { Editor } from "@mariozechner/pi-tui/dist/components/editor.js";
+import { replaceFile } from "../../../files/replace-file.js";
+import { findJson } from "../../../model/plain-copy.js";
+import { wrapped } from "../../text.js";
 
 /** What terminals put around a pasted text. */
 const [START, END] = ["\u001b[200~", "\u001b[201~"];
@@ -44,4 +51,112 @@ export class PromptEditor extends Editor {
 
 function withoutTabs(text: string): string {
   return text.replaceAll("\t", "    ").replace(/[^\P{Cc}\n]/gu, "");
+}
+
+/** Entries that a chat starts with. */
+const KEPT = 100;
+/** The file is cut back when it holds more entries than this. */
+const MOST = 1_000;
+
+/**
+ * What was typed at the prompt, over restarts: a line of JSON for each entry, in `STEMMA_HISTORY`, else
+ * `~/.stemma/prompt-history.jsonl`, readable for the user only. A chat works also where the file cannot be read or written.
+ */
+export class PromptHistory {
+  readonly #path = process.env.STEMMA_HISTORY || join(homedir(), ".stemma", "prompt-history.jsonl");
+  #last: string | undefined;
+  #writes: Promise<void> = Promise.resolve();
+
+  /** The newest entries, oldest first. */
+  async load(): Promise<string[]> {
+    const lines = (await readFile(this.#path, "utf8").catch(() => "")).split("\n").filter((line) => line !== "");
+    const entries = lines.slice(-KEPT).flatMap(parseEntry);
+    this.#last = entries.at(-1);
+    if (lines.length > MOST) {
+      const content = lines.slice(-KEPT).map((line) => `${line}\n`);
+      await replaceFile(this.#path, content.join(""), { mode: 0o600 }).catch(() => {});
+    }
+    return entries;
+  }
+
+  /** Adds an entry, unless it repeats the one before. */
+  add(entry: string): void {
+    if (entry === this.#last) return;
+    this.#last = entry;
+    this.#writes = this.#writes.then(() => this.#append(entry)).catch(() => {});
+  }
+
+  /** Resolves when all entries are written. */
+  written(): Promise<void> {
+    return this.#writes;
+  }
+
+  async #append(entry: string): Promise<void> {
+    await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
+    await appendFile(this.#path, `${JSON.stringify(entry)}\n`, { mode: 0o600 });
+  }
+}
+
+// Another program may have written to the file, or died in the middle of a line.
+function parseEntry(line: string): string[] {
+  const entry = findJson(line);
+  return typeof entry === "string" ? [entry] : [];
+}
+
+/** A command that Tab completes. */
+export interface Completable {
+  readonly name: string;
+  /** What stands behind the name, as `/help` shows it. Default: nothing. */
+  readonly usage?: string;
+  readonly help: string;
+}
+
+/** The prompt with its command completed, where only one begins as it does; else null. */
+export function completed(commands: readonly Completable[], typed: string): string | null {
+  const [only, ...others] = /^\/\S*$/u.test(typed) ? beginningWith(commands, typed) : [];
+  return only === undefined || others.length > 0 ? null : `/${only.name} `;
+}
+
+/** Columns that the list takes beside the names and what the commands do. */
+const FRAME = 8;
+
+/** Completes the name of a command at the beginning of the prompt, on a screen of `width` columns. */
+export function completionOf(commands: readonly Completable[], width: () => number): AutocompleteProvider {
+  const fitting = (typed: string) => beginningWith(commands, typed);
+  return {
+    async getSuggestions(lines, cursorLine, cursorCol) {
+      const typed = typedName(lines, cursorLine, cursorCol);
+      const found = (typed === null ? [] : fitting(typed)).map((command) => ({ ...command, label: callOf(command) }));
+      const room = width() - FRAME - Math.max(0, ...found.map(({ label }) => label.length));
+      const items = found.map(({ name, label, help }) => {
+        const [line = "", more] = wrapped(help, room);
+        return { value: `/${name}`, label, description: more === undefined ? line : `${line} …` };
+      });
+      return typed === null || items.length === 0 ? null : { items, prefix: typed };
+    },
+    applyCompletion(lines, cursorLine, cursorCol, { value }) {
+      const typed = typedName(lines, cursorLine, cursorCol);
+      // Whoever types fast is ahead of the list.
+      const [first] = typed === null || value.startsWith(typed) ? [] : fitting(typed);
+      const name = first === undefined ? value : `/${first.name}`;
+      if (typed === null || !name.startsWith(typed)) return { lines, cursorLine, cursorCol };
+      const rest = (lines[0] ?? "").slice(cursorCol).trimStart();
+      return { lines: lines.with(0, `${name} ${rest}`), cursorLine, cursorCol: name.length + 1 };
+    },
+  };
+}
+
+/** The name of a command, as far as it is typed; null where none is. */
+function typedName(lines: readonly string[], cursorLine: number, cursorCol: number): string | null {
+  const typed = cursorLine === 0 ? (lines[0] ?? "").slice(0, cursorCol) : "";
+  return /^\/\S*$/u.test(typed) ? typed : null;
+}
+
+/** How a command is called. */
+export function callOf({ name, usage = "" }: Completable): string {
+  return `/${name} ${usage}`.trim();
+}
+
+function beginningWith(commands: readonly Completable[], typed: string): readonly Completable[] {
+  return commands.filter(({ name }) => `/${name}`.startsWith(typed));
 }

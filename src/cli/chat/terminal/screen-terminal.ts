@@ -1,18 +1,13 @@
 import { Spacer } from "@mariozechner/pi-tui/dist/components/spacer.js";
 import { Text } from "@mariozechner/pi-tui/dist/components/text.js";
 import { matchesKey } from "@mariozechner/pi-tui/dist/keys.js";
-import { createRunWithin, type RunWithin } from "../../../runner/tools/run-within.js";
-import { type Style, styleFor } from "../../style.js";
-import { oneLine, printable } from "../../text.js";
+import { createRunWithin, type RunWithin } from "../../../runner/tools/bounded.js";
+import { oneLine, printable, type Style, styleFor } from "../../text.js";
 import { Answer } from "./answer.js";
-import { type Completable, completed, completionOf } from "./completion.js";
-import { PromptEditor } from "./prompt-editor.js";
-import { PromptHistory } from "./prompt-history.js";
-import { Screen } from "./screen.js";
-import { StyledTerminal } from "./styled-terminal.js";
+import { type Completable, completed, completionOf, PromptEditor, PromptHistory } from "./prompt-editor.js";
+import { editorTheme, Screen, WorkingLine } from "./screen.js";
 import type { Terminal } from "./terminal.js";
-import { editorTheme } from "./theme.js";
-import { WorkingLine } from "./working-line.js";
+import { StyledTerminal } from "./terminal.js";
 
 /** A chat on a screen, whose prompt can be typed at all the time. */
 export class ScreenTerminal extends StyledTerminal implements Terminal {

@@ -1,5 +1,5 @@
-import type { Style } from "../../style.js";
-
+import type { Style } from "../../text.js";
+import { printable } from "../../text.js";
 /** Where a chat is read and shown: a screen for a person, or lines for a pipe. Nothing that is shown can steer the terminal. */
 export interface Terminal {
   /** A person sits there. */
@@ -37,4 +37,31 @@ export interface Terminal {
   hint(text: string): void;
   /** What is being done, shown with the seconds since something is, and whether Ctrl-C stops it; null when nothing is. */
   busy(what: string | null, canStop?: boolean): void;
+}
+
+/** The lines of a terminal, whatever shows them, and what Ctrl-C does there. */
+export abstract class StyledTerminal {
+  abstract readonly style: Style;
+  abstract styled(text: string): void;
+
+  closed = false;
+  hinted = false;
+  #onInterrupt: () => void = () => {};
+  protected readonly interrupt = () => this.#onInterrupt();
+
+  onInterrupt(handler: () => void): void {
+    this.#onInterrupt = handler;
+  }
+
+  line(text = ""): void {
+    this.styled(printable(text));
+  }
+
+  note(text: string): void {
+    this.styled(this.style.dim(printable(text)));
+  }
+
+  warn(text: string): void {
+    this.styled(this.style.warning(printable(text)));
+  }
 }

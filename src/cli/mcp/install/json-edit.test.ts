@@ -1,6 +1,6 @@
 import { parse } from "jsonc-parser";
 import { describe, expect, it } from "vitest";
-import { withMember } from "./json-edit.js";
+import { withMember } from "./clients.js";
 
 const FIELDS = { command: "npx", args: ["-y", "stemma", "mcp"] };
 /** What a program reads in a file with comments. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { lineDifference } from "./line-difference.js";
+import { lineDifference } from "./toml-edit.js";
 
 it("shows what goes and comes with two lines around it", () => {
   expect(lineDifference("a\nb\nc\nold\nd\ne\nf\n", "a\nb\nc\nnew\nd\ne\nf\n")).toEqual([

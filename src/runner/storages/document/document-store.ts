@@ -1,13 +1,12 @@
-import { confining } from "../../../storage/confine.js";
-import type { BlockScope, KeptWrite, MessageWrite, Store } from "../../../storage/contract.js";
-import { refuseBackup } from "../../../storage/refuse-backup.js";
+import type { SessionMessage } from "../../../model/message.js";
+import type { BlockScope, KeptWrite, MessageWrite, SessionStore, Store } from "../../../storage/contract.js";
+import { type HandOver, methodsOf, valuesIn } from "../../../storage/hand-over.js";
+import { keyScope, userScope } from "../../../storage/session-id.js";
+import { confining, refuseBackup } from "../../../storage/sql-calls.js";
 import type { SessionStorage } from "../../types.js";
 import { MemorySessionStorage } from "../memory-storage.js";
-import { heldSession } from "./held-session.js";
 import { HeldSessions } from "./held-sessions.js";
 import { registryOf } from "./registry.js";
-import { ScopedStates } from "./scoped-states.js";
-
 /** A store on a four-method storage. */
 export interface DocumentStore extends Store {
   /** Forgets what is in memory of a session, so that its next use reads it from the storage. */
@@ -129,4 +128,117 @@ function keyOf(write: KeptWrite): { sessionId: string; scope?: BlockScope | unde
   if ("session" in write) return { sessionId: write.session };
   if ("registered" in write) return { sessionId: write.registered };
   return "block" in write ? write.block : "entries" in write ? write.entries : write.records;
+}
+
+interface Kept {
+  readonly sessionId: string;
+  readonly scope?: BlockScope | undefined;
+}
+
+/** Where blocks and entries are kept: with their session, or in a state of their own for a user or a key. */
+class ScopedStates {
+  constructor(
+    private readonly held: HeldSessions,
+    private readonly inner: Store,
+    private readonly userId: string | undefined,
+  ) {}
+
+  /** Runs a call that reads what is kept under `key`, with all in memory that it needs. */
+  async read<T>(key: Kept, call: () => Promise<T>): Promise<T> {
+    const { held } = this;
+    if (isOwn(key)) return held.read(key.sessionId, call);
+    const state = await this.#stateOf(key);
+    return held.write([], call, [state, ...sessionOf(key)]);
+  }
+
+  /** The same for one that writes. */
+  write<T>(key: Kept, call: () => Promise<T>): Promise<T> {
+    return this.writeAll([key], call);
+  }
+
+  /** The same for one that writes under several keys. */
+  writeAll<T>(keys: readonly Kept[], call: () => Promise<T>): Promise<T> {
+    // In its turn from the call on.
+    if (keys.every(isOwn)) return this.held.write(unique(keys.map(({ sessionId }) => sessionId)), call);
+    return this.#writeIn(Promise.all(keys.map((key) => (isOwn(key) ? key.sessionId : this.#stateOf(key)))), keys, call);
+  }
+
+  async #writeIn<T>(states: Promise<string[]>, keys: readonly Kept[], call: () => Promise<T>): Promise<T> {
+    return this.held.write(unique(await states), call, keys.flatMap(sessionOf));
+  }
+
+  async #stateOf({ sessionId, scope }: Kept): Promise<string> {
+    if (typeof scope === "object") return keyScope(scope.key);
+    const info = () => this.inner.sessions.get(sessionId);
+    const user = this.userId ?? (await this.held.read(sessionId, info))?.user_id;
+    // Without a user the call is refused, wherever it looks.
+    return user == null ? sessionId : userScope(user);
+  }
+}
+
+const isOwn = ({ scope = "session" }: Kept) => scope === "session";
+
+const sessionOf = ({ sessionId }: Kept) => (sessionId === "" ? [] : [sessionId]);
+
+const unique = (ids: readonly string[]) => [...new Set(ids)];
+
+/** A session that is held in memory: it is loaded before it is read, and saved after each write. */
+function heldSession(held: HeldSessions, session: SessionStore): SessionStore {
+  const { id } = session;
+  const read: HandOver<SessionStore> = (given, use) => held.read(id, () => use(session, given));
+  const write: HandOver<SessionStore> = (given, use) => held.write([id], () => use(session, given));
+  const rewritten = (message: SessionMessage) => held.rewritten(id, message.id);
+  // From the call on: its first page is read then, in the order of the calls.
+  const streamed = <T>(open: () => AsyncIterable<T>): AsyncIterable<T> => {
+    held.memory.retain(id);
+    return valuesIn(
+      held.read(id, async () => open()),
+      () => held.memory.release(id),
+    );
+  };
+  return {
+    id,
+    ...methodsOf(write, "append", "appendSibling", "importTree", "setActiveLeaf", "rewindTo", "selectBranch"),
+    ...methodsOf(write, "addCompaction", "removeCompaction", "changeSkills"),
+    update: (message) =>
+      held.write([id], async () => {
+        await session.update(message);
+        rewritten(message);
+      }),
+    upsert: (message, parent, options) =>
+      held.write([id], async () => {
+        const result = await session.upsert(message, parent, options);
+        rewritten(message);
+        return result;
+      }),
+    delete: (ids) =>
+      held.write([id], async () => {
+        const removed = await session.delete(ids);
+        held.removed(id, removed);
+        return removed;
+      }),
+    clear: () =>
+      held.write([id], async () => {
+        const wasFrozen = await session.clear();
+        held.removed(id, null);
+        return wasFrozen;
+      }),
+    ...methodsOf(
+      read,
+      "message",
+      "leaf",
+      "branches",
+      "branchIds",
+      "parent",
+      "siblings",
+      "siblingIds",
+      "path",
+      "recent",
+      "search",
+    ),
+    ...methodsOf(read, "rowStats", "length", "count", "tokens", "tree", "treePage"),
+    ...methodsOf(read, "compactions", "originals", "skills", "change", "writes"),
+    stream: (options) => streamed(() => session.stream(options)),
+    messages: () => streamed(() => session.messages()),
+  };
 }

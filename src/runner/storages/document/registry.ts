@@ -1,8 +1,13 @@
-import type { SessionRegistry, Store } from "../../../storage/contract.js";
+import type {
+  SessionInfo,
+  SessionListRequest,
+  SessionOrder,
+  SessionRegistry,
+  Store,
+} from "../../../storage/contract.js";
+import { cursorOf, isBehind, type ListPosition, parseCursor } from "../../../storage/operations/session-order.js";
 import { userScope } from "../../../storage/session-id.js";
 import type { HeldSessions } from "./held-sessions.js";
-import { pageOf } from "./session-page.js";
-
 /** The registry of a store on a four-method storage; `store` is the one in memory. */
 export function registryOf(held: HeldSessions, { sessions, session, userId }: Store): SessionRegistry {
   const readAll = held.readAll.bind(held);
@@ -58,4 +63,38 @@ export function registryOf(held: HeldSessions, { sessions, session, userId }: St
       return write([own, ...ids, gone], () => sessions.claim(from, to));
     },
   };
+}
+
+/** A session, and how many messages it has; 0 where that is not asked for. */
+interface SessionToSort {
+  readonly info: SessionInfo;
+  readonly messages: number;
+}
+
+/** A page of sessions, sorted. Errors: `INVALID_ARGUMENT` for a cursor that is none of the order. */
+function pageOf(
+  sessions: readonly SessionToSort[],
+  { limit, cursor, orderBy = "change" }: Pick<SessionListRequest, "limit" | "cursor" | "orderBy">,
+): { sessions: SessionInfo[]; nextCursor: string | null } {
+  const after = cursor === undefined ? null : parseCursor(orderBy, cursor);
+  const rest = sessions
+    .map((session) => ({ info: session.info, at: placeOf(orderBy, session) }))
+    .filter(({ at }) => after === null || isBehind(at, after))
+    .sort((one, other) => (isBehind(one.at, other.at) ? 1 : -1));
+  const page = rest.slice(0, limit);
+  const last = page.at(-1);
+  const nextCursor = last !== undefined && page.length < rest.length ? cursorOf(orderBy, last.at) : null;
+  return { sessions: page.map(({ info }) => info), nextCursor };
+}
+
+function placeOf(order: SessionOrder, { info, messages }: SessionToSort): ListPosition {
+  const registered = Date.parse(info.created_at);
+  const value = {
+    change: info.updated_at,
+    tokens: info.input_tokens + info.output_tokens,
+    cost: info.estimated_cost,
+    messages,
+    registered,
+  }[order];
+  return { value, registered, id: info.id };
 }

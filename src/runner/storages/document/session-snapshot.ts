@@ -1,12 +1,24 @@
-import type { Store } from "../../../storage/contract.js";
+import { fromBase64, toBase64 } from "../../../model/media.js";
+import type { SessionMessage } from "../../../model/message.js";
+import type { SkillState } from "../../../model/skill-view.js";
+import type {
+  BlockKey,
+  ImportedTree,
+  SessionStore,
+  Store,
+  StoredCompaction,
+  StoredEntry,
+  StoredVersion,
+  TreeNode,
+  UsageRow,
+} from "../../../storage/contract.js";
+import { readKept } from "../../../storage/kept-items.js";
 import { isScope } from "../../../storage/session-id.js";
-import { totalInput } from "../../models/usage.js";
+import { fromSDKMessages, toSDKMessages } from "../../messages/sdk-message.js";
+import { totalInput } from "../../models/model.js";
+import { extrasKey } from "../../session-extras.js";
 import { OURS, SessionRecord } from "../../session-record.js";
-import type { SessionState } from "../../types.js";
-import { type ConvertedMessage, convertMissing } from "./converted-messages.js";
-import { readMemory, writeMemory } from "./memory-snapshot.js";
-import { isoTime, type Snapshot, treeIn } from "./snapshot.js";
-
+import type { SDKMessage, SessionState } from "../../types.js";
 /**
  * The state of a session of `store`, with all of its branches, summaries and blocks. `converted` has the messages that were
  * converted before and have not changed since; the others are added.
@@ -115,4 +127,161 @@ function told<Key extends string>(key: Key, text: string | null | undefined): { 
 
 function nonEmpty(key: keyof Snapshot, list: readonly unknown[]): Snapshot {
   return list.length === 0 ? {} : { [key]: list };
+}
+
+/** What a session has beyond the documented state. Only what there is, is there. */
+interface Snapshot extends MemorySnapshot {
+  name?: string;
+  model?: string;
+  source?: string;
+  userId?: string;
+  /** Fields of the registry entry that do not stand in the metadata of the state: one named as ours. */
+  fields?: Record<string, unknown>;
+  endReason?: string;
+  /** Every message with its parent, in the order they were written. Absent: the messages of the state, one after the other. */
+  tree?: [id: string, parentId: string | null][];
+  /** The messages that are not on the active branch. */
+  offBranch?: SDKMessage[];
+  /** Null where messages are stored and none is the active leaf. */
+  leaf?: string | null;
+  /** When each message was stored, in the order they were written. Milliseconds since 1970. */
+  times?: number[];
+  /** Ids of the messages whose `createdAt` was given as a `Date`, which JSON writes as a text. */
+  dated?: string[];
+  compactions?: StoredCompaction[];
+  skills?: SkillState;
+  /** What was used, by day and model. */
+  usage?: UsageRow[];
+}
+
+/** The tree of a state, with what a snapshot tells of it. */
+function treeIn({ messages = [], updatedAt }: SessionState, ours: Snapshot): ImportedTree {
+  const dated = new Set(ours.dated);
+  const all = fromSDKMessages([...messages]).concat(fromSDKMessages(ours.offBranch ?? []));
+  const stored = new Map(all.map((message) => [message.id, dated.has(message.id) ? withDate(message) : message]));
+  if (stored.size < all.length) throw new TypeError("Two messages have the same id.");
+  const order =
+    ours.tree ?? [...stored.keys()].map((id, index, ids): [string, string | null] => [id, ids[index - 1] ?? null]);
+  return {
+    messages: order.flatMap(([id, parentId], index) => {
+      const message = stored.get(id);
+      // A message's own time may lie in the future; it was stored before the session last changed.
+      const storedAt = isoTime(Math.min(ours.times?.[index] ?? updatedAt, updatedAt));
+      return message === undefined ? [] : [{ message, parentId, storedAt }];
+    }),
+    compactions: ours.compactions ?? [],
+    activeLeafId: ours.leaf === undefined ? order.at(-1)?.[0] : ours.leaf,
+  };
+}
+
+function withDate(message: SessionMessage): SessionMessage {
+  return message.createdAt === undefined ? message : { ...message, createdAt: new Date(message.createdAt) };
+}
+
+const isoTime = (milliseconds: number) => new Date(milliseconds).toISOString();
+
+/** From so many messages that are not converted yet on, all are read at once. */
+const MANY = 4;
+
+export interface ConvertedMessage {
+  readonly sdk: readonly SDKMessage[];
+  /** Its `createdAt` was given as a `Date`. */
+  readonly dated: boolean;
+}
+
+/** Converts the messages of a session that are not in `converted`, and adds them. */
+async function convertMissing(
+  session: SessionStore,
+  tree: readonly TreeNode[],
+  converted: Map<string, ConvertedMessage>,
+): Promise<void> {
+  const missing = tree.filter(({ id }) => !converted.has(id));
+  // After a session was loaded nothing is converted yet: then all of it is read at once.
+  if (missing.length > MANY) {
+    for await (const { message } of session.messages()) {
+      if (!converted.has(message.id)) converted.set(message.id, convert(message));
+    }
+  }
+  for (const { id } of missing) {
+    if (converted.has(id)) continue;
+    const message = await session.message(id);
+    if (message !== null) converted.set(id, convert(message));
+  }
+}
+
+function convert(message: SessionMessage): ConvertedMessage {
+  if (!(message.createdAt instanceof Date)) return { sdk: toSDKMessages([message]), dated: false };
+  return { sdk: toSDKMessages([{ ...message, createdAt: message.createdAt.toISOString() }]), dated: true };
+}
+
+/** What is kept of a session, or of a scope, beside messages. Only what there is, is there. */
+interface MemorySnapshot {
+  blocks?: { kind: BlockKey["kind"]; label: string; content: string; version: number; updatedAt?: string }[];
+  entries?: (StoredEntry & { label: string; createdAt?: string; updatedAt?: string })[];
+  /** Of the block `label`, or of its entry `key`, the newest first. */
+  versions?: { label: string; key?: string; kept: StoredVersion[] }[];
+  /** Their bytes as base64. */
+  records?: { label: string; key: string; value: string; version: number; expiresAt: number | null }[];
+}
+
+/** Removes the blocks and entries of a scope, which is no session. */
+export async function removeScope(store: Store, id: string): Promise<void> {
+  const { blocks, entries, versions } = await readMemory(store, id);
+  for (const { kind, label } of blocks ?? []) await store.blocks.delete({ sessionId: id, kind, label });
+  for (const { label, key } of [...(entries ?? []), ...(versions ?? [])]) {
+    if (key !== undefined) await store.entries.delete({ sessionId: id, label }, key, { keepVersions: 0 });
+  }
+}
+
+/** Reads what `store` keeps beside the messages of a session. */
+async function readMemory(store: Store, id: string): Promise<MemorySnapshot> {
+  const found = { blocks: [], entries: [], versions: [], records: [] } as Required<MemorySnapshot>;
+  const extras = extrasKey(id);
+  for await (const item of readKept(store, { sessionId: id })) {
+    if (item.kind === "prompt") found.blocks.push({ kind: "prompt", label: "", ...item.block });
+    if (item.kind === "block") {
+      // What it says stands in the state itself.
+      if (item.block.label === extras.label) continue;
+      found.blocks.push({ kind: "block", ...item.block });
+      addVersions(found.versions, { label: item.block.label }, item.versions);
+    }
+    if (item.kind === "entry") {
+      found.entries.push({ label: item.label, ...item.entry });
+      addVersions(found.versions, { label: item.label, key: item.entry.key }, item.versions);
+    }
+    if (item.kind === "removed") addVersions(found.versions, { label: item.label, key: item.key }, item.versions);
+    if (item.kind === "record") {
+      const { value, ...record } = item.record;
+      found.records.push({ label: item.label, ...record, value: toBase64(value) });
+    }
+  }
+  return Object.fromEntries(Object.entries(found).filter(([, list]) => list.length > 0));
+}
+
+// What is only the present one, of which nothing is known, is told with the block itself.
+function addVersions(
+  list: Required<MemorySnapshot>["versions"],
+  name: { label: string; key?: string },
+  all: readonly StoredVersion[],
+) {
+  const kept = all.filter(({ author, content }, index) => index > 0 || author !== null || content === null);
+  if (kept.length > 0) list.push({ ...name, kept });
+}
+
+/** Writes it into a store that does not have it yet. */
+async function writeMemory(store: Store, id: string, ours: MemorySnapshot): Promise<void> {
+  for (const { kind, label, content, version, updatedAt } of ours.blocks ?? []) {
+    await store.blocks.set({ sessionId: id, kind, label }, content, { version, updatedAt, keepVersions: 0 });
+  }
+  for (const { label, createdAt, updatedAt, ...entry } of ours.entries ?? []) {
+    await store.entries.set({ sessionId: id, label }, entry, { keepVersions: 0, createdAt, updatedAt });
+  }
+  for (const { label, key, kept } of ours.versions ?? []) {
+    if (key === undefined) await store.blocks.importVersions({ sessionId: id, kind: "block", label }, kept);
+    else await store.entries.importVersions({ sessionId: id, label }, key, kept);
+  }
+  for (const { label, key, value, version, expiresAt } of ours.records ?? []) {
+    const options = { version, expiresAt: expiresAt ?? undefined };
+    await store.records.set({ sessionId: id, label }, key, fromBase64(value), options);
+  }
 }

@@ -1,12 +1,10 @@
-import type { Dialect } from "../../engine/dialect.js";
+import type { Dialect, IndexedDocument, SearchDialect } from "../../engine/dialect.js";
 import { all, column, first, type Operation, run, tuples } from "../../engine/operation.js";
-import type { IndexedDocument, SearchDialect } from "../../engine/search-dialect.js";
 import { rowsOf } from "../../engine/session-rows.js";
 import { assertOrder } from "../damage.js";
-import { entryDocument } from "../entry-row.js";
+import { entryDocument } from "../entries.js";
 import { sessionOf } from "../row-id.js";
-import { CHARACTERS, ROWS, readDocument } from "./index-rows.js";
-import { messagesBetween, type ReadTo } from "./messages-between.js";
+import { CHARACTERS, messagesBetween, type ReadTo, ROWS, readDocument } from "./index-rows.js";
 
 /** Marks every message and entry to be indexed anew, by `reindexSome`. What is indexed until then may still be found. */
 export function* markAllUnindexed({ namesSessions }: Dialect): Operation<void> {

@@ -1,14 +1,13 @@
 import type { SearchRequest } from "../../contract.js";
-import type { Dialect } from "../../engine/dialect.js";
+import type { ChosenSessions, Dialect, RowRange, SeveralSessions } from "../../engine/dialect.js";
 import { type Operation, tuples } from "../../engine/operation.js";
-import type { ChosenSessions, RowRange, SeveralSessions } from "../../engine/search-dialect.js";
 import type { SessionRows } from "../../engine/session-rows.js";
-import { findLeaf } from "../active-leaf.js";
+import { sessionFilter } from "../list-sessions.js";
 import { assertUser } from "../owners.js";
 import { findSegments, type Segment } from "../path.js";
 import { ceilingOf, floorOf } from "../row-id.js";
-import { sessionFilter } from "../session-filter.js";
 import { findSessionRows } from "../session-head.js";
+import { findLeaf } from "../tree.js";
 
 /** What a search may find. */
 export interface Scope {

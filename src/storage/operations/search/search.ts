@@ -1,15 +1,24 @@
 import { StemmaError } from "../../../errors.js";
+import type { SessionMessage } from "../../../model/message.js";
 import { quotedFrom, type SearchQuery } from "../../../model/query.js";
-import { keyOf, messagesOf, type Ranked, rankMatches, withUsual } from "../../../model/rank.js";
+import { keyOf, messagesOf, type Ranked, type RowAddress, rankMatches, withUsual } from "../../../model/rank.js";
 import { queryTerms, type TermSequences } from "../../../model/terms.js";
 import type { SearchHit, SearchRequest } from "../../contract.js";
-import type { Dialect } from "../../engine/dialect.js";
-import type { Operation } from "../../engine/operation.js";
-import type { FoundMatches, RowRange, SearchDialect } from "../../engine/search-dialect.js";
-import { sessionOf } from "../row-id.js";
-import { acceptRows, looksAtRows } from "./accept-rows.js";
-import { addressIn, findBranches } from "./match-branches.js";
-import { findHits, readHits } from "./search-hits.js";
+import type {
+  Dialect,
+  FoundMatches,
+  FoundRow,
+  NumberedSession,
+  RowRange,
+  SearchDialect,
+} from "../../engine/dialect.js";
+import { column, type Operation } from "../../engine/operation.js";
+import { rowsOf } from "../../engine/session-rows.js";
+import { readContent } from "../content.js";
+import { isOnPath } from "../path.js";
+import { SPAN, sessionOf } from "../row-id.js";
+import type { HitRow } from "./search-hits.js";
+import { findHits, findRows, readHits } from "./search-hits.js";
 import { chosenSessions, openScope, type Scope } from "./search-scope.js";
 
 /** How many matches are ranked at first, and how many times as many when too few of them are what is asked for. */
@@ -137,4 +146,121 @@ function* rankFound(
     ranked: sessions === null ? ranked : ranked.map((each) => Object.assign(each, addressOf(each.n))),
     complete,
   };
+}
+
+/** The row that has a number in a ranking. */
+function addressIn(sessions: readonly NumberedSession[] | null, number: number): RowAddress {
+  if (sessions === null) return { n: number };
+  const { id, no } = sessions[sessionOf(number) - 1] as NumberedSession;
+  return { n: no * SPAN + (number % SPAN), sessionId: id };
+}
+
+// The numbers of the sessions of messages in ascending order.
+function sessionsOf(messages: Float64Array): number[] {
+  const sessions: number[] = [];
+  for (const number of messages) {
+    const sessionNumber = sessionOf(number);
+    if (sessionNumber !== sessions.at(-1)) sessions.push(sessionNumber);
+  }
+  return sessions;
+}
+
+// Those of the sessions that have several branches, by their numbers.
+function* forkedOf(
+  sql: Dialect,
+  sessions: readonly NumberedSession[] | null,
+  messages: Float64Array,
+): Operation<readonly number[]> {
+  if (messages.length === 0) return [];
+  const numbers = sessionsOf(messages);
+  // A join of many sessions would be planned as one with all branches of the store.
+  const query =
+    sessions === null
+      ? `SELECT s.lo FROM ${sql.segmentTable} AS s WHERE (SELECT max(b.branch) FROM assistant_branches b WHERE b.no = s.lo) IS NOT NULL`
+      : `SELECT DISTINCT s.lo FROM ${sql.segmentTable} AS s JOIN assistant_branches b ON b.session_id = s.owner`;
+  const idOf = (number: number) => (sessions === null ? [] : [sessions[number - 1]?.id]);
+  const found = yield* column<number>(
+    query,
+    JSON.stringify(numbers.map((number) => [0, number, number, ...idOf(number)])),
+  );
+  return found.map(Number);
+}
+
+/** The branches of messages of sessions that have several, by their numbers. A branch that goes on is found by where it began. */
+function* findBranches(
+  sql: Dialect,
+  sessions: readonly NumberedSession[] | null,
+  messages: Float64Array,
+  addressOf: (number: number) => RowAddress,
+  sessionId: string | null | undefined,
+): Operation<ReadonlyMap<number, number>> {
+  const forked = new Set(yield* forkedOf(sql, sessions, messages));
+  if (forked.size === 0) return new Map();
+  const among = Array.from(messages).filter((number) => forked.has(sessionOf(number)));
+  const columns = "m.n AS n, m.session_id AS session_id, m.branch AS branch";
+  const rows = yield* findRows<BranchOfRow>(sql, among.map(addressOf), columns, sessionId);
+  const branches = new Map<number, number>();
+  for (const number of among) {
+    const row = rows.get(keyOf(addressOf(number)));
+    if (row !== undefined) branches.set(number, row.branch);
+  }
+  return branches;
+}
+
+type BranchOfRow = Pick<FoundRow, "n" | "session_id" | "branch">;
+
+/** Of ranked messages those that a request asks for, in the same order; no more than `wanted`. */
+function* acceptRows(
+  sql: Dialect,
+  scope: Scope,
+  request: SearchRequest,
+  ranked: readonly Ranked[],
+  wanted: number,
+): Operation<Ranked[]> {
+  const { sessions } = scope;
+  const isIn = ({ n: rowId, sessionId }: Ranked) => sessions?.has(sessionId ?? sessionOf(rowId));
+  const inSessions = sessions === null ? ranked : ranked.filter(isIn);
+  if (!looksAtRows(request)) return inSessions.slice(0, wanted);
+  const content = request.metadata === undefined ? "" : ", m.content AS content";
+  const columns = `m.n AS n, m.session_id AS session_id, m.branch AS branch, m.role AS role, m.dated_at AS dated_at, m.created_at AS created_at${content}`;
+  const accepted: Ranked[] = [];
+  for (let start = 0; start < inSessions.length && accepted.length < wanted; start += ROWS_AT_ONCE) {
+    const some = inSessions.slice(start, start + ROWS_AT_ONCE);
+    const rows = yield* findRows<CheckedRow>(sql, some, columns, scope.range?.sessionId);
+    for (const candidate of some) {
+      const row = rows.get(keyOf(candidate));
+      if (row !== undefined && (yield* accepts(sql, scope, request, row))) accepted.push(candidate);
+    }
+  }
+  return accepted.slice(0, wanted);
+}
+
+const ROWS_AT_ONCE = 500;
+
+/** True where a message's row tells whether a request asks for it. */
+function looksAtRows({ leafId, role, after, before, metadata }: SearchRequest): boolean {
+  return [leafId, role, after, before, metadata].some((filter) => filter !== undefined);
+}
+
+type CheckedRow = Omit<HitRow, "id">;
+
+function* accepts(sql: Dialect, { path }: Scope, request: SearchRequest, row: CheckedRow): Operation<boolean> {
+  const { role, after, before, metadata } = request;
+  if (role !== undefined && row.role !== role) return false;
+  if (path !== null && !isOnPath(path, row)) return false;
+  if (after !== undefined || before !== undefined) {
+    const time = new Date(row.dated_at ?? row.created_at).getTime();
+    if ((after !== undefined && time < after) || (before !== undefined && time >= before)) return false;
+  }
+  if (metadata === undefined) return true;
+  const message = yield* readContent(rowsOf(sql, row.session_id, sessionOf(row.n)), row, () => {});
+  return message !== null && hasMetadata(message, metadata);
+}
+
+function hasMetadata(message: SessionMessage, wanted: NonNullable<SearchRequest["metadata"]>): boolean {
+  const given = message.metadata;
+  if (typeof given !== "object" || given === null) return false;
+  return Object.entries(wanted).every(
+    ([key, value]) => Object.hasOwn(given, key) && (given as Record<string, unknown>)[key] === value,
+  );
 }

@@ -1,8 +1,8 @@
 import { once } from "../../../once.js";
 import type { Row, SqlValue } from "../../engine/operation.js";
+import type { PostgresDriver, PostgresQuery, PostgresRows } from "../column-types.js";
 import { isoText } from "../column-types.js";
-import type { PostgresDriver, PostgresQuery, PostgresRows } from "../driver.js";
-import { apart } from "../unsupported.js";
+import { apart } from "../error.js";
 import { alone, BEGIN_APART, inTransaction, isInTransaction, SAVEPOINT } from "./transaction.js";
 
 /** A connection of which nothing is known but how a statement is run. */

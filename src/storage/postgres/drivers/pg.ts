@@ -1,6 +1,6 @@
 import type { Row } from "../../engine/operation.js";
-import type { PostgresDriver, PostgresQuery, PostgresRows } from "../driver.js";
-import { statementNames } from "../statement-names.js";
+import type { PostgresDriver, PostgresQuery, PostgresRows } from "../column-types.js";
+import { statementNames } from "../names.js";
 import { alone, BEGIN, inTransaction, isInTransaction, SAVEPOINT } from "./transaction.js";
 
 /** What pg and PGlite answer. */

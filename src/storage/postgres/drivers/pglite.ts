@@ -1,5 +1,5 @@
 import type { SqlValue } from "../../engine/operation.js";
-import type { PostgresDriver, PostgresQuery } from "../driver.js";
+import type { PostgresDriver, PostgresQuery } from "../column-types.js";
 import { type FieldsResult, fromFields } from "./pg.js";
 
 /** What of a PGlite database is used. */

@@ -1,6 +1,6 @@
 import type { Row, SqlValue } from "../../engine/operation.js";
-import type { PostgresDriver, PostgresQuery, PostgresRows } from "../driver.js";
-import { untyped } from "../unsupported.js";
+import type { PostgresDriver, PostgresQuery, PostgresRows } from "../column-types.js";
+import { untyped } from "../error.js";
 import { SETTINGS } from "./transaction.js";
 
 /** What of the function of postgres.js is used, and of Bun's. */

@@ -1,5 +1,5 @@
 import { queueOf } from "../../../queue.js";
-import type { PostgresQuery } from "../driver.js";
+import type { PostgresQuery } from "../column-types.js";
 
 /** One connection holds one transaction: others wait for its end. */
 export function alone<T>(client: object, work: () => Promise<T>): Promise<T> {

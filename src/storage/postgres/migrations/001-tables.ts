@@ -1,14 +1,12 @@
 import type { Dialect } from "../../engine/dialect.js";
 import { first, type Operation, run } from "../../engine/operation.js";
-import { copyCompactions, copyMessages } from "../../operations/upgrade-agents/copy-messages.js";
 import { OLD_PREFIX } from "../../operations/upgrade-agents/old-tables.js";
-import { APPEND } from "../append.js";
-import { APPEND_ALL } from "../append-all.js";
+import { copyCompactions, copyMessages } from "../../operations/upgrade-agents/upgrade.js";
+import { APPEND, APPEND_ALL } from "../append.js";
 import { UNIQUE_NUMBER } from "../functions.js";
-import { lacks, primaryKey } from "../keys.js";
 import type { PostgresMigration } from "../migration.js";
-import { qualify } from "../names.js";
-import { PATH } from "../path.js";
+import { lacks, primaryKey, qualify } from "../names.js";
+import { PATH } from "../read-path.js";
 
 /**
  * The tables, from nothing or from those of the documents' DDL. The latter keep their names, columns, grants and policies,

@@ -1,6 +1,6 @@
 import { run } from "../../engine/operation.js";
 import type { PostgresMigration } from "../migration.js";
-import { PATH } from "../path.js";
+import { PATH } from "../read-path.js";
 
 /**
  * Version 2. The search index holds terms of Porter 2; until then they were those of the first Porter's rules. It is made anew from

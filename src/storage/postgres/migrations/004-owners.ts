@@ -1,4 +1,4 @@
-import { USE } from "../append-as.js";
+import { USE } from "../append-rows.js";
 import type { PostgresMigration } from "../migration.js";
 
 /** Version 4. Sessions belong to users, and have metadata. `assistant_use` makes sure of the user in the statement of an append. */

@@ -1,5 +1,5 @@
 import { APPEND } from "../append.js";
-import { USE } from "../append-as.js";
+import { USE } from "../append-rows.js";
 import { LOCK } from "../functions.js";
 import type { PostgresMigration } from "../migration.js";
 

@@ -1,8 +1,8 @@
 import { SPAN } from "../../operations/row-id.js";
 import { APPEND } from "../append.js";
-import { lacks, primaryKey } from "../keys.js";
 import type { PostgresMigration } from "../migration.js";
-import { PATH } from "../path.js";
+import { lacks, primaryKey } from "../names.js";
+import { PATH } from "../read-path.js";
 import { NAME_VECTORS } from "../vectors.js";
 
 // What is indexed is written anew, so its inverted index is made anew behind that: row by row it would take ten times as long.

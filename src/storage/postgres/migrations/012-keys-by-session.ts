@@ -1,7 +1,7 @@
 import { APPEND } from "../append.js";
 import { EDITED, UNIQUE_NUMBER } from "../functions.js";
 import type { PostgresMigration } from "../migration.js";
-import { PATH } from "../path.js";
+import { PATH } from "../read-path.js";
 
 /**
  * The registry is keyed by a session's id. Its number comes from a sequence, which goes on where the column's own stood. A key

@@ -1,6 +1,5 @@
-import { APPEND } from "../append.js";
-import { APPEND_ALL } from "../append-all.js";
-import { APPEND_ALL_AS, APPEND_AS } from "../append-as.js";
+import { APPEND, APPEND_ALL } from "../append.js";
+import { APPEND_ALL_AS, APPEND_AS } from "../append-rows.js";
 import { DELEGATED_AS, delegateNew } from "../delegated.js";
 import type { PostgresMigration } from "../migration.js";
 

@@ -2,8 +2,8 @@ import { LATEST_CHANGE } from "../../operations/session-order.js";
 import { APPEND } from "../append.js";
 import { NUMBER, REGISTERED } from "../functions.js";
 import { HITS } from "../hits-function.js";
-import { primaryKey } from "../keys.js";
 import type { PostgresMigration } from "../migration.js";
+import { primaryKey } from "../names.js";
 import { MATCHES, MATCHES_IN } from "../search-function.js";
 import { KEY_VECTORS } from "../vectors.js";
 

@@ -1,5 +1,4 @@
-import { APPEND } from "../append.js";
-import { APPEND_ALL } from "../append-all.js";
+import { APPEND, APPEND_ALL } from "../append.js";
 import type { PostgresMigration } from "../migration.js";
 
 /** Version 17. An append looks first whether it knows the message, so that its insert need not make sure of that in each index. */

@@ -1,7 +1,6 @@
-import { APPEND } from "../append.js";
-import { APPEND_ALL } from "../append-all.js";
+import { APPEND, APPEND_ALL } from "../append.js";
 import type { PostgresMigration } from "../migration.js";
-import { PATH } from "../path.js";
+import { PATH } from "../read-path.js";
 import { RECENT } from "../recent.js";
 
 /** Version 18. Functions find one message by the index that is made for it, also with a plan that is older than the rows. */

@@ -1,4 +1,4 @@
-import { APPEND_EACH } from "../append-each.js";
+import { APPEND_EACH } from "../append.js";
 import type { PostgresMigration } from "../migration.js";
 
 /** Version 20. Appends to several sessions may be one call. */

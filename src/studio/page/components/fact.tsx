@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-
+import { ago, fullTime } from "../format.js";
 /** A name with its value, in a list of facts. */
 export function Fact({ name, value }: { readonly name: string; readonly value: ComponentChildren }) {
   return (
@@ -9,5 +9,16 @@ export function Fact({ name, value }: { readonly name: string; readonly value: C
         <bdi>{value}</bdi>
       </dd>
     </div>
+  );
+}
+
+/** How long ago something was; the full time shows on hover. */
+export function Time({ at }: { readonly at: string | number | Date }) {
+  const time = new Date(at);
+  const isValid = !Number.isNaN(time.getTime());
+  return (
+    <time dateTime={isValid ? time.toISOString() : undefined} title={fullTime(time)}>
+      {ago(time)}
+    </time>
   );
 }

@@ -1,6 +1,6 @@
+import type { ComponentChildren } from "preact";
 import type { ApiError } from "../api-client.js";
 import { Icon } from "./icons.js";
-
 /** What went wrong, with a way to try again. */
 export function Failure({ error, retry }: { readonly error: ApiError; readonly retry?: (() => void) | undefined }) {
   return (
@@ -14,6 +14,29 @@ export function Failure({ error, retry }: { readonly error: ApiError; readonly r
           Try again
         </button>
       )}
+    </div>
+  );
+}
+
+/** Stands where there is nothing to show, and says what to do. */
+export function Empty({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      {children && <div class="empty-hint">{children}</div>}
+    </div>
+  );
+}
+
+const WIDTHS = ["72%", "94%", "58%", "86%", "66%", "90%"];
+
+/** Grey lines in the place of what is on its way. */
+export function Loading() {
+  return (
+    <div class="loading" role="status" aria-label="Loading">
+      {WIDTHS.map((width) => (
+        <span key={width} class="loading-line" style={{ width }} />
+      ))}
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { useDebounced } from "../hooks/use-debounced.js";
+import { useDebounced } from "../hooks/use-change.js";
 import { linkHere, navigate } from "../location.js";
 import type { Place } from "../router.js";
 

@@ -1,3 +1,5 @@
+import { useState } from "preact/hooks";
+
 /** Line drawings of 16 by 16, in the colour of the text beside them. */
 const SHAPES = {
   search: "M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10Zm3.6-1.4L14 14",
@@ -30,4 +32,27 @@ export function Icon({ name }: { readonly name: IconName }) {
       <path d={SHAPES[name]} />
     </svg>
   );
+}
+
+/** Copies a text, such as an id. */
+export function CopyButton({ text, name }: { readonly text: string; readonly name: string }) {
+  const [isCopied, setCopied] = useState(false);
+  const copy = async () => {
+    await copyText(text);
+    setCopied(true);
+    setTimeout(() => setCopied(false), 1500);
+  };
+  if (!canCopy) return null;
+  return (
+    <button type="button" class="quiet copy" title={`Copy ${name}`} aria-label={`Copy ${name}`} onClick={copy}>
+      {isCopied ? <span class="copied">Copied</span> : <Icon name="copy" />}
+    </button>
+  );
+}
+
+/** Browsers offer the clipboard to pages of this machine and of https only. */
+export const canCopy = navigator.clipboard !== undefined;
+
+export function copyText(text: string): Promise<void> {
+  return navigator.clipboard.writeText(text);
 }

@@ -1,9 +1,7 @@
 import type { FoundHit } from "../../api.js";
 import { score } from "../format.js";
 import { linkTo } from "../location.js";
-import { MarkedText } from "./marked-text.js";
-import { Time } from "./time.js";
-
+import { Time } from "./fact.js";
 /** A message that matches, with the reasons for its place. */
 export function SearchHit({ hit, place }: { readonly hit: FoundHit; readonly place: number }) {
   const { words, meaning } = hit.ranks;
@@ -52,5 +50,19 @@ export function SearchHit({ hit, place }: { readonly hit: FoundHit; readonly pla
         {hit.words.length === 0 && <p class="nothing">It holds none of the words: it was found by its meaning.</p>}
       </details>
     </li>
+  );
+}
+
+/** A text whose pieces between « and » are marked. */
+function MarkedText({ text }: { readonly text: string }) {
+  // At odd places stands what was between two marks.
+  const pieces = text.split(/«([^«»]*)»/);
+  return (
+    <>
+      {pieces.map((piece, place) =>
+        // biome-ignore lint/suspicious/noArrayIndexKey: a piece is its place in the text.
+        place % 2 === 1 ? <mark key={place}>{piece}</mark> : piece,
+      )}
+    </>
   );
 }

@@ -1,16 +1,13 @@
 import { useState } from "preact/hooks";
-import type { SessionView } from "../../api.js";
-import { apiAddress } from "../api-client.js";
+import type { SessionView, StudioWrites } from "../../api.js";
+import { ApiError, apiAddress, useInfo, write } from "../api-client.js";
 import { cost, count, counted } from "../format.js";
-import { useInfo } from "../info.js";
-import { linkHere, linkTo } from "../location.js";
+import { useResource } from "../hooks/use-resource.js";
+import { linkHere, linkTo, navigate } from "../location.js";
 import type { Place } from "../router.js";
-import { CopyButton } from "./copy-button.js";
-import { Fact } from "./fact.js";
-import { Menu } from "./menu.js";
-import { SessionDialog, type SessionWrite } from "./session-dialog.js";
-import { SessionTabs } from "./session-tabs.js";
-import { Time } from "./time.js";
+import { Dialog, Menu } from "./dialog.js";
+import { Fact, Time } from "./fact.js";
+import { CopyButton } from "./icons.js";
 
 interface Props {
   readonly view: SessionView;
@@ -96,3 +93,97 @@ export function SessionHead({ view, place, reload }: Props) {
 }
 
 const FORMATS: Readonly<Record<string, string>> = { jsonl: "JSONL", markdown: "Markdown", html: "HTML" };
+
+type SessionWrite = keyof StudioWrites & ("rename" | "compact" | "delete-session");
+
+interface SessionDialogProps {
+  readonly name: SessionWrite;
+  readonly view: SessionView;
+  readonly reload: () => void;
+  readonly close: () => void;
+}
+
+/** Asks before a session is changed, and changes it. */
+function SessionDialog({ name, view, reload, close }: SessionDialogProps) {
+  const { session, stored } = view;
+  const id = session.id;
+  switch (name) {
+    case "rename":
+      return (
+        <Dialog
+          title="Rename the session"
+          action="Rename"
+          run={(fields) => write("rename", { id, name: String(fields.get("name")) }).then(reload)}
+          close={close}
+        >
+          <label class="field">
+            <span>Title</span>
+            <input name="name" defaultValue={session.name} />
+          </label>
+        </Dialog>
+      );
+    case "compact":
+      return (
+        <Dialog title="Compact the session now?" action="Compact" run={() => compact(id).then(reload)} close={close}>
+          <p>
+            Older messages are summarised by the program's compaction function. They stay stored beneath the summary.
+          </p>
+        </Dialog>
+      );
+    default:
+      return (
+        <Dialog
+          title="Delete the session?"
+          action="Delete the session"
+          isDangerous
+          run={() => write("delete-session", { id }).then(() => navigate(linkTo("/")))}
+          close={close}
+        >
+          <p>
+            <bdi>{session.name || id}</bdi> is removed for good, with {counted(stored, "message")}, its summaries and
+            its blocks.
+          </p>
+        </Dialog>
+      );
+  }
+}
+
+async function compact(id: string): Promise<void> {
+  const { compacted } = await write<"compact", { compacted: boolean }>("compact", { id });
+  if (!compacted) throw new ApiError("NOTHING_TO_COMPACT", "There was nothing to summarise.");
+}
+
+/** Leads between the pages of one session. */
+export function SessionTabs({ id, here }: { readonly id: string; readonly here: string }) {
+  const tabs = [
+    { path: "/session", name: "Conversation", query: { id } },
+    { path: "/context", name: "Context", query: { id } },
+    { path: "/memory", name: "Memory", query: { session: id } },
+  ];
+  return (
+    <nav class="tabs" aria-label="Pages of the session">
+      {tabs.map(({ path, name, query }) => (
+        <a key={path} href={linkTo(path, query)} aria-current={path === here ? "page" : undefined}>
+          {name}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+/** The title of a session, above one of its pages. */
+export function SessionPageHead({ id, here }: { readonly id: string; readonly here: string }) {
+  const { data } = useResource("session", { id });
+  return (
+    <header class="session-head">
+      <div class="session-name">
+        <h1>
+          <bdi>{data?.session.name || id}</bdi>
+        </h1>
+      </div>
+      <div class="session-bar">
+        <SessionTabs id={id} here={here} />
+      </div>
+    </header>
+  );
+}

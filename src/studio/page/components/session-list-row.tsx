@@ -1,7 +1,7 @@
 import type { SessionOrder, SessionRow } from "../../api.js";
 import { cost, count, short } from "../format.js";
 import { linkTo } from "../location.js";
-import { Time } from "./time.js";
+import { Time } from "./fact.js";
 
 interface SessionListRowProps {
   readonly session: SessionRow;

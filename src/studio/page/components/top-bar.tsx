@@ -1,8 +1,8 @@
-import { useInfo } from "../info.js";
+import { useInfo } from "../api-client.js";
+import { type Theme, useTheme } from "../hooks/use-theme.js";
 import { linkTo, navigate } from "../location.js";
 import type { Place } from "../router.js";
-import { Icon } from "./icons.js";
-import { ThemeSwitch } from "./theme-switch.js";
+import { Icon, type IconName } from "./icons.js";
 
 const TABS = [
   { path: "/", name: "Sessions", also: ["/session", "/context"] },
@@ -60,5 +60,23 @@ function SearchField() {
         <span class="key">/</span>
       </form>
     </search>
+  );
+}
+
+const NEXT: Readonly<Record<Theme, { readonly theme: Theme; readonly icon: IconName; readonly name: string }>> = {
+  system: { theme: "light", icon: "system", name: "as the system" },
+  light: { theme: "dark", icon: "sun", name: "light" },
+  dark: { theme: "system", icon: "moon", name: "dark" },
+};
+
+/** Goes through the themes: as the system, light, dark. */
+function ThemeSwitch() {
+  const [theme, choose] = useTheme();
+  const { icon, name, theme: next } = NEXT[theme];
+  const label = `Theme: ${name}. Change to ${NEXT[next].name}.`;
+  return (
+    <button type="button" class="quiet" title={label} aria-label={label} onClick={() => choose(next)}>
+      <Icon name={icon} />
+    </button>
   );
 }

@@ -1,12 +1,11 @@
 import type { TurnRow } from "../../api.js";
 import { read } from "../api-client.js";
-import { Failure } from "../components/failure.js";
-import { Loading } from "../components/loading.js";
-import { Time } from "../components/time.js";
+import { Time } from "../components/fact.js";
+import { Failure, Loading } from "../components/failure.js";
 import { VirtualList } from "../components/virtual-list.js";
 import { count } from "../format.js";
+import { useReloadOn } from "../hooks/use-change.js";
 import { usePages } from "../hooks/use-pages.js";
-import { useReloadOn } from "../hooks/use-reload-on.js";
 import { linkTo } from "../location.js";
 import { BREAK_NAMES } from "./words.js";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { compareTexts } from "./difference.js";
-import { folded } from "./folded.js";
+import { folded } from "./difference-view.js";
 
 it("marks the words that differ within a changed line", () => {
   expect(compareTexts("name: Ada\nlikes tea", "name: Ada\nlikes green tea")).toEqual([

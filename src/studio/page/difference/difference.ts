@@ -1,4 +1,4 @@
-import { compare, type Run } from "../../../model/shortest-script.js";
+import { compare, type Run } from "../../../model/joined-terms.js";
 
 /** A line on both sides; a side without it is null. */
 export interface DifferenceRow {

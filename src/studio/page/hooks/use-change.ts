@@ -32,3 +32,24 @@ export function useChange(id: string, known: string | null, onChange: () => void
     };
   }, [id]);
 }
+
+/** A function that is called once its caller has paused for `milliseconds`, with what was given last. */
+export function useDebounced<T>(call: (value: T) => void, milliseconds: number): (value: T) => void {
+  const latest = useRef(call);
+  latest.current = call;
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return (value) => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => latest.current(value), milliseconds);
+  };
+}
+
+/** Calls `reload` when the change of a session is another one than before. */
+export function useReloadOn(change: string | null, reload: () => void): void {
+  const known = useRef(change);
+  useEffect(() => {
+    if (known.current !== null && change !== null && known.current !== change) reload();
+    if (change !== null) known.current = change;
+  }, [change, reload]);
+}

@@ -1,5 +1,5 @@
+import type { Block, Inline } from "./inline.js";
 import { parseInline } from "./inline.js";
-import type { Block, Inline } from "./nodes.js";
 
 const DEEPEST = 8;
 const FENCE = /^ {0,3}(`{3,}|~{3,})\s*([^\s`]*)/;

@@ -1,11 +1,9 @@
 import type { EntryList, MemoryOwner } from "../../api.js";
 import { ownerQuery, read } from "../api-client.js";
-import { Empty } from "../components/empty.js";
-import { Failure } from "../components/failure.js";
+import { Time } from "../components/fact.js";
+import { Empty, Failure, Loading } from "../components/failure.js";
 import { FilterField } from "../components/filter-field.js";
-import { Loading } from "../components/loading.js";
 import { LongText } from "../components/long-text.js";
-import { Time } from "../components/time.js";
 import { VirtualList } from "../components/virtual-list.js";
 import { count } from "../format.js";
 import { usePages } from "../hooks/use-pages.js";

@@ -1,7 +1,5 @@
 import { read } from "../api-client.js";
-import { Empty } from "../components/empty.js";
-import { Failure } from "../components/failure.js";
-import { Loading } from "../components/loading.js";
+import { Empty, Failure, Loading } from "../components/failure.js";
 import { VirtualList } from "../components/virtual-list.js";
 import { usePages } from "../hooks/use-pages.js";
 import { linkTo, navigate } from "../location.js";

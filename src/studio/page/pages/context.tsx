@@ -1,11 +1,8 @@
-import { Empty } from "../components/empty.js";
-import { Failure } from "../components/failure.js";
-import { Loading } from "../components/loading.js";
-import { SessionPageHead } from "../components/session-page-head.js";
+import { Empty, Failure, Loading } from "../components/failure.js";
+import { SessionPageHead } from "../components/session-head.js";
 import { ContextDetail } from "../context/context-detail.js";
 import { TurnListPanel } from "../context/turn-list.js";
-import { useChange } from "../hooks/use-change.js";
-import { useReloadOn } from "../hooks/use-reload-on.js";
+import { useChange, useReloadOn } from "../hooks/use-change.js";
 import { useResource } from "../hooks/use-resource.js";
 import type { Place } from "../router.js";
 

@@ -1,9 +1,8 @@
 import type { MemoryOwner } from "../../api.js";
-import { SessionPageHead } from "../components/session-page-head.js";
+import { SessionPageHead } from "../components/session-head.js";
 import { linkTo } from "../location.js";
-import { OwnerMemory } from "../memory/owner-memory.js";
+import { OwnerMemory, RememberedList } from "../memory/owner-memory.js";
 import { Owners } from "../memory/owners.js";
-import { RememberedList } from "../memory/remembered-list.js";
 import type { Place } from "../router.js";
 
 /** What is remembered: of a session, a user, or a key that several share. */

@@ -1,12 +1,9 @@
 import type { FoundHit } from "../../api.js";
-import { read } from "../api-client.js";
-import { Empty } from "../components/empty.js";
-import { Failure } from "../components/failure.js";
+import { read, useInfo } from "../api-client.js";
+import { Empty, Failure, Loading } from "../components/failure.js";
 import { FilterField } from "../components/filter-field.js";
-import { Loading } from "../components/loading.js";
 import { SearchHit } from "../components/search-hit.js";
 import { usePages } from "../hooks/use-pages.js";
-import { useInfo } from "../info.js";
 import { linkHere, navigate } from "../location.js";
 import type { Place } from "../router.js";
 

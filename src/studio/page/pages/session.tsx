@@ -1,7 +1,6 @@
 import { useEffect } from "preact/hooks";
 import type { SessionView } from "../../api.js";
-import { Failure } from "../components/failure.js";
-import { Loading } from "../components/loading.js";
+import { Failure, Loading } from "../components/failure.js";
 import { SessionHead } from "../components/session-head.js";
 import { Conversation } from "../conversation/conversation.js";
 import { useChange } from "../hooks/use-change.js";

@@ -1,15 +1,12 @@
 import type { SessionRow } from "../../api.js";
-import { read } from "../api-client.js";
-import { Empty } from "../components/empty.js";
-import { Failure } from "../components/failure.js";
+import { read, useInfo } from "../api-client.js";
+import { Empty, Failure, Loading } from "../components/failure.js";
 import { FilterField } from "../components/filter-field.js";
-import { Loading } from "../components/loading.js";
 import { ScrollRegion } from "../components/scroll-region.js";
 import { SessionListRow } from "../components/session-list-row.js";
 import { VirtualList } from "../components/virtual-list.js";
 import { count } from "../format.js";
 import { usePages } from "../hooks/use-pages.js";
-import { useInfo } from "../info.js";
 import { linkHere, linkTo, navigate } from "../location.js";
 import type { Place } from "../router.js";
 

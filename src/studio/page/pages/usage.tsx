@@ -1,11 +1,8 @@
 import type { UsageView } from "../../api.js";
 import { CompactionTable } from "../components/compaction-table.js";
-import { Empty } from "../components/empty.js";
-import { Failure } from "../components/failure.js";
+import { Empty, Failure, Loading } from "../components/failure.js";
 import { FilterField } from "../components/filter-field.js";
-import { Loading } from "../components/loading.js";
-import { UsageChart } from "../components/usage-chart.js";
-import { UsageTable } from "../components/usage-table.js";
+import { UsageChart, UsageTable } from "../components/usage-chart.js";
 import { cost, count } from "../format.js";
 import { useResource } from "../hooks/use-resource.js";
 import { linkHere } from "../location.js";
