@@ -1,6 +1,6 @@
 import { describe, it } from "vitest";
-import { Queue } from "../src/queue.js";
-import { describeStore as register, type StoreTarget } from "../src/testing.js";
+import { Queue } from "../packages/model/src/lib/queue.js";
+import { describeStore as register, type StoreTarget } from "../packages/stemma/src/testing.js";
 
 /** The engines that `STORES` names, as in `STORES=sqlite,pglite npx vitest run`; all of them where it is not set. */
 const chosen = process.env.STORES?.split(",");

@@ -2,15 +2,15 @@ import { createReadStream } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { sessionMemory } from "../../src/ai-sdk.js";
-import { createCompactFunction } from "../../src/compaction/compact.js";
-import { copyStore, exportStore, jsonl } from "../../src/copy.js";
-import { jsonlFiles } from "../../src/copy-node.js";
-import { exportSession, importSession, readSessionFile, readSessions } from "../../src/formats.js";
-import { memory } from "../../src/memory.js";
-import { SessionManager } from "../../src/session.js";
-import { promptKey } from "../../src/storage/contract.js";
-import { message } from "../../src/testing/samples.js";
+import { message } from "../../packages/conformance/src/samples.js";
+import { createCompactFunction } from "../../packages/model/src/compaction/compact.js";
+import { sessionMemory } from "../../packages/stemma/src/ai-sdk.js";
+import { copyStore, exportStore, jsonl } from "../../packages/stemma/src/copy.js";
+import { jsonlFiles } from "../../packages/stemma/src/copy-node.js";
+import { exportSession, importSession, readSessionFile, readSessions } from "../../packages/stemma/src/formats.js";
+import { SessionManager } from "../../packages/stemma/src/session.js";
+import { promptKey } from "../../packages/store/src/contract/store.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { LONG, USER, type World } from "./world.js";
 
 /** Prepares a call, and gives the work that is measured. Every name is called once: a test holds the list against the code. */

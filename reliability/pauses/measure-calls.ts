@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import Module from "node:module";
 import { join } from "node:path";
-import { sqlite } from "../../src/sqlite.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { CALLS, type Call } from "./calls.js";
 import { type Measured, measure, medianOf } from "./measure.js";
 import { fill, openWorld } from "./world.js";

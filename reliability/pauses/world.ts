@@ -1,10 +1,10 @@
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
-import { chatHandler } from "../../src/ai-sdk.js";
-import { Session, SessionManager } from "../../src/session.js";
-import type { Store } from "../../src/storage/contract.js";
-import { createStudio } from "../../src/studio.js";
-import { message } from "../../src/testing/samples.js";
+import { message } from "../../packages/conformance/src/samples.js";
+import { chatHandler } from "../../packages/stemma/src/ai-sdk.js";
+import { Session, SessionManager } from "../../packages/stemma/src/session.js";
+import { createStudio } from "../../packages/stemma/src/studio.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 import { scriptedModel } from "../../test/ai-sdk/scripted-model.js";
 
 /** The long session, and who it belongs to. */

@@ -1,9 +1,9 @@
 // Appends `count` messages to one session, one after the other: `<place> <prefix> <count> <full or normal>`. Says when it is
 // ready, begins when it is told to, and says in the end how long its longest append took, and how many were refused.
 import { createInterface } from "node:readline";
-import { Session } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
-import { message } from "../../src/testing/samples.js";
+import { message } from "../../packages/conformance/src/samples.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { openStore } from "../tools/stores.js";
 
 const [place = "", prefix = "", count = "", synchronous = ""] = process.argv.slice(2);

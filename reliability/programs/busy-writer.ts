@@ -1,7 +1,7 @@
 // Writes of every kind until it is killed: `<place> <name>`. Says what it was told is stored, each on a line of its own.
 import { writeSync } from "node:fs";
-import { SessionManager } from "../../src/session.js";
-import { message, numbered } from "../../src/testing/samples.js";
+import { message, numbered } from "../../packages/conformance/src/samples.js";
+import { SessionManager } from "../../packages/stemma/src/session.js";
 import { Random } from "../tools/random.js";
 import { openStore } from "../tools/stores.js";
 

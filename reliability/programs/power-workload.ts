@@ -2,9 +2,9 @@
 // that the power is cut in many checkpoints; all else is as `sqlite(path)` opens it.
 import { writeSync } from "node:fs";
 import Database from "better-sqlite3";
-import { SessionManager } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
-import { message } from "../../src/testing/samples.js";
+import { message } from "../../packages/conformance/src/samples.js";
+import { SessionManager } from "../../packages/stemma/src/session.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 
 const [path = "", synchronous = ""] = process.argv.slice(2);
 const database = new Database(path);

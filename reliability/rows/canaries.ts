@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { postgres } from "../../src/postgres.js";
-import { type Session, SessionManager } from "../../src/session.js";
-import type { Store } from "../../src/storage/contract.js";
-import { message } from "../../src/testing/samples.js";
-import { hashingEmbedder } from "../../src/testing.js";
+import { message } from "../../packages/conformance/src/samples.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import { type Session, SessionManager } from "../../packages/stemma/src/session.js";
+import { hashingEmbedder } from "../../packages/stemma/src/testing.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 import type { Row, Scene } from "../tools/row.js";
 import { query } from "../tools/stores.js";
 

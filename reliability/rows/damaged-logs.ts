@@ -1,9 +1,9 @@
 import { copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { Session } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
-import { message } from "../../src/testing/samples.js";
+import { message } from "../../packages/conformance/src/samples.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { Random } from "../tools/random.js";
 import type { Row } from "../tools/row.js";
 

@@ -1,6 +1,6 @@
-import { Session, SessionManager } from "../../src/session.js";
-import type { Store } from "../../src/storage/contract.js";
-import { message } from "../../src/testing/samples.js";
+import { message } from "../../packages/conformance/src/samples.js";
+import { Session, SessionManager } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 import type { Row } from "../tools/row.js";
 import { query } from "../tools/stores.js";
 

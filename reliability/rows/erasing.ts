@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
-import { SessionManager } from "../../src/session.js";
-import { message } from "../../src/testing/samples.js";
+import { message } from "../../packages/conformance/src/samples.js";
+import { SessionManager } from "../../packages/stemma/src/session.js";
 import { type Row, type Scene, zero } from "../tools/row.js";
 import { query } from "../tools/stores.js";
 

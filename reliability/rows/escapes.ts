@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createBuiltinTools } from "../../src/runner/tools/builtin-tools.js";
+import { createBuiltinTools } from "../../packages/runner/src/tools/builtin-tools.js";
 import { Random } from "../tools/random.js";
 import type { Row } from "../tools/row.js";
 

@@ -1,4 +1,4 @@
-import { faults } from "../../src/testing/faults.js";
+import { faults } from "../../packages/conformance/src/faults/faults.js";
 import { runCases } from "../tools/conformance.js";
 import type { Row } from "../tools/row.js";
 

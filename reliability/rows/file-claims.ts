@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { FileSessionStorage } from "../../src/agent.js";
-import { draftName } from "../../src/runner/storages/file-commit.js";
+import { draftName } from "../../packages/runner/src/storages/file-commit.js";
+import { FileSessionStorage } from "../../packages/stemma/src/agent.js";
 import { inLanes, type Program, start } from "../tools/process.js";
 import type { Row } from "../tools/row.js";
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
-import type { ContextBlock } from "../../src/context/block.js";
-import { parsePrompt, renderPrompt } from "../../src/context/prompt.js";
-import { joinResults, quoteField, quoteResult, unescapeHeads } from "../../src/model/quoted-results.js";
-import { isEqual } from "../../src/testing/assert.js";
+import { isEqual } from "../../packages/conformance/src/assert.js";
+import { joinResults, quoteField, quoteResult, unescapeHeads } from "../../packages/model/src/search/quoted-results.js";
+import type { ContextBlock } from "../../packages/session/src/context/block.js";
+import { parsePrompt, renderPrompt } from "../../packages/session/src/context/prompt.js";
 import { type Row, zero } from "../tools/row.js";
 
 const RULE = "═".repeat(46);

@@ -1,10 +1,10 @@
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { FileSessionStorage } from "../../src/agent.js";
-import { StemmaError } from "../../src/errors.js";
-import { Session } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
-import { message, numbered } from "../../src/testing/samples.js";
+import { message, numbered } from "../../packages/conformance/src/samples.js";
+import { StemmaError } from "../../packages/model/src/errors.js";
+import { FileSessionStorage } from "../../packages/stemma/src/agent.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { mountDisk, type SmallDisk } from "../tools/mount.js";
 import type { Row, Scene } from "../tools/row.js";
 

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { SessionManager } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
-import { message } from "../../src/testing/samples.js";
+import { message } from "../../packages/conformance/src/samples.js";
+import { SessionManager } from "../../packages/stemma/src/session.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import type { Row } from "../tools/row.js";
 
 const TURNS = 10;

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { Session } from "../../src/session.js";
-import type { Store } from "../../src/storage/contract.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 import { inLanes, start } from "../tools/process.js";
 import type { Row, Scene } from "../tools/row.js";
 

@@ -1,9 +1,9 @@
 import pg from "pg";
-import { postgres } from "../../src/postgres.js";
-import { Session } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
-import type { Store } from "../../src/storage/contract.js";
-import { message } from "../../src/testing/samples.js";
+import { message } from "../../packages/conformance/src/samples.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import type { Row } from "../tools/row.js";
 
 const SMALL = 1_000;

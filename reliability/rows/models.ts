@@ -1,6 +1,6 @@
-import { memory } from "../../src/memory.js";
-import { sqlite } from "../../src/sqlite.js";
-import type { Store } from "../../src/storage/contract.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { memory } from "../../packages/store/src/memory.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { openDatabase } from "../../test/store/databases.js";
 import { FuzzRun, type FuzzTarget } from "../../test/store/fuzz-run.js";
 import type { Row, Scene } from "../tools/row.js";

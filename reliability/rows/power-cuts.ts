@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Session } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { Disk } from "../tools/power-cut.js";
 import { Random } from "../tools/random.js";
 import { record } from "../tools/recording.js";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { Session } from "../../src/session.js";
-import { message } from "../../src/testing/samples.js";
+import { message } from "../../packages/conformance/src/samples.js";
+import { Session } from "../../packages/stemma/src/session.js";
 import type { Row } from "../tools/row.js";
 
 const TEXTS = [

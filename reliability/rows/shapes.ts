@@ -1,8 +1,8 @@
 import fc from "fast-check";
-import { StemmaError } from "../../src/errors.js";
-import type { SessionMessage } from "../../src/model/message.js";
-import { Session } from "../../src/session.js";
-import { isEqual } from "../../src/testing/assert.js";
+import { isEqual } from "../../packages/conformance/src/assert.js";
+import { StemmaError } from "../../packages/model/src/errors.js";
+import type { SessionMessage } from "../../packages/model/src/messages/message.js";
+import { Session } from "../../packages/stemma/src/session.js";
 import type { Row } from "../tools/row.js";
 
 const text = fc.oneof(

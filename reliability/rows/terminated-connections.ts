@@ -1,6 +1,6 @@
-import { StemmaError } from "../../src/errors.js";
-import { Session } from "../../src/session.js";
-import { message } from "../../src/testing/samples.js";
+import { message } from "../../packages/conformance/src/samples.js";
+import { StemmaError } from "../../packages/model/src/errors.js";
+import { Session } from "../../packages/stemma/src/session.js";
 import type { Row } from "../tools/row.js";
 import { query } from "../tools/stores.js";
 

@@ -1,5 +1,5 @@
-import { compactionRaces } from "../../src/testing/compaction-races.js";
-import { concurrency } from "../../src/testing/concurrency.js";
+import { compactionRaces } from "../../packages/conformance/src/compaction/compaction-races.js";
+import { concurrency } from "../../packages/conformance/src/messages/concurrency.js";
 import { runCases } from "../tools/conformance.js";
 import type { Row } from "../tools/row.js";
 

@@ -1,8 +1,8 @@
-import { memory } from "../../src/memory.js";
-import { sqlite } from "../../src/sqlite.js";
-import type { Topic } from "../../src/testing/topic.js";
-import { Workspace } from "../../src/testing/workspace.js";
-import type { StoreTarget } from "../../src/testing.js";
+import type { Topic } from "../../packages/conformance/src/topic.js";
+import { Workspace } from "../../packages/conformance/src/workspace.js";
+import type { StoreTarget } from "../../packages/stemma/src/testing.js";
+import { memory } from "../../packages/store/src/memory.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { openPool } from "../../test/postgres/databases.js";
 import { postgresTarget } from "../../test/postgres/target.js";
 import { openDatabase } from "../../test/store/databases.js";

@@ -1,4 +1,4 @@
-import type { Store } from "../../src/storage/contract.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 
 /** Where a row is measured. `files` is the file storage of the session runner. */
 export type Engine = "SQLite" | "Postgres" | "memory" | "workerd" | "files" | "everywhere";

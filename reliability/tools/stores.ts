@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import pg from "pg";
-import { memory } from "../../src/memory.js";
-import { postgres } from "../../src/postgres.js";
-import { sqlite } from "../../src/sqlite.js";
-import type { Store } from "../../src/storage/contract.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { memory } from "../../packages/store/src/memory.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 
 export const MEMORY = ":memory:";
 

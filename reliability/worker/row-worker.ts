@@ -1,4 +1,4 @@
-import { durableObject } from "../../src/durable-object.js";
+import { durableObject } from "../../packages/store/src/durable-object.js";
 import { RemoteObject, route } from "../../test/workers/agent.js";
 import { canaries } from "../rows/canaries.js";
 import { completeHistory } from "../rows/long-sessions.js";

@@ -1,6 +1,6 @@
 import { getSessionMessages, type SessionStore } from "@anthropic-ai/claude-agent-sdk";
-import { type ClaudeSessionKey, claudeSessionStore } from "../../src/claude.js";
-import type { Store } from "../../src/storage/contract.js";
+import { type ClaudeSessionKey, claudeSessionStore } from "../../packages/stemma/src/claude.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 import { transcript } from "../claude/transcripts.js";
 import { asValue, isCall, type Said, stepsOf, textOf } from "./crossing-said.js";
 

@@ -1,9 +1,9 @@
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
-import { StemmaChatMessageHistory } from "../../src/langchain.js";
-import { StemmaSaver } from "../../src/langgraph.js";
-import { Session } from "../../src/session.js";
-import type { Store } from "../../src/storage/contract.js";
+import { StemmaChatMessageHistory } from "../../packages/stemma/src/langchain.js";
+import { StemmaSaver } from "../../packages/stemma/src/langgraph.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 import { asValue, type Call, isCall, type Said, stepsOf, textOf } from "./crossing-said.js";
 
 const historyOf = (store: Store, id: string) => new StemmaChatMessageHistory(Session.create(store).forSession(id));

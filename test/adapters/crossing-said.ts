@@ -1,5 +1,5 @@
-import type { SessionMessage, SessionMessagePart } from "../../src/model/message.js";
-import { readToolPart } from "../../src/model/tool-parts.js";
+import type { SessionMessage, SessionMessagePart } from "../../packages/model/src/messages/message.js";
+import { readToolPart } from "../../packages/model/src/messages/tool-parts.js";
 
 /** A piece of a conversation, in the form of no framework. */
 export type Said = { user: string; image?: string } | { answer: string } | Call;

@@ -11,8 +11,8 @@ import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts
 import { RunnableWithMessageHistory } from "@langchain/core/runnables";
 import { fakeModel } from "@langchain/core/testing";
 import { expect, it } from "vitest";
-import { StemmaChatMessageHistory } from "../../src/langchain.js";
-import { Session } from "../../src/session.js";
+import { StemmaChatMessageHistory } from "../../packages/stemma/src/langchain.js";
+import { Session } from "../../packages/stemma/src/session.js";
 import { describeStores, newSessionIds } from "./stores.js";
 
 const call = (id: string) => ({ id, name: "add", args: { a: 1 }, type: "tool_call" as const });

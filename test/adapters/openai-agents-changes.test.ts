@@ -1,7 +1,7 @@
 import type { AgentInputItem, SessionHistoryTransaction } from "@openai/agents";
 import { expect, it } from "vitest";
-import { openaiAgentsSession } from "../../src/openai-agents.js";
-import { Session } from "../../src/session.js";
+import { openaiAgentsSession } from "../../packages/stemma/src/openai-agents.js";
+import { Session } from "../../packages/stemma/src/session.js";
 import { answer, call, EVERY_ITEM, result, user } from "./openai-items.js";
 import { describeStores, newSessionIds } from "./stores.js";
 

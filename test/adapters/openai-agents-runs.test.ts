@@ -2,9 +2,9 @@ import { Agent, type AgentInputItem, Runner, RunState, tool } from "@openai/agen
 import { assistantMessage, functionCall, modelError, ScriptedModel } from "@openai/agents/testing";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { openaiAgentsSession } from "../../src/openai-agents.js";
-import { Session } from "../../src/session.js";
-import type { Store } from "../../src/storage/contract.js";
+import { openaiAgentsSession } from "../../packages/stemma/src/openai-agents.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 import { answer, user } from "./openai-items.js";
 import { describeStores, newSessionIds } from "./stores.js";
 

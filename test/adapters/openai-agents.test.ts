@@ -1,8 +1,8 @@
 import type { AgentInputItem, UserMessageItem } from "@openai/agents";
 import { convertToModelMessages, type UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
-import { openaiAgentsSession } from "../../src/openai-agents.js";
-import { Session } from "../../src/session.js";
+import { openaiAgentsSession } from "../../packages/stemma/src/openai-agents.js";
+import { Session } from "../../packages/stemma/src/session.js";
 import { createProvider } from "../providers/list-provider.js";
 import { answer, call, EVERY_ITEM, result, user } from "./openai-items.js";
 import { describeStores, newSessionIds } from "./stores.js";

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe } from "vitest";
-import { postgres } from "../../src/postgres.js";
-import { sqlite } from "../../src/sqlite.js";
-import type { Store } from "../../src/storage/contract.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { type OpenDatabase, openPool } from "../postgres/databases.js";
 import { describeServer } from "../postgres/server.js";
 

@@ -1,12 +1,12 @@
 import { tool, type UIMessage } from "ai";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { chatHandler } from "../../src/ai-sdk.js";
-import { createLearnFunction } from "../../src/learning/learn.js";
-import { defer } from "../../src/queue.js";
-import { SessionManager } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
-import type { Store } from "../../src/storage/contract.js";
+import { defer } from "../../packages/model/src/lib/queue.js";
+import { createLearnFunction } from "../../packages/session/src/learning/learn.js";
+import { chatHandler } from "../../packages/stemma/src/ai-sdk.js";
+import { SessionManager } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { textMessage } from "../helpers/messages.js";
 import { patience } from "../helpers/patience.js";
 import { type Say, scriptedModel } from "./scripted-model.js";

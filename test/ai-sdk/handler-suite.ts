@@ -7,8 +7,8 @@ import {
   type ChatPage,
   chatHandler,
   type RunData,
-} from "../../src/ai-sdk.js";
-import { SessionManager } from "../../src/session.js";
+} from "../../packages/stemma/src/ai-sdk.js";
+import { SessionManager } from "../../packages/stemma/src/session.js";
 import { Chat, textOf } from "./chat.js";
 import { lastUserText, type Say, scriptedModel } from "./scripted-model.js";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { chatHandler, lint } from "../../src/ai-sdk.js";
-import { SessionManager, type Store } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
+import { chatHandler, lint } from "../../packages/stemma/src/ai-sdk.js";
+import { SessionManager, type Store } from "../../packages/stemma/src/session.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { expectLinear } from "../helpers/linear.js";
 import { openDatabase } from "../store/databases.js";
 import { scriptedModel } from "./scripted-model.js";

@@ -1,9 +1,9 @@
 import { stepCountIs, streamText, ToolLoopAgent, tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { sessionMemory } from "../../src/ai-sdk.js";
-import { memory } from "../../src/memory.js";
-import { Session } from "../../src/session.js";
+import { sessionMemory } from "../../packages/stemma/src/ai-sdk.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { textMessage } from "../helpers/messages.js";
 import { scriptedModel } from "./scripted-model.js";
 

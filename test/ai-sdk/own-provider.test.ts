@@ -1,7 +1,7 @@
 import { streamText, type UIMessage } from "ai";
 import { expect, it } from "vitest";
-import { receive, respond } from "../../src/ai-sdk.js";
-import { Session } from "../../src/session.js";
+import { receive, respond } from "../../packages/stemma/src/ai-sdk.js";
+import { Session } from "../../packages/stemma/src/session.js";
 import { createProvider } from "../providers/list-provider.js";
 import { scriptedModel } from "./scripted-model.js";
 

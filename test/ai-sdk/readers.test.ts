@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { UIMessageChunk } from "ai";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { type HeldRun, SessionRuns } from "../../src/ai-sdk/run/runs.js";
-import { Session } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
-import type { Store } from "../../src/storage/contract.js";
+import { type HeldRun, SessionRuns } from "../../packages/chat/src/ai-sdk/run/runs.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { longestHold } from "../helpers/longest-hold.js";
 import { patience } from "../helpers/patience.js";
 

@@ -1,10 +1,10 @@
 import { MockLanguageModelV3, simulateReadableStream } from "ai/test";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { chatHandler } from "../../src/ai-sdk.js";
-import { memory } from "../../src/memory.js";
-import { postgres } from "../../src/postgres.js";
-import { SessionManager } from "../../src/session.js";
-import type { Store } from "../../src/storage/contract.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import { chatHandler } from "../../packages/stemma/src/ai-sdk.js";
+import { SessionManager } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { type OpenDatabase, openPool } from "../postgres/databases.js";
 import { describeServer } from "../postgres/server.js";
 

@@ -4,9 +4,9 @@ import type { LanguageModelV2 } from "@ai-sdk/provider";
 import { MockLanguageModelV3 } from "ai/test";
 import { MockLanguageModelV4 } from "ai-7/test";
 import { expect, it } from "vitest";
-import { memory } from "../../src/memory.js";
-import { Session } from "../../src/session.js";
-import { createCompactFunction, type SummaryModel } from "../../src/utils/compaction-helpers.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import { createCompactFunction, type SummaryModel } from "../../packages/stemma/src/utils/compaction-helpers.js";
+import { memory } from "../../packages/store/src/memory.js";
 
 const SUMMARY = "They talked of pears.";
 const tokens = { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 };

@@ -1,8 +1,8 @@
 import type { UIMessage } from "ai";
 import { expect, it } from "vitest";
-import { chatHandler } from "../../src/ai-sdk.js";
-import { memory } from "../../src/memory.js";
-import { SessionManager } from "../../src/session.js";
+import { chatHandler } from "../../packages/stemma/src/ai-sdk.js";
+import { SessionManager } from "../../packages/stemma/src/session.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { type Say, scriptedModel } from "./scripted-model.js";
 
 const SECOND: Record<string, Say> = {

@@ -1,10 +1,10 @@
 import { tool, type UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { type ChatPage, chatHandler } from "../../src/ai-sdk.js";
-import { sleep } from "../../src/queue.js";
-import { SessionManager } from "../../src/session.js";
-import type { Store } from "../../src/storage/contract.js";
+import { sleep } from "../../packages/model/src/lib/queue.js";
+import { type ChatPage, chatHandler } from "../../packages/stemma/src/ai-sdk.js";
+import { SessionManager } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 import { standingStill } from "../helpers/standing-still.js";
 import { endsWithResults, lastUserText, scriptedModel } from "./scripted-model.js";
 

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ChatPage } from "../../src/ai-sdk.js";
-import { sleep } from "../../src/queue.js";
+import { sleep } from "../../packages/model/src/lib/queue.js";
+import type { ChatPage } from "../../packages/stemma/src/ai-sdk.js";
 import { describeServer } from "../postgres/server.js";
 import { bundle } from "../runner/bundle.js";
 

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
-import { memory } from "../../src/memory.js";
-import { sqlite } from "../../src/sqlite.js";
-import { observeStore } from "../../src/telemetry/observe-store.js";
+import { memory } from "../../packages/store/src/memory.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
+import { observeStore } from "../../packages/telemetry/src/observe-store.js";
 import { describeWoken } from "./woken-suite.js";
 
 const folder = mkdtempSync(join(tmpdir(), "stemma-woken-"));

@@ -12,9 +12,9 @@ import {
   tagSession,
 } from "@anthropic-ai/claude-agent-sdk";
 import { describe, expect, it } from "vitest";
-import { claudeSessionStore } from "../../src/claude.js";
-import { memory } from "../../src/memory.js";
-import { Session } from "../../src/session.js";
+import { claudeSessionStore } from "../../packages/stemma/src/claude.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { transcript, turn } from "./transcripts.js";
 
 const dir = "/tmp/project";

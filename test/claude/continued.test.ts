@@ -1,10 +1,10 @@
 import { forkSession, getSessionMessages, type SessionStore } from "@anthropic-ai/claude-agent-sdk";
 import { AIMessage, ToolMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { claudeSessionStore } from "../../src/claude.js";
-import { StemmaChatMessageHistory } from "../../src/langchain.js";
-import { memory } from "../../src/memory.js";
-import { Session, type SessionMessage, type SessionMessagePart } from "../../src/session.js";
+import { claudeSessionStore } from "../../packages/stemma/src/claude.js";
+import { StemmaChatMessageHistory } from "../../packages/stemma/src/langchain.js";
+import { Session, type SessionMessage, type SessionMessagePart } from "../../packages/stemma/src/session.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { textMessage } from "../helpers/messages.js";
 import { transcript, turn } from "./transcripts.js";
 

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BetaLocalFilesystemMemoryTool } from "@anthropic-ai/sdk/tools/memory/node";
 import fc from "fast-check";
-import type { MemoryCommand } from "../../src/claude/memory/paths.js";
-import { shorten } from "../../src/errors.js";
+import type { MemoryCommand } from "../../packages/adapters/src/claude/memory/paths.js";
+import { shorten } from "../../packages/model/src/errors.js";
 
 /** The tool of Anthropic's SDK, on a folder of its own. */
 export interface LocalTool {

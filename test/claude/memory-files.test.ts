@@ -4,9 +4,9 @@ import { betaMemoryTool } from "@anthropic-ai/sdk/helpers/beta/memory";
 import { generateText, stepCountIs, type Tool } from "ai";
 import { MockLanguageModelV3 } from "ai/test";
 import { describe, expect, it } from "vitest";
-import { memoryTool } from "../../src/claude.js";
-import { AgentSearchProvider, Session, SessionManager } from "../../src/index.js";
-import { memory } from "../../src/memory.js";
+import { memoryTool } from "../../packages/stemma/src/claude.js";
+import { AgentSearchProvider, Session, SessionManager } from "../../packages/stemma/src/index.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { createProvider } from "../providers/list-provider.js";
 
 const text = (id: string, role = "user") => ({ id, role, parts: [{ type: "text", text: `text of ${id}` }] });

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { memoryTool } from "../../src/claude/memory/memory-tool.js";
-import type { MemoryCommand } from "../../src/claude/memory/paths.js";
-import { memory } from "../../src/memory.js";
-import { Session } from "../../src/session.js";
+import { memoryTool } from "../../packages/adapters/src/claude/memory/memory-tool.js";
+import type { MemoryCommand } from "../../packages/adapters/src/claude/memory/paths.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { answerOf, commands, localTool, normal } from "./memory-commands.js";
 
 const COMMANDS = Number(process.env.STEMMA_MEMORY_COMMANDS ?? 2000);

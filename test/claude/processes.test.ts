@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { claudeSessionStore, memoryTool } from "../../src/claude.js";
-import { Session } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
+import { claudeSessionStore, memoryTool } from "../../packages/stemma/src/claude.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 
 const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), "stemma-claude-processes-"));

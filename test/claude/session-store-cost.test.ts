@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { claudeSessionStore } from "../../src/claude.js";
-import { sqlite } from "../../src/sqlite.js";
+import { claudeSessionStore } from "../../packages/stemma/src/claude.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { openDatabase } from "../store/databases.js";
 import { failingClient } from "../store/file-target.js";
 import { transcript } from "./transcripts.js";

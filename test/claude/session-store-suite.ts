@@ -1,5 +1,5 @@
-import { claudeSessionStore } from "../../src/claude.js";
-import { Session, SessionManager, type Store } from "../../src/index.js";
+import { claudeSessionStore } from "../../packages/stemma/src/claude.js";
+import { Session, SessionManager, type Store } from "../../packages/stemma/src/index.js";
 import { transcript, turn } from "./transcripts.js";
 
 type Runner = Pick<typeof import("vitest"), "describe" | "it" | "expect">;

@@ -1,4 +1,4 @@
-import type { ClaudeSessionEntry } from "../../src/claude.js";
+import type { ClaudeSessionEntry } from "../../packages/stemma/src/claude.js";
 
 /** Makes the entries of one transcript, as Claude Code writes them, each a second after the last. */
 export function transcript(sessionId: string, start = 0) {

@@ -1,6 +1,6 @@
-import { claudeSessionStore, memoryTool } from "../../src/claude.js";
-import { Session } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
+import { claudeSessionStore, memoryTool } from "../../packages/stemma/src/claude.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 
 // Runs in a process of its own: appends to one transcript, and edits one file of one memory.
 

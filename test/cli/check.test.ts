@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import type { CheckReport } from "../../src/storage/contract.js";
+import type { CheckReport } from "../../packages/store/src/contract/store.js";
 import { openDatabase } from "../store/databases.js";
 import { jsonl } from "./read.js";
 import { type CommandLine, commandLine, temporaryFolder } from "./run.js";

@@ -5,8 +5,8 @@ import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { SessionManager } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
+import { SessionManager } from "../../packages/stemma/src/session.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { jsonl } from "./read.js";
 import { type CommandLine, commandLine, run, temporaryFolder } from "./run.js";
 

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { sqlite } from "../../src/sqlite.js";
-import { hashingEmbedder } from "../../src/testing/hashing-embedder.js";
+import { hashingEmbedder } from "../../packages/conformance/src/search/hashing-embedder.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { linesOf, run, temporaryFolder } from "./run.js";
 
 const folder = temporaryFolder();

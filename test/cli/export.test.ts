@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { SessionManager } from "../../src/manager/session-manager.js";
-import { Session } from "../../src/session/session.js";
-import { sqlite } from "../../src/sqlite.js";
+import { SessionManager } from "../../packages/session/src/manager/session-manager.js";
+import { Session } from "../../packages/session/src/session/session.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { openDatabase } from "../store/databases.js";
 import { type CommandLine, commandLine, linesOf, run, temporaryFolder } from "./run.js";
 

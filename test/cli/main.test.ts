@@ -9,7 +9,7 @@ it("runs the command line of the process", async () => {
   const argv = process.argv;
   try {
     process.argv = ["node", "stemma", "--version"];
-    await import("../../src/cli/main.js");
+    await import("../../packages/cli/src/main.js");
     await vi.waitFor(() => expect(streams.output()).toBe(`${manifest.version}\n`), patience(20_000));
   } finally {
     process.argv = argv;

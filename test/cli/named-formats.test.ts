@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { IMPORT_FORMATS } from "../../src/formats/formats.js";
+import { IMPORT_FORMATS } from "../../packages/formats/src/formats.js";
 import { textMessage } from "../helpers/messages.js";
 import { CLAUDE_ID, CODEX_ID, rollout } from "./import-home.js";
 import { jsonl } from "./read.js";

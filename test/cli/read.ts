@@ -1,7 +1,7 @@
-import { sessionsOfItems } from "../../src/formats/formats.js";
-import { readItems } from "../../src/formats/json-items.js";
-import type { Item, ParsedSession } from "../../src/formats/session-file.js";
-import type { StoredSession } from "../../src/formats/store-lines.js";
+import { sessionsOfItems } from "../../packages/formats/src/formats.js";
+import { readItems } from "../../packages/formats/src/json-items.js";
+import type { Item, ParsedSession } from "../../packages/formats/src/stemma/session-file.js";
+import type { StoredSession } from "../../packages/formats/src/stemma/store-lines.js";
 
 /** A text as a file gives it, in pieces of a few characters. */
 export async function* inPieces(text: string, size = 7): AsyncGenerator<string> {

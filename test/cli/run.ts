@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { build } from "esbuild";
 import { afterAll } from "vitest";
+import type { Io } from "../../packages/cli/src/io.js";
+import { runCli } from "../../packages/cli/src/run.js";
 import { studioDefine } from "../../scripts/studio-page.mjs";
-import type { Io } from "../../src/cli/io.js";
-import { runCli } from "../../src/cli/run.js";
 
 export interface Ran {
   code: number;

@@ -4,9 +4,9 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { registerChat } from "../../src/cli/chat/command.js";
-import { processIo } from "../../src/cli/io.js";
-import { runCli } from "../../src/cli/run.js";
+import { registerChat } from "../../packages/cli/src/chat/command.js";
+import { processIo } from "../../packages/cli/src/io.js";
+import { runCli } from "../../packages/cli/src/run.js";
 import { Display } from "../helpers/display.js";
 import { type ReplacedStreams, replaceStreams } from "../helpers/replaced-streams.js";
 

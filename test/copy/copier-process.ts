@@ -1,6 +1,6 @@
-import { copyStore } from "../../src/copy.js";
-import { jsonlFiles } from "../../src/copy-node.js";
-import { sqlite } from "../../src/sqlite.js";
+import { copyStore } from "../../packages/stemma/src/copy.js";
+import { jsonlFiles } from "../../packages/stemma/src/copy-node.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 
 // Copies in a process of its own, whose memory is bounded.
 

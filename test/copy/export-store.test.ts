@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { copyStore, exportStore, jsonl } from "../../src/copy.js";
-import { memory } from "../../src/memory.js";
-import { sqlite } from "../../src/sqlite.js";
+import { copyStore, exportStore, jsonl } from "../../packages/stemma/src/copy.js";
+import { memory } from "../../packages/store/src/memory.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { textMessage } from "../helpers/messages.js";
 import { openDatabase } from "../store/databases.js";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { afterAll, expect, it } from "vitest";
-import { sqlite } from "../../src/sqlite.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 
 const root = join(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "stemma-copy-"));

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { memory } from "../../src/memory.js";
-import type { Session } from "../../src/session.js";
+import type { Session } from "../../packages/stemma/src/session.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { ROOT } from "../package/manifest.js";
 import { snippetsOf } from "./snippets.js";
 

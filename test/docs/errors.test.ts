@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { ERROR_CODES } from "../../src/errors.js";
+import { ERROR_CODES } from "../../packages/model/src/errors.js";
 import { ROOT } from "../package/manifest.js";
 
 it("docs/errors.md lists every error code with its meaning, and no other", () => {

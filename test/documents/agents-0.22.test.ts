@@ -1,6 +1,5 @@
 // What a program that was written for `agents` 0.22 uses beyond the documents.
 import { describe, expect, it } from "vitest";
-import { memory } from "../../src/memory.js";
 import {
   AgentContextProvider,
   AgentSessionProvider,
@@ -18,8 +17,9 @@ import {
   type SessionTokenCounter,
   type SessionTokenCounterInput,
   type SqlProvider,
-} from "../../src/session.js";
-import { findTailCutByTokens, sanitizeToolPairs } from "../../src/utils.js";
+} from "../../packages/stemma/src/session.js";
+import { findTailCutByTokens, sanitizeToolPairs } from "../../packages/stemma/src/utils.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { textMessage } from "../helpers/messages.js";
 import { Agent } from "./host.js";
 

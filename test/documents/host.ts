@@ -1,7 +1,7 @@
 import { MockLanguageModelV3 } from "ai/test";
 import Database from "better-sqlite3";
-import type { DurableObjectContext, DurableObjectCursor } from "../../src/durable-object.js";
-import type { Store } from "../../src/session.js";
+import type { Store } from "../../packages/stemma/src/session.js";
+import type { DurableObjectContext, DurableObjectCursor } from "../../packages/store/src/durable-object.js";
 
 /** Stands for the documents' `Agent`: an object with a `sql` tagged template and `broadcast`, here over better-sqlite3. */
 export class Agent<Env = Record<string, unknown>> {

@@ -3,9 +3,9 @@
 // parameters are, and that the history holds UIMessages.
 import { convertToModelMessages, generateText, streamText, type UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
-import { AgentSearchProvider, R2SkillProvider, Session } from "../../src/session.js";
-import { createCompactFunction } from "../../src/utils/compaction-helpers.js";
-import { truncateOlderMessages } from "../../src/utils.js";
+import { AgentSearchProvider, R2SkillProvider, Session } from "../../packages/stemma/src/session.js";
+import { createCompactFunction } from "../../packages/stemma/src/utils/compaction-helpers.js";
+import { truncateOlderMessages } from "../../packages/stemma/src/utils.js";
 import { textMessage } from "../helpers/messages.js";
 import { Agent, Bucket, modelThatSays } from "./host.js";
 

@@ -2,8 +2,8 @@
 // they stand there but for import specifiers and what `Agent` and `this` are: it awaits only some calls. Nothing is
 // awaited between two calls of a sample that the page does not await; what a sample leaves behind is awaited after it.
 import { describe, expect, it } from "vitest";
-import { Session, SessionManager } from "../../src/session.js";
-import { createCompactFunction } from "../../src/utils/compaction-helpers.js";
+import { Session, SessionManager } from "../../packages/stemma/src/session.js";
+import { createCompactFunction } from "../../packages/stemma/src/utils/compaction-helpers.js";
 import { textMessage } from "../helpers/messages.js";
 import { Agent } from "./host.js";
 

@@ -1,5 +1,5 @@
 // The samples of the documents, with a store of this kind where they have a Durable Object.
-import { durableObject } from "../../src/durable-object.js";
+import { durableObject } from "../../packages/store/src/durable-object.js";
 import { objectContext, runOn } from "./host.js";
 
 runOn(() => durableObject(objectContext()));

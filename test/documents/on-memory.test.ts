@@ -1,5 +1,5 @@
 // The samples of the documents, with a store of this kind where they have a Durable Object.
-import { memory } from "../../src/memory.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { runOn } from "./host.js";
 
 runOn(memory);

@@ -1,6 +1,6 @@
 // The samples of the documents, with a store of this kind where they have a Durable Object.
 import { PGlite } from "@electric-sql/pglite";
-import { postgres } from "../../src/postgres.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
 import { runOn } from "./host.js";
 
 const database = new PGlite();

@@ -1,5 +1,5 @@
 // The samples of the documents, with a store of this kind where they have a Durable Object.
-import { sqlite } from "../../src/sqlite.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { runOn } from "./host.js";
 
 runOn(() => sqlite(":memory:"));

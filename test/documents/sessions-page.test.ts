@@ -17,8 +17,8 @@ import {
   type SessionProvider,
   type SkillProvider,
   type WritableContextProvider,
-} from "../../src/session.js";
-import { createCompactFunction } from "../../src/utils/compaction-helpers.js";
+} from "../../packages/stemma/src/session.js";
+import { createCompactFunction } from "../../packages/stemma/src/utils/compaction-helpers.js";
 import { textMessage } from "../helpers/messages.js";
 import { Agent, Bucket, modelThatSays } from "./host.js";
 

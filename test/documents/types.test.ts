@@ -1,7 +1,6 @@
 // What the documents pass compiles under strict TypeScript: `npm run types` checks this file, and `npm test` runs it.
 import { convertToModelMessages, streamText, type UIMessage } from "ai";
 import { describe, expect, expectTypeOf, it } from "vitest";
-import { memory } from "../../src/memory.js";
 import {
   Session,
   SessionManager,
@@ -10,8 +9,9 @@ import {
   type SessionTool,
   type SkillProvider,
   type StoredCompaction,
-} from "../../src/session.js";
-import { truncateOlderMessages } from "../../src/utils.js";
+} from "../../packages/stemma/src/session.js";
+import { truncateOlderMessages } from "../../packages/stemma/src/utils.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { textMessage } from "../helpers/messages.js";
 import { Agent, modelThatSays } from "./host.js";
 

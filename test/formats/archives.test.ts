@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readItems } from "../../src/formats/json-items.js";
-import { readSessionFile, readSessions } from "../../src/formats/read.js";
+import { readItems } from "../../packages/formats/src/json-items.js";
+import { readSessionFile, readSessions } from "../../packages/formats/src/read.js";
 import { collect, inPieces, jsonl } from "../cli/read.js";
 import { temporaryFolder } from "../cli/run.js";
 import { type ZipEntry, zipOf, zstdOf } from "./archives.js";

@@ -2,10 +2,10 @@
 import { getSessionMessages, InMemorySessionStore, type SessionStoreEntry } from "@anthropic-ai/claude-agent-sdk";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { importSession } from "../../src/formats/import/import-session.js";
-import { memory } from "../../src/memory.js";
-import { isSummaryMessage, type SessionMessage } from "../../src/model/message.js";
-import { isJsonObject, type JsonObject } from "../../src/model/plain-copy.js";
+import { importSession } from "../../packages/formats/src/import/import-session.js";
+import { isJsonObject, type JsonObject } from "../../packages/model/src/messages/json.js";
+import { isSummaryMessage, type SessionMessage } from "../../packages/model/src/messages/message.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { jsonl, sessionsOf } from "../cli/read.js";
 import { call, Transcript, text } from "./claude-code-lines.js";
 

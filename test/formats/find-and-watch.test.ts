@@ -1,8 +1,8 @@
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { findSessionFiles } from "../../src/cli/import/find-files.js";
-import { watchFiles } from "../../src/cli/import/import-run.js";
+import { findSessionFiles } from "../../packages/cli/src/import/find-files.js";
+import { watchFiles } from "../../packages/cli/src/import/import-run.js";
 import { jsonl } from "../cli/read.js";
 import { temporaryFolder } from "../cli/run.js";
 import { Transcript } from "./claude-code-lines.js";

@@ -1,10 +1,10 @@
 // One file, so that formats are compared side by side: the same reads and the same import for each.
 import { describe, expect, it } from "vitest";
-import { importSession } from "../../src/formats/import/import-session.js";
-import { readSessions } from "../../src/formats/read.js";
-import type { ParsedSession } from "../../src/formats/session-file.js";
-import { memory } from "../../src/memory.js";
-import type { Store } from "../../src/storage/contract.js";
+import { importSession } from "../../packages/formats/src/import/import-session.js";
+import { readSessions } from "../../packages/formats/src/read.js";
+import type { ParsedSession } from "../../packages/formats/src/stemma/session-file.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { collect, jsonl, sessionsOf } from "../cli/read.js";
 import { call, Transcript, text } from "./claude-code-lines.js";
 

@@ -1,8 +1,8 @@
 // A message whose parent is not in the file hides nothing, whatever the format.
 import { describe, expect, it } from "vitest";
-import { importSession } from "../../src/formats/import/import-session.js";
-import { memory } from "../../src/memory.js";
-import type { JsonObject } from "../../src/model/plain-copy.js";
+import { importSession } from "../../packages/formats/src/import/import-session.js";
+import type { JsonObject } from "../../packages/model/src/messages/json.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { jsonl, sessionsOf } from "../cli/read.js";
 import { Transcript } from "./claude-code-lines.js";
 

@@ -1,10 +1,10 @@
 // Every format side by side: what a reader does not understand is in the report, and what it understands is in the messages.
 import { convertToModelMessages, type UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
-import { importSession } from "../../src/formats/import/import-session.js";
-import type { ParsedSession } from "../../src/formats/session-file.js";
-import { memory } from "../../src/memory.js";
-import type { Store } from "../../src/storage/contract.js";
+import { importSession } from "../../packages/formats/src/import/import-session.js";
+import type { ParsedSession } from "../../packages/formats/src/stemma/session-file.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { collect, jsonl, sessionsOf } from "../cli/read.js";
 import { EXAMPLES, textOf } from "./example-files.js";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { importSession } from "../../src/formats/import/import-session.js";
-import type { ParsedSession } from "../../src/formats/session-file.js";
-import { memory } from "../../src/memory.js";
+import { importSession } from "../../packages/formats/src/import/import-session.js";
+import type { ParsedSession } from "../../packages/formats/src/stemma/session-file.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { jsonl, sessionsOf } from "../cli/read.js";
 
 const time = "2026-10-01T10:00:00.000Z";

@@ -1,4 +1,4 @@
-import type { SessionMessage, SessionMessagePart } from "../../src/model/message.js";
+import type { SessionMessage, SessionMessagePart } from "../../packages/model/src/messages/message.js";
 
 /** A message with one text part. Without a text it says its own id. */
 export function textMessage<Role extends string = "user">(

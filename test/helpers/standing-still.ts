@@ -1,6 +1,6 @@
-import { defer } from "../../src/queue.js";
-import type { Observer, Store } from "../../src/storage/contract.js";
-import { observeStore } from "../../src/telemetry/observe-store.js";
+import { defer } from "../../packages/model/src/lib/queue.js";
+import type { Observer, Store } from "../../packages/store/src/contract/store.js";
+import { observeStore } from "../../packages/telemetry/src/observe-store.js";
 
 /** A store as a process uses it that stands still for a while. */
 export interface StandingStore {

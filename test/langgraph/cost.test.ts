@@ -2,8 +2,8 @@ import { HumanMessage } from "@langchain/core/messages";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import pg from "pg";
 import { expect, it } from "vitest";
-import { StemmaSaver } from "../../src/langgraph.js";
-import { postgres } from "../../src/postgres.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import { StemmaSaver } from "../../packages/stemma/src/langgraph.js";
 import { describeServer } from "../postgres/server.js";
 
 describeServer("on Postgres", (server) => {

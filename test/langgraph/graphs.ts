@@ -9,7 +9,7 @@ import {
   START,
   StateGraph,
 } from "@langchain/langgraph";
-import type { SessionMessage, Store } from "../../src/index.js";
+import type { SessionMessage, Store } from "../../packages/stemma/src/index.js";
 
 export const user = (text: string, id = `u-${text}`) => new HumanMessage({ id, content: text });
 

@@ -4,9 +4,9 @@ import { fakeModel } from "@langchain/core/testing";
 import { Command, DeltaChannel, MemorySaver, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { emptyCheckpoint, JsonPlusSerializer, uuid6 } from "@langchain/langgraph-checkpoint";
 import { beforeEach, describe, expect, it } from "vitest";
-import { Session, type Store } from "../../src/index.js";
-import { StemmaSaver } from "../../src/langgraph.js";
-import { memory } from "../../src/memory.js";
+import { Session, type Store } from "../../packages/stemma/src/index.js";
+import { StemmaSaver } from "../../packages/stemma/src/langgraph.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { chatGraph, historyOf, pathOf, RemoveMessage, textOf, thread, user, workGraph } from "./graphs.js";
 import { describeEngines } from "./stores.js";
 

@@ -2,9 +2,9 @@
 import { Embeddings } from "@langchain/core/embeddings";
 import { InMemoryStore, InvalidNamespaceError, type SearchItem } from "@langchain/langgraph-checkpoint";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Store } from "../../src/index.js";
-import { StemmaStore } from "../../src/langgraph.js";
-import { memory } from "../../src/memory.js";
+import type { Store } from "../../packages/stemma/src/index.js";
+import { StemmaStore } from "../../packages/stemma/src/langgraph.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { describeEngines } from "./stores.js";
 
 /** Vectors of how often a few words are in a text. */

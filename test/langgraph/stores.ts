@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe } from "vitest";
-import type { Store } from "../../src/index.js";
-import { postgres } from "../../src/postgres.js";
-import { sqlite } from "../../src/sqlite.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import type { Store } from "../../packages/stemma/src/index.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { describeServer } from "../postgres/server.js";
 import { openDatabase } from "../store/databases.js";
 

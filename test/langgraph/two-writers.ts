@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { expect } from "vitest";
-import type { Store } from "../../src/index.js";
-import { StemmaSaver } from "../../src/langgraph.js";
+import type { Store } from "../../packages/stemma/src/index.js";
+import { StemmaSaver } from "../../packages/stemma/src/langgraph.js";
 import { type Acknowledged, config } from "./write-checkpoints.js";
 
 /** Every acknowledged checkpoint is there and says what was put, and the session shows it as a path of its own. */

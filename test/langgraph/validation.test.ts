@@ -1,10 +1,10 @@
 import { deltaChannelHistoryTests, validate } from "@langchain/langgraph-checkpoint-validation";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
-import type { Store } from "../../src/index.js";
-import { StemmaSaver } from "../../src/langgraph.js";
-import { postgres } from "../../src/postgres.js";
-import { sqlite } from "../../src/sqlite.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import type { Store } from "../../packages/stemma/src/index.js";
+import { StemmaSaver } from "../../packages/stemma/src/langgraph.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { describeServer } from "../postgres/server.js";
 import { openDatabase } from "../store/databases.js";
 

@@ -1,6 +1,6 @@
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
-import { createMcpServer, type McpServerOptions } from "../../src/mcp.js";
-import type { Store } from "../../src/storage/contract.js";
+import { createMcpServer, type McpServerOptions } from "../../packages/stemma/src/mcp.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 
 /** A client that is connected to a server of the store, in this process. */
 export async function connect(store: Store, options: McpServerOptions = {}) {

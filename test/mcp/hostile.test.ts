@@ -1,7 +1,7 @@
 import type { Client } from "@modelcontextprotocol/client";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { memory } from "../../src/memory.js";
-import type { Store } from "../../src/storage/contract.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { call, connect, failureOf } from "./connect.js";
 import { fillStore, say } from "./sample.js";
 

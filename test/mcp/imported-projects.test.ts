@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { claudeSessionStore } from "../../src/claude.js";
-import { sqlite } from "../../src/sqlite.js";
-import type { Store } from "../../src/storage/contract.js";
+import { claudeSessionStore } from "../../packages/stemma/src/claude.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { commandLine, temporaryFolder } from "../cli/run.js";
 import { Transcript } from "../formats/claude-code-lines.js";
 import { allResults, call, connect, failureOf } from "./connect.js";

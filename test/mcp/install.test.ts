@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { CLIENTS, type Machine, startOf } from "../../src/cli/mcp/install/clients.js";
+import { CLIENTS, type Machine, startOf } from "../../packages/cli/src/mcp/install/clients.js";
 import { run, temporaryFolder } from "../cli/run.js";
 
 const folder = temporaryFolder();

@@ -1,8 +1,8 @@
 import type { Client } from "@modelcontextprotocol/client";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { memory } from "../../src/memory.js";
-import { estimateStringTokens } from "../../src/model/tokens.js";
-import type { Store } from "../../src/storage/contract.js";
+import { estimateStringTokens } from "../../packages/model/src/messages/tokens.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { patience } from "../helpers/patience.js";
 import { call, connect } from "./connect.js";
 import { fillStore, say } from "./sample.js";

@@ -1,4 +1,4 @@
-import type { Store } from "../../src/storage/contract.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 
 export const say = (id: string, role: string, text: string, createdAt = "2026-11-20T10:00:00.000Z") => ({
   id,

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { McpServerOptions } from "../../src/mcp.js";
-import { memory } from "../../src/memory.js";
-import type { Store } from "../../src/storage/contract.js";
+import type { McpServerOptions } from "../../packages/stemma/src/mcp.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { allResults, call, connect, failureOf, type Results } from "./connect.js";
 import { fillStore } from "./sample.js";
 

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { processIo } from "../../src/cli/io.js";
-import { runCli } from "../../src/cli/run.js";
-import { Session } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
+import { processIo } from "../../packages/cli/src/io.js";
+import { runCli } from "../../packages/cli/src/run.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { patience } from "../helpers/patience.js";
 import { type ReplacedStreams, replaceStreams } from "../helpers/replaced-streams.js";
 

@@ -1,9 +1,9 @@
 import type { Client } from "@modelcontextprotocol/client";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { StemmaError } from "../../src/errors.js";
-import { memory } from "../../src/memory.js";
-import { estimateStringTokens } from "../../src/model/tokens.js";
-import type { Store } from "../../src/storage/contract.js";
+import { StemmaError } from "../../packages/model/src/errors.js";
+import { estimateStringTokens } from "../../packages/model/src/messages/tokens.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { allResults, call, connect, failureOf, type Results } from "./connect.js";
 import { fillStore, say } from "./sample.js";
 

@@ -2,24 +2,24 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
-import { createSession, createSessionStorage, StoreSessionStorage } from "../../src/agent.js";
-import { chatHandler, receive, repair, respond, sessionMemory } from "../../src/ai-sdk.js";
-import { claudeSessionStore, memoryTool } from "../../src/claude.js";
-import { copyStore, exportStore } from "../../src/copy.js";
-import { jsonlFiles } from "../../src/copy-node.js";
-import { StemmaError } from "../../src/errors.js";
-import { exportSession, importSession } from "../../src/formats.js";
-import { StemmaChatMessageHistory } from "../../src/langchain.js";
-import { StemmaSaver, StemmaStore } from "../../src/langgraph.js";
-import { createMcpServer } from "../../src/mcp.js";
-import { memory } from "../../src/memory.js";
-import { openaiAgentsSession } from "../../src/openai-agents.js";
-import { instrument } from "../../src/opentelemetry.js";
-import { postgres } from "../../src/postgres.js";
-import { R2SkillProvider, Session, SessionManager } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
-import { createStudio } from "../../src/studio.js";
-import { sanitizeToolPairs, truncateOlderMessages } from "../../src/utils.js";
+import { StemmaError } from "../../packages/model/src/errors.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import { createSession, createSessionStorage, StoreSessionStorage } from "../../packages/stemma/src/agent.js";
+import { chatHandler, receive, repair, respond, sessionMemory } from "../../packages/stemma/src/ai-sdk.js";
+import { claudeSessionStore, memoryTool } from "../../packages/stemma/src/claude.js";
+import { copyStore, exportStore } from "../../packages/stemma/src/copy.js";
+import { jsonlFiles } from "../../packages/stemma/src/copy-node.js";
+import { exportSession, importSession } from "../../packages/stemma/src/formats.js";
+import { StemmaChatMessageHistory } from "../../packages/stemma/src/langchain.js";
+import { StemmaSaver, StemmaStore } from "../../packages/stemma/src/langgraph.js";
+import { createMcpServer } from "../../packages/stemma/src/mcp.js";
+import { openaiAgentsSession } from "../../packages/stemma/src/openai-agents.js";
+import { instrument } from "../../packages/stemma/src/opentelemetry.js";
+import { R2SkillProvider, Session, SessionManager } from "../../packages/stemma/src/session.js";
+import { createStudio } from "../../packages/stemma/src/studio.js";
+import { sanitizeToolPairs, truncateOlderMessages } from "../../packages/stemma/src/utils.js";
+import { memory } from "../../packages/store/src/memory.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 
 // What newcomers get wrong first. Each error says what to do, and none is a TypeError of ours.
 
@@ -195,7 +195,9 @@ it("what is no session is refused where a session is wanted, before anything wai
 
 it("a session or a manager of another copy of the package is told from what is none", async () => {
   vi.resetModules();
-  const other: typeof import("../../src/session.js") = await import("../../src/session.js");
+  const other: typeof import("../../packages/stemma/src/session.js") = await import(
+    "../../packages/stemma/src/session.js"
+  );
   expect(other.Session).not.toBe(Session);
   const store = memory();
   const session = other.Session.create(store).forSession("s") as unknown as Session;

@@ -1,7 +1,7 @@
 // PgBouncer in transaction mode in front of the coordinator of a cluster of Citus.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { postgres } from "../../src/postgres.js";
-import type { Store } from "../../src/storage/contract.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 import { describeStore } from "../describe-store.js";
 import { textMessage } from "../helpers/messages.js";
 import { describeCitus } from "./citus.js";

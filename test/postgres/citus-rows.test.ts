@@ -2,12 +2,12 @@
 import { execFileSync } from "node:child_process";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { postgres, schemaSql } from "../../src/postgres.js";
-import { Session } from "../../src/session.js";
-import type { Store } from "../../src/storage/contract.js";
-import type { Connection } from "../../src/storage/engine/connection.js";
-import { imageMessage } from "../../src/testing/fidelity.js";
-import { hashingEmbedder } from "../../src/testing.js";
+import { imageMessage } from "../../packages/conformance/src/messages/fidelity.js";
+import { postgres, schemaSql } from "../../packages/postgres/src/postgres.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import { hashingEmbedder } from "../../packages/stemma/src/testing.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import type { Connection } from "../../packages/store/src/engine/connection.js";
 import { describeStore } from "../describe-store.js";
 import { textMessage } from "../helpers/messages.js";
 import { type Cluster, describeCitus, movingRows } from "./citus.js";

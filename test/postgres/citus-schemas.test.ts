@@ -1,12 +1,12 @@
 // A schema per tenant in a cluster of Citus: all tables of a tenant are on one server, those of others on others.
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { memory } from "../../src/memory.js";
-import { postgres, schemaSql } from "../../src/postgres.js";
-import { SessionManager } from "../../src/session.js";
-import type { SessionStore } from "../../src/storage/contract.js";
-import type { Connection } from "../../src/storage/engine/connection.js";
-import { POSTGRES_MIGRATIONS } from "../../src/storage/postgres/migrations/index.js";
+import { postgres, schemaSql } from "../../packages/postgres/src/postgres.js";
+import { POSTGRES_MIGRATIONS } from "../../packages/postgres/src/tables/migrations/index.js";
+import { SessionManager } from "../../packages/stemma/src/session.js";
+import type { SessionStore } from "../../packages/store/src/contract/store.js";
+import type { Connection } from "../../packages/store/src/engine/connection.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { describeStore } from "../describe-store.js";
 import { textMessage } from "../helpers/messages.js";
 import { ROOT } from "../package/manifest.js";

@@ -1,9 +1,9 @@
 // Row-level security where rows are spread by session over a cluster of Citus.
 import { afterEach, expect, it } from "vitest";
-import { postgres } from "../../src/postgres.js";
-import { Session, SessionManager } from "../../src/session.js";
-import type { Store } from "../../src/storage/contract.js";
-import { hashingEmbedder } from "../../src/testing.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import { Session, SessionManager } from "../../packages/stemma/src/session.js";
+import { hashingEmbedder } from "../../packages/stemma/src/testing.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 import { textMessage } from "../helpers/messages.js";
 import { describeCitus } from "./citus.js";
 import { POLICIES } from "./policies.js";

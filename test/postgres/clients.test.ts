@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe } from "vitest";
-import { type PostgresSource, postgres } from "../../src/postgres.js";
+import { type PostgresSource, postgres } from "../../packages/postgres/src/postgres.js";
 import { describeStore } from "../describe-store.js";
 import { type OpenDatabase, openClient, openPool, openPostgresJs, openWrapped } from "./databases.js";
 import { describeServer } from "./server.js";

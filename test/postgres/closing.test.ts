@@ -1,6 +1,6 @@
 import pg from "pg";
 import { expect, it } from "vitest";
-import { postgres } from "../../src/postgres.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
 import { textMessage } from "../helpers/messages.js";
 import { describeServer } from "./server.js";
 

@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { postgres } from "../../src/postgres.js";
-import type { Store } from "../../src/storage/contract.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 import { run, temporaryFolder } from "../cli/run.js";
 import { describeServer } from "./server.js";
 

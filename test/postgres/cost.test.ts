@@ -1,8 +1,8 @@
 import pg from "pg";
 import { expect, it, vi } from "vitest";
-import { postgres } from "../../src/postgres.js";
-import { type RecentHistory, Session, SessionManager } from "../../src/session.js";
-import { hashingEmbedder } from "../../src/testing.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import { type RecentHistory, Session, SessionManager } from "../../packages/stemma/src/session.js";
+import { hashingEmbedder } from "../../packages/stemma/src/testing.js";
 import { textMessage } from "../helpers/messages.js";
 import { describeServer } from "./server.js";
 

@@ -1,6 +1,6 @@
 import pg from "pg";
 import postgresJs from "postgres";
-import type { PostgresSource } from "../../src/postgres.js";
+import type { PostgresSource } from "../../packages/postgres/src/postgres.js";
 import type { TestDatabase } from "./target.js";
 
 /** Is told of a statement before it goes out; what it throws is the statement's error. */

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from "vitest";
-import { postgres } from "../../src/postgres.js";
-import type { Store } from "../../src/storage/contract.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 import { textMessage } from "../helpers/messages.js";
 import { describeServer } from "./server.js";
 

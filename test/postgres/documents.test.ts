@@ -2,15 +2,15 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "pg";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { postgres } from "../../src/postgres.js";
+import { expectError } from "../../packages/conformance/src/assert.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
 import {
   PostgresContextProvider,
   PostgresSearchProvider,
   PostgresSessionProvider,
   Session,
   SessionManager,
-} from "../../src/session.js";
-import { expectError } from "../../src/testing/assert.js";
+} from "../../packages/stemma/src/session.js";
 import { textMessage } from "../helpers/messages.js";
 import { describeServer } from "./server.js";
 

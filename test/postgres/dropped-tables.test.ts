@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { postgres, schemaSql } from "../../src/postgres.js";
-import { SessionManager } from "../../src/session.js";
-import type { Store } from "../../src/storage/contract.js";
-import { DATA_TABLES } from "../../src/storage/engine/tables.js";
-import { TABLES } from "../../src/storage/postgres/names.js";
+import { postgres, schemaSql } from "../../packages/postgres/src/postgres.js";
+import { TABLES } from "../../packages/postgres/src/tables/names.js";
+import { SessionManager } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { DATA_TABLES } from "../../packages/store/src/engine/tables.js";
 import { textMessage } from "../helpers/messages.js";
 import { describeServer } from "./server.js";
 

@@ -1,8 +1,8 @@
 import pg from "pg";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { postgres } from "../../src/postgres.js";
-import { Session, SessionManager } from "../../src/session.js";
-import type { Store } from "../../src/storage/contract.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import { Session, SessionManager } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 import { textMessage } from "../helpers/messages.js";
 import { describeOwnServer } from "./server.js";
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { SessionManager } from "../../src/manager/session-manager.js";
-import { postgres } from "../../src/postgres.js";
-import { message } from "../../src/testing/samples.js";
+import { message } from "../../packages/conformance/src/samples.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import { SessionManager } from "../../packages/session/src/manager/session-manager.js";
 import { describeServer } from "./server.js";
 
 const WORDS = Array.from({ length: 500 }, (_, index) => `${index}qzkanarieqz${index * 7919}x`);

@@ -1,7 +1,7 @@
 import pg from "pg";
 import postgresJs from "postgres";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { type PostgresSource, postgres } from "../../src/postgres.js";
+import { type PostgresSource, postgres } from "../../packages/postgres/src/postgres.js";
 import { textMessage } from "../helpers/messages.js";
 import { describeServer } from "./server.js";
 

@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from "vitest";
-import { postgres } from "../../src/postgres.js";
-import { SPAN } from "../../src/storage/operations/row-id.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import { SPAN } from "../../packages/store/src/operations/messages/row-id.js";
 import { describeServer } from "./server.js";
 
 const MESSAGES = 120_000;

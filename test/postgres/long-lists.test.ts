@@ -1,10 +1,10 @@
 import pg from "pg";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { message, numbered } from "../../packages/conformance/src/samples.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 import { measure } from "../../reliability/pauses/measure.js";
-import { postgres } from "../../src/postgres.js";
-import { Session } from "../../src/session.js";
-import type { Store } from "../../src/storage/contract.js";
-import { message, numbered } from "../../src/testing/samples.js";
 import { describeServer } from "./server.js";
 
 const list = (length: number) => numbered("m", length).map((id) => message(id, `${id} says something of some length`));

@@ -2,11 +2,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
-import { postgres, schemaSql } from "../../src/postgres.js";
-import { Session } from "../../src/session.js";
-import { POSTGRES_MIGRATIONS } from "../../src/storage/postgres/migrations/index.js";
-import { TABLES } from "../../src/storage/postgres/names.js";
-import { hashingEmbedder } from "../../src/testing.js";
+import { postgres, schemaSql } from "../../packages/postgres/src/postgres.js";
+import { POSTGRES_MIGRATIONS } from "../../packages/postgres/src/tables/migrations/index.js";
+import { TABLES } from "../../packages/postgres/src/tables/names.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import { hashingEmbedder } from "../../packages/stemma/src/testing.js";
 import { textMessage } from "../helpers/messages.js";
 import { describeServer } from "./server.js";
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { StemmaError } from "../../src/errors.js";
-import { postgres } from "../../src/postgres.js";
-import { Session } from "../../src/session.js";
-import type { Store } from "../../src/storage/contract.js";
+import { StemmaError } from "../../packages/model/src/errors.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 import { describeServer } from "./server.js";
 
 const say = (id: string) => ({ id, role: "user", parts: [{ type: "text", text: `text of ${id}` }] });

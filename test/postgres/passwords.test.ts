@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgresJs from "postgres";
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
-import { postgres } from "../../src/postgres.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
 import { describeOwnServer } from "./server.js";
 
 const folder = mkdtempSync(join(tmpdir(), "stemma-passwords-"));

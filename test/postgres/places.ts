@@ -1,4 +1,4 @@
-import type { Store } from "../../src/storage/contract.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 
 /**
  * Where the stores of cases are: a schema or a tenant for each case. One whose stores were all closed is emptied and used again,

@@ -1,9 +1,9 @@
 import pg from "pg";
 import postgresJs from "postgres";
 import { expect, it } from "vitest";
-import { type PostgresSource, postgres } from "../../src/postgres.js";
-import { Session, SessionManager, type SessionMessage } from "../../src/session.js";
-import { SPAN } from "../../src/storage/operations/row-id.js";
+import { type PostgresSource, postgres } from "../../packages/postgres/src/postgres.js";
+import { Session, SessionManager, type SessionMessage } from "../../packages/stemma/src/session.js";
+import { SPAN } from "../../packages/store/src/operations/messages/row-id.js";
 import { textMessage } from "../helpers/messages.js";
 import { describeServer } from "./server.js";
 

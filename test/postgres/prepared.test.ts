@@ -1,7 +1,7 @@
 import pg from "pg";
 import { afterEach, describe, expect, it } from "vitest";
-import { type PostgresOptions, type PostgresSource, postgres } from "../../src/postgres.js";
-import { Session, SessionManager } from "../../src/session.js";
+import { type PostgresOptions, type PostgresSource, postgres } from "../../packages/postgres/src/postgres.js";
+import { Session, SessionManager } from "../../packages/stemma/src/session.js";
 import { textMessage } from "../helpers/messages.js";
 import { openPostgresJs } from "./databases.js";
 import { describeServer } from "./server.js";

@@ -1,6 +1,6 @@
 // A redact that changes nothing changes nothing else either. Every case of the suite once more, so it runs when it is asked for.
 import { afterAll, beforeAll, describe } from "vitest";
-import { postgres } from "../../src/postgres.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
 import { describeStore } from "../describe-store.js";
 import { type OpenDatabase, openPool } from "./databases.js";
 import { describeServer } from "./server.js";

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { postgres, schemaSql } from "../../src/postgres.js";
-import { Session, SessionManager } from "../../src/session.js";
-import type { Store } from "../../src/storage/contract.js";
+import { postgres, schemaSql } from "../../packages/postgres/src/postgres.js";
+import { Session, SessionManager } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 import { textMessage } from "../helpers/messages.js";
 import { describeServer } from "./server.js";
 

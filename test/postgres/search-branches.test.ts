@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { postgres } from "../../src/postgres.js";
-import { SessionManager } from "../../src/session.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import { SessionManager } from "../../packages/stemma/src/session.js";
 import { textMessage } from "../helpers/messages.js";
 import { describeServer } from "./server.js";
 

@@ -1,8 +1,8 @@
 import { beforeEach, expect, it, vi } from "vitest";
-import { postgres } from "../../src/postgres.js";
-import { SessionManager } from "../../src/session.js";
-import type { SearchHit, SearchRequest, Store } from "../../src/storage/contract.js";
-import type { Connection } from "../../src/storage/engine/connection.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import { SessionManager } from "../../packages/stemma/src/session.js";
+import type { SearchHit, SearchRequest, Store } from "../../packages/store/src/contract/store.js";
+import type { Connection } from "../../packages/store/src/engine/connection.js";
 import { textMessage } from "../helpers/messages.js";
 import { describeServer } from "./server.js";
 

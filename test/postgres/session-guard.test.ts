@@ -1,10 +1,10 @@
 import type pg from "pg";
 import { describe, expect, it } from "vitest";
-import { APPEND, APPEND_ALL } from "../../src/storage/postgres/append.js";
-import { USE } from "../../src/storage/postgres/append-rows.js";
-import { EDITED, LOCK } from "../../src/storage/postgres/functions.js";
-import { PATH } from "../../src/storage/postgres/read-path.js";
-import { RECENT } from "../../src/storage/postgres/recent.js";
+import { APPEND, APPEND_ALL } from "../../packages/postgres/src/append/append.js";
+import { USE } from "../../packages/postgres/src/append/append-rows.js";
+import { PATH } from "../../packages/postgres/src/path/read-path.js";
+import { RECENT } from "../../packages/postgres/src/path/recent.js";
+import { EDITED, LOCK } from "../../packages/postgres/src/tables/functions.js";
 import { textMessage } from "../helpers/messages.js";
 import { openPool } from "./databases.js";
 import { describeServer } from "./server.js";

@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type pg from "pg";
-import type { Store } from "../../src/storage/contract.js";
-import { SCOPES, UPGRADED_ROWS } from "../../src/storage/session-id.js";
-import type { StoreTarget } from "../../src/testing.js";
+import type { StoreTarget } from "../../packages/stemma/src/testing.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { SCOPES, UPGRADED_ROWS } from "../../packages/store/src/sql/session-id.js";
 import { unnamedTables } from "./session-statements.js";
 
 /** The sessions of the call that is running. Of none: a call for all sessions, or a test's own statement. */

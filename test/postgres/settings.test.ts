@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { type PostgresSource, postgres } from "../../src/postgres.js";
-import { Session, SessionManager } from "../../src/session.js";
-import type { Store } from "../../src/storage/contract.js";
+import { type PostgresSource, postgres } from "../../packages/postgres/src/postgres.js";
+import { Session, SessionManager } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 import { textMessage } from "../helpers/messages.js";
 import { type OpenDatabase, openClient, openPostgresJs, openWrapped } from "./databases.js";
 import { describeServer } from "./server.js";

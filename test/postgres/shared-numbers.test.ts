@@ -1,10 +1,10 @@
 // Sessions that were registered in the same minute, and so have the same number.
 import { beforeEach, expect, it } from "vitest";
-import { postgres } from "../../src/postgres.js";
-import { Session } from "../../src/session.js";
-import type { EmbeddedStore } from "../../src/storage/embeddings/contract.js";
-import { imageMessage } from "../../src/testing/fidelity.js";
-import { hashingEmbedder } from "../../src/testing.js";
+import { imageMessage } from "../../packages/conformance/src/messages/fidelity.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import { hashingEmbedder } from "../../packages/stemma/src/testing.js";
+import type { EmbeddedStore } from "../../packages/store/src/embeddings/contract.js";
 import { textMessage } from "../helpers/messages.js";
 import { describeServer } from "./server.js";
 

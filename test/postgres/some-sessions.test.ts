@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { postgres } from "../../src/postgres.js";
-import { SessionManager } from "../../src/session.js";
-import type { Store } from "../../src/storage/contract.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import { SessionManager } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 import { textMessage } from "../helpers/messages.js";
 import { describeServer } from "./server.js";
 

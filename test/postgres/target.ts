@@ -1,6 +1,6 @@
-import { type PostgresSource, postgres } from "../../src/postgres.js";
-import type { Store } from "../../src/storage/contract.js";
-import type { StoreTarget } from "../../src/testing.js";
+import { type PostgresSource, postgres } from "../../packages/postgres/src/postgres.js";
+import type { StoreTarget } from "../../packages/stemma/src/testing.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 import { Places } from "./places.js";
 
 /** A client as a user opens one, and a way past the store to what it holds. */

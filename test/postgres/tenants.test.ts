@@ -1,11 +1,11 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type PostgresSource, postgres, schemaSql } from "../../src/postgres.js";
-import { AgentSearchProvider, type Session, SessionManager } from "../../src/session.js";
-import type { Store } from "../../src/storage/contract.js";
-import { TABLES } from "../../src/storage/postgres/names.js";
-import { expectError } from "../../src/testing/assert.js";
-import { hashingEmbedder, type StoreTarget } from "../../src/testing.js";
+import { expectError } from "../../packages/conformance/src/assert.js";
+import { type PostgresSource, postgres, schemaSql } from "../../packages/postgres/src/postgres.js";
+import { TABLES } from "../../packages/postgres/src/tables/names.js";
+import { AgentSearchProvider, type Session, SessionManager } from "../../packages/stemma/src/session.js";
+import { hashingEmbedder, type StoreTarget } from "../../packages/stemma/src/testing.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 import { describeStore } from "../describe-store.js";
 import { textMessage } from "../helpers/messages.js";
 import { type OpenDatabase, openPool } from "./databases.js";

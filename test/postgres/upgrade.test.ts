@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { postgres, schemaSql } from "../../src/postgres.js";
-import { PostgresContextProvider, PostgresSearchProvider, Session } from "../../src/session.js";
-import type { Store } from "../../src/storage/contract.js";
-import { expectError } from "../../src/testing/assert.js";
+import { expectError } from "../../packages/conformance/src/assert.js";
+import { postgres, schemaSql } from "../../packages/postgres/src/postgres.js";
+import { PostgresContextProvider, PostgresSearchProvider, Session } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 import { openPool } from "./databases.js";
 import { describeServer } from "./server.js";
 

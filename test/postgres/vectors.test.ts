@@ -2,10 +2,10 @@ import { PGlite } from "@electric-sql/pglite";
 import { vector } from "@electric-sql/pglite-pgvector";
 import pg from "pg";
 import { afterAll, describe, expect, it } from "vitest";
-import { postgres, schemaSql } from "../../src/postgres.js";
-import { Session } from "../../src/session.js";
-import { postgresVectors } from "../../src/storage/postgres/vectors.js";
-import { hashingEmbedder } from "../../src/testing.js";
+import { postgres, schemaSql } from "../../packages/postgres/src/postgres.js";
+import { postgresVectors } from "../../packages/postgres/src/search/vectors.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import { hashingEmbedder } from "../../packages/stemma/src/testing.js";
 import { describeServer } from "./server.js";
 
 const database = new PGlite({ extensions: { vector } });

@@ -1,4 +1,4 @@
-import { postgres } from "../../src/postgres.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
 import { describeWoken } from "../ai-sdk/woken-suite.js";
 import { openPool } from "./databases.js";
 import { describeServer } from "./server.js";

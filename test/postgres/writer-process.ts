@@ -1,5 +1,5 @@
-import { postgres } from "../../src/postgres.js";
-import { Session } from "../../src/session.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import { Session } from "../../packages/stemma/src/session.js";
 
 // Runs in a process of its own: writes to a database, and prints a line for each write once it is acknowledged.
 

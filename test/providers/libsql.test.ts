@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import Database from "libsql";
 import { afterAll } from "vitest";
-import { type SqliteClient, sqlite } from "../../src/sqlite.js";
+import { type SqliteClient, sqlite } from "../../packages/store/src/sqlite.js";
 import { describeStore } from "../describe-store.js";
 import { makeFastFolder } from "../helpers/fast-folder.js";
 import { failingClient, fileTarget } from "../store/file-target.js";

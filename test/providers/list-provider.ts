@@ -1,4 +1,4 @@
-import type { SessionMessage, SessionProvider } from "../../src/session.js";
+import type { SessionMessage, SessionProvider } from "../../packages/stemma/src/session.js";
 
 interface Stored {
   message: SessionMessage;

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Session } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
-import { callsOf, play, type Step } from "../../src/testing/call-sequences.js";
+import { callsOf, play, type Step } from "../../packages/conformance/src/messages/call-sequences.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { textMessage } from "../helpers/messages.js";
 import { openDatabase } from "../store/databases.js";
 import { createProvider, delayed } from "./list-provider.js";

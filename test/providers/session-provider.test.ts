@@ -1,7 +1,7 @@
 // One interface: what a session does on providers of users, with and without each optional method.
 import { describe, expect, it } from "vitest";
-import { Session, type SessionMessage, type SessionProvider } from "../../src/session.js";
-import { createCompactFunction } from "../../src/utils.js";
+import { Session, type SessionMessage, type SessionProvider } from "../../packages/stemma/src/session.js";
+import { createCompactFunction } from "../../packages/stemma/src/utils.js";
 import { textMessage } from "../helpers/messages.js";
 import { createProvider, delayed } from "./list-provider.js";
 

@@ -2,9 +2,9 @@
 import { simulateReadableStream } from "ai";
 import { MockLanguageModelV3 } from "ai/test";
 import { expect, it } from "vitest";
-import { chatHandler } from "../../src/ai-sdk.js";
-import { postgres } from "../../src/postgres.js";
-import { SessionManager } from "../../src/session.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import { chatHandler } from "../../packages/stemma/src/ai-sdk.js";
+import { SessionManager } from "../../packages/stemma/src/session.js";
 import { describeServer } from "../postgres/server.js";
 import { usage } from "../runner/mock-model.js";
 import { cutChunks, occurrences, redact, SECRET, TOLD, textOfRows } from "./canary.js";

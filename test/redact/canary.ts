@@ -1,4 +1,4 @@
-import { promptKey, type Store } from "../../src/storage/contract.js";
+import { promptKey, type Store } from "../../packages/store/src/contract/store.js";
 
 /** A secret, in the form that `redact` looks for. */
 export const SECRET = "sk-qzcanaryqz0123456789";

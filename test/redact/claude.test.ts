@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { claudeSessionStore } from "../../src/claude.js";
-import { memory } from "../../src/memory.js";
-import { readKept } from "../../src/storage/kept-items.js";
+import { claudeSessionStore } from "../../packages/stemma/src/claude.js";
+import { memory } from "../../packages/store/src/memory.js";
+import { readKept } from "../../packages/store/src/sql/kept-items.js";
 import { turn } from "../claude/transcripts.js";
 import { occurrences, redact, TOLD, textOfRows } from "./canary.js";
 

@@ -2,13 +2,13 @@ import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { durableObject } from "../../src/durable-object.js";
-import { memory } from "../../src/memory.js";
-import { documentStore } from "../../src/runner/storages/document/document-store.js";
-import { FileSessionStorage } from "../../src/runner/storages/file-storage.js";
-import { redactStore } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
-import * as rules from "../../src/storage/redact/methods.js";
+import { documentStore } from "../../packages/runner/src/storages/document/document-store.js";
+import { FileSessionStorage } from "../../packages/runner/src/storages/file-storage.js";
+import { redactStore } from "../../packages/stemma/src/session.js";
+import { durableObject } from "../../packages/store/src/durable-object.js";
+import { memory } from "../../packages/store/src/memory.js";
+import * as rules from "../../packages/store/src/redact/methods.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { describeStore } from "../describe-store.js";
 import { objectContext } from "../documents/host.js";
 import { openDatabase } from "../store/databases.js";
@@ -140,7 +140,7 @@ it("redacts on the stores that withEmbedder and forUser give, and what an embedd
 });
 
 it("redacts a copy of a store, and of its records, blocks and entries", async () => {
-  const { copyStore } = await import("../../src/copy.js");
+  const { copyStore } = await import("../../packages/stemma/src/copy.js");
   const from = memory();
   await prepare(from);
   for (const way of Object.values(WAYS)) await way(from);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { RedactFunction, Store } from "../../src/storage/contract.js";
+import type { RedactFunction, Store } from "../../packages/store/src/contract/store.js";
 import { occurrences, prepare, redact, SECRET, WAYS } from "./canary.js";
 
 export interface Opened {

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { memory } from "../../src/memory.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { describeHandler } from "../ai-sdk/handler-suite.js";
 
 const store = memory({ redact: (text) => text });

@@ -1,4 +1,4 @@
-import { postgres } from "../../src/postgres.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
 import { describeServer } from "../postgres/server.js";
 import { textOfRows } from "./canary.js";
 import { describeRedact } from "./describe-redact.js";

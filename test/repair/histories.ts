@@ -1,6 +1,6 @@
 // Histories as they are found in stores: complete, cut off, imported, or begun with another provider's model.
 import fc from "fast-check";
-import type { SessionMessage } from "../../src/model/message.js";
+import type { SessionMessage } from "../../packages/model/src/messages/message.js";
 
 const text = fc
   .record(

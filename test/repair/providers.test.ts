@@ -2,10 +2,10 @@
 // that obeys is left as it is.
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { PROVIDERS } from "../../src/ai-sdk/lint/known-providers.js";
-import type { ProviderRules } from "../../src/ai-sdk/lint/provider-rules.js";
-import { type LintRule, lint, repair } from "../../src/ai-sdk.js";
-import type { SessionMessage, SessionMessagePart } from "../../src/model/message.js";
+import { PROVIDERS } from "../../packages/chat/src/ai-sdk/lint/known-providers.js";
+import type { ProviderRules } from "../../packages/chat/src/ai-sdk/lint/provider-rules.js";
+import type { SessionMessage, SessionMessagePart } from "../../packages/model/src/messages/message.js";
+import { type LintRule, lint, repair } from "../../packages/stemma/src/ai-sdk.js";
 
 interface Sides {
   readonly rule: LintRule;

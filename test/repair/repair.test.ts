@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { lint, repair } from "../../src/ai-sdk.js";
+import { lint, repair } from "../../packages/stemma/src/ai-sdk.js";
 import { histories } from "./histories.js";
 import { modelOf, send, startStrictServers, tools } from "./send.js";
 

@@ -1,8 +1,8 @@
 // Each rule: what a provider refuses, and what becomes of it.
 import { createRequire } from "node:module";
 import { describe, expect, it } from "vitest";
-import { type LintRule, lint, repair } from "../../src/ai-sdk.js";
-import type { SessionMessage, SessionMessagePart } from "../../src/model/message.js";
+import type { SessionMessage, SessionMessagePart } from "../../packages/model/src/messages/message.js";
+import { type LintRule, lint, repair } from "../../packages/stemma/src/ai-sdk.js";
 import { modelOf, send, startStrictServers, tools } from "./send.js";
 
 const MAJOR = Number.parseInt(createRequire(import.meta.url)("ai/package.json").version, 10);

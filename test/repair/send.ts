@@ -1,7 +1,7 @@
 import { convertToModelMessages, generateText, type LanguageModel, type ToolSet, tool, type UIMessage } from "ai";
 import { afterAll, beforeAll } from "vitest";
 import { z } from "zod";
-import type { SessionMessage } from "../../src/model/message.js";
+import type { SessionMessage } from "../../packages/model/src/messages/message.js";
 import { type StrictServers, strictServers } from "./strict-servers.js";
 
 export const tools: ToolSet = { add: tool({ inputSchema: z.looseObject({}), execute: () => "done" }) };

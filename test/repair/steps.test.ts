@@ -2,10 +2,10 @@
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createSession } from "../../src/agent.js";
-import { chatHandler } from "../../src/ai-sdk.js";
-import { SessionManager } from "../../src/index.js";
-import { memory } from "../../src/memory.js";
+import { createSession } from "../../packages/stemma/src/agent.js";
+import { chatHandler } from "../../packages/stemma/src/ai-sdk.js";
+import { SessionManager } from "../../packages/stemma/src/index.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { type Prompt, scriptedModel } from "../ai-sdk/scripted-model.js";
 import { calls, collect, says, scripted } from "../runner/mock-model.js";
 

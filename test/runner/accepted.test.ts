@@ -1,8 +1,8 @@
 // Whatever lies in a history, the next request is one that providers accept.
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { describe, expect, it } from "vitest";
-import { createSession, forkSession, MemorySessionStorage, resumeSession } from "../../src/agent.js";
-import { memory } from "../../src/memory.js";
+import { createSession, forkSession, MemorySessionStorage, resumeSession } from "../../packages/stemma/src/agent.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { type Chunk, calls, collect, says, scripted, text, usage } from "./mock-model.js";
 import { anthropicServer } from "./model-servers.js";
 import { add, ask } from "./tools.js";

@@ -3,11 +3,11 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { registerChat } from "../../src/cli/chat/command.js";
-import { processIo } from "../../src/cli/io.js";
-import { runCli } from "../../src/cli/run.js";
-import { AgentContextProvider, SessionManager } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
+import { registerChat } from "../../packages/cli/src/chat/command.js";
+import { processIo } from "../../packages/cli/src/io.js";
+import { runCli } from "../../packages/cli/src/run.js";
+import { AgentContextProvider, SessionManager } from "../../packages/stemma/src/session.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { replaceStreams } from "../helpers/replaced-streams.js";
 import { openaiServer } from "./model-servers.js";
 

@@ -2,7 +2,7 @@
 import fs, { open } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { createInterface } from "node:readline";
-import { FileSessionStorage } from "../../src/agent.js";
+import { FileSessionStorage } from "../../packages/stemma/src/agent.js";
 
 const [directory = "", killAt = "0"] = process.argv.slice(2);
 let left = Number.POSITIVE_INFINITY;

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { FileSessionStorage } from "../../src/agent.js";
+import { FileSessionStorage } from "../../packages/stemma/src/agent.js";
 import { bundle } from "./bundle.js";
 
 /** `npm run test:kill` makes them 300. */

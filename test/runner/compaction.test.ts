@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
-import { type CreateSessionOptions, createSession } from "../../src/agent.js";
-import { createCompactFunction } from "../../src/compaction/compact.js";
-import { memory } from "../../src/memory.js";
-import { SessionManager } from "../../src/session.js";
+import { createCompactFunction } from "../../packages/model/src/compaction/compact.js";
+import { type CreateSessionOptions, createSession } from "../../packages/stemma/src/agent.js";
+import { SessionManager } from "../../packages/stemma/src/session.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { calls, collect, says, scripted, usage } from "./mock-model.js";
 import { add } from "./tools.js";
 

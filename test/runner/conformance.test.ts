@@ -7,9 +7,9 @@ import {
   openStore,
   type SessionState,
   type SessionStorage,
-} from "../../src/agent.js";
-import type { Store } from "../../src/storage/contract.js";
-import type { StoreTarget } from "../../src/testing.js";
+} from "../../packages/stemma/src/agent.js";
+import type { StoreTarget } from "../../packages/stemma/src/testing.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 import { describeStore } from "../describe-store.js";
 import { makeFastFolder } from "../helpers/fast-folder.js";
 

@@ -16,7 +16,7 @@ import {
   type SessionState,
   type SessionStorage,
   setDefaultStorage,
-} from "../../src/agent.js";
+} from "../../packages/stemma/src/agent.js";
 import { collect } from "./mock-model.js";
 import { anthropicServer, type ModelServer } from "./model-servers.js";
 import { findRedis, type RedisServer, startRedis } from "./redis-server.js";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { SessionState, StoreSessionStorage } from "../../src/agent.js";
+import type { SessionState, StoreSessionStorage } from "../../packages/stemma/src/agent.js";
 
 const stateOf = (content: string, id = "m"): SessionState => ({
   id: "s",

@@ -1,7 +1,12 @@
 // Talks with tools until it is killed, and says on its output what it was told is stored.
 import { writeSync } from "node:fs";
 import type { LanguageModelV3CallOptions } from "@ai-sdk/provider";
-import { createSession, createSessionStorage, resumeSession, type SessionStorage } from "../../src/agent.js";
+import {
+  createSession,
+  createSessionStorage,
+  resumeSession,
+  type SessionStorage,
+} from "../../packages/stemma/src/agent.js";
 import { assertAccepted } from "./accepted-prompt.js";
 import { type Chunk, calls, says, scripted } from "./mock-model.js";
 import { add } from "./tools.js";

@@ -2,13 +2,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createSession, FileSessionStorage, MemorySessionStorage, openStore } from "../../src/agent.js";
-import { memory } from "../../src/memory.js";
-import { Queue } from "../../src/queue.js";
-import { type Session, SessionManager } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
-import type { Store } from "../../src/storage/contract.js";
-import { orderOf } from "../../src/storage/store-of.js";
+import { Queue } from "../../packages/model/src/lib/queue.js";
+import { createSession, FileSessionStorage, MemorySessionStorage, openStore } from "../../packages/stemma/src/agent.js";
+import { type Session, SessionManager } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { memory } from "../../packages/store/src/memory.js";
+import { orderOf } from "../../packages/store/src/sql/store-of.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { collect, says, scripted } from "./mock-model.js";
 
 const [what = "", count = "1000"] = process.argv.slice(2);

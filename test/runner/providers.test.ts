@@ -1,6 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type AgentEvent, type CreateSessionOptions, createSession, resolveModel } from "../../src/agent.js";
-import { memory } from "../../src/memory.js";
+import {
+  type AgentEvent,
+  type CreateSessionOptions,
+  createSession,
+  resolveModel,
+} from "../../packages/stemma/src/agent.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { collect } from "./mock-model.js";
 import { anthropicServer, type ModelServer, openaiServer, type Reply } from "./model-servers.js";
 import { add, fails } from "./tools.js";

@@ -8,8 +8,8 @@ import {
   RedisSessionStorage,
   resumeSession,
   type SessionState,
-} from "../../src/agent.js";
-import type { Store } from "../../src/storage/contract.js";
+} from "../../packages/stemma/src/agent.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 import { describeStore } from "../describe-store.js";
 import { calls, collect, says, scripted } from "./mock-model.js";
 import { findRedis, type RedisServer, startRedis } from "./redis-server.js";

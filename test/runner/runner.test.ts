@@ -1,6 +1,7 @@
 // One runner: a turn, what of it persists, and how it ends. Each part needs the same model and tools.
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
+import { toolMilliseconds } from "../../packages/model/src/messages/tool-times.js";
 import {
   type AgentEvent,
   createSession,
@@ -8,10 +9,9 @@ import {
   MemorySessionStorage,
   resumeSession,
   setDefaultStorage,
-} from "../../src/agent.js";
-import { memory } from "../../src/memory.js";
-import { toolMilliseconds } from "../../src/model/tool-times.js";
-import { Session } from "../../src/session.js";
+} from "../../packages/stemma/src/agent.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { type Chunk, calls, collect, hangs, says, scripted, text, usage } from "./mock-model.js";
 import { add, ask, fails } from "./tools.js";
 

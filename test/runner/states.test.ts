@@ -1,6 +1,11 @@
 // States that someone else's storage gives back: what they say is taken, or refused with a reason, and never lost.
 import { describe, expect, it } from "vitest";
-import { createSession, MemorySessionStorage, resumeSession, type SessionState } from "../../src/agent.js";
+import {
+  createSession,
+  MemorySessionStorage,
+  resumeSession,
+  type SessionState,
+} from "../../packages/stemma/src/agent.js";
 import { collect, says, scripted } from "./mock-model.js";
 
 const plain = {

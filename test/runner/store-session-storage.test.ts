@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { StemmaError } from "../../packages/model/src/errors.js";
 import {
   cleanupSessions,
   createSession,
@@ -9,10 +10,9 @@ import {
   type SDKMessage,
   type SessionState,
   StoreSessionStorage,
-} from "../../src/agent.js";
-import { StemmaError } from "../../src/errors.js";
-import { memory } from "../../src/memory.js";
-import { SessionManager } from "../../src/session.js";
+} from "../../packages/stemma/src/agent.js";
+import { SessionManager } from "../../packages/stemma/src/session.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { collect, says, scripted } from "./mock-model.js";
 
 const say = (id: string, content = id): SDKMessage => ({ id, role: "user", content });

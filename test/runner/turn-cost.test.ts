@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { readConversations } from "../../bench/turns/conversation.mjs";
 import { compareStrategies } from "../../bench/turns/strategies.mjs";
-import { memory } from "../../src/memory.js";
-import { Session } from "../../src/session.js";
-import { createCompactFunction, estimateStringTokens } from "../../src/utils.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import { createCompactFunction, estimateStringTokens } from "../../packages/stemma/src/utils.js";
+import { memory } from "../../packages/store/src/memory.js";
 
 it("prepareTurn leaves nothing untold, at the cost of never telling anything", async () => {
   const stemma = { Session, createCompactFunction, estimateStringTokens, openStore: memory };

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { sqlite } from "../../src/sqlite.ts";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { describeHandler } from "../ai-sdk/handler-suite.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "stemma-bun-"));

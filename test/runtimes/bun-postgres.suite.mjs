@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "bun:test";
 import { connect, createServer } from "node:net";
 import { SQL } from "bun";
-import { postgres } from "../../src/postgres.ts";
-import { describeStore } from "../../src/testing.ts";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import { describeStore } from "../../packages/stemma/src/testing.js";
 import { textMessage } from "../helpers/messages.ts";
 import { intercepted } from "../postgres/databases.ts";
 import { ENGINE, reasonToSkip, startServer } from "../postgres/engines.ts";

@@ -4,9 +4,9 @@ import { afterAll, describe, it } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { memory } from "../../src/memory.ts";
-import { sqlite } from "../../src/sqlite.ts";
-import { describeStore } from "../../src/testing.ts";
+import { describeStore } from "../../packages/stemma/src/testing.js";
+import { memory } from "../../packages/store/src/memory.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { failingClient, fileTarget } from "../store/file-target.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "stemma-bun-"));

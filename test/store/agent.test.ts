@@ -1,8 +1,8 @@
 import { rmSync } from "node:fs";
 import { afterAll, expect, it } from "vitest";
-import { Session } from "../../src/session.js";
-import type { Store } from "../../src/storage/contract.js";
-import { storeOf } from "../../src/storage/store-of.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { storeOf } from "../../packages/store/src/sql/store-of.js";
 import { describeStore } from "../describe-store.js";
 import { makeFastFolder } from "../helpers/fast-folder.js";
 import { openDatabase } from "./databases.js";

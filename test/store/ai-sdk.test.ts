@@ -1,7 +1,7 @@
 import { convertToModelMessages, type UIMessage, validateUIMessages } from "ai";
 import { describe, expect, it } from "vitest";
-import { memory } from "../../src/memory.js";
-import { Session, SessionManager } from "../../src/session.js";
+import { Session, SessionManager } from "../../packages/stemma/src/session.js";
+import { memory } from "../../packages/store/src/memory.js";
 
 interface Metadata {
   createdAt: number;

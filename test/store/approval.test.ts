@@ -1,7 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { memory } from "../../src/memory.js";
-import { AgentSearchProvider, type ProposedWrite, Session, type WriteDecision } from "../../src/session.js";
+import {
+  AgentSearchProvider,
+  type ProposedWrite,
+  Session,
+  type WriteDecision,
+} from "../../packages/stemma/src/session.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { textMessage } from "../helpers/messages.js";
 
 function asking(...decisions: WriteDecision[]) {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { StemmaError } from "../../src/errors.js";
-import { memory } from "../../src/memory.js";
-import { Session, SessionManager } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
+import { StemmaError } from "../../packages/model/src/errors.js";
+import { Session, SessionManager } from "../../packages/stemma/src/session.js";
+import { memory } from "../../packages/store/src/memory.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 
 const BAD: unknown[] = [
   null,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { build } from "esbuild";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
-import { sqlite } from "../../src/sqlite.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import type { Task } from "./writer-process.js";
 
 const root = join(import.meta.dirname, "../..");

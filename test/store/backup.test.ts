@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, describe, expect, it } from "vitest";
-import type { memory } from "../../src/memory.js";
-import { Session } from "../../src/session.js";
-import { type SqliteClient, sqlite } from "../../src/sqlite.js";
-import { collect } from "../../src/testing/samples.js";
+import { collect } from "../../packages/conformance/src/samples.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import type { memory } from "../../packages/store/src/memory.js";
+import { type SqliteClient, sqlite } from "../../packages/store/src/sqlite.js";
 import { textMessage } from "../helpers/messages.js";
 import { openDatabase } from "./databases.js";
 import { dumpTables, failingClient } from "./file-target.js";
@@ -127,7 +127,7 @@ describe("a backup", () => {
   });
 
   it("is refused by stores that are no file, with what to do instead", async () => {
-    const { refuseBackup } = await import("../../src/storage/sql-calls.js");
+    const { refuseBackup } = await import("../../packages/store/src/sql/sql-calls.js");
     await expect(refuseBackup("postgres")("copy.db")).rejects.toMatchObject({
       code: "STORE_UNSUPPORTED",
       message: expect.stringContaining("copyStore"),

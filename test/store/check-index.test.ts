@@ -1,8 +1,8 @@
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import { Session } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
-import type { CheckReport, Store } from "../../src/storage/contract.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import type { CheckReport, Store } from "../../packages/store/src/contract/store.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { isStandIn } from "../runtimes/stand-in.js";
 
 const DAMAGES: readonly [string, string][] = [

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { sqlite } from "../../src/sqlite.js";
-import type { Store } from "../../src/storage/contract.js";
-import { message } from "../../src/testing/samples.js";
+import { message } from "../../packages/conformance/src/samples.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { cpuTime } from "../helpers/cpu-time.js";
 import { openDatabase } from "./databases.js";
 

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createCompactFunction } from "../../src/compaction/compact.js";
-import { memory } from "../../src/memory.js";
-import { estimateMessageTokens } from "../../src/model/tokens.js";
-import { Session } from "../../src/session/session.js";
-import type { TokenCounter } from "../../src/session/token-count.js";
+import { createCompactFunction } from "../../packages/model/src/compaction/compact.js";
+import { estimateMessageTokens } from "../../packages/model/src/messages/tokens.js";
+import type { TokenCounter } from "../../packages/session/src/session/compaction/token-count.js";
+import { Session } from "../../packages/session/src/session/session.js";
+import { memory } from "../../packages/store/src/memory.js";
 
 interface Scenario {
   readonly threshold: number;

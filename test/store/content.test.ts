@@ -1,7 +1,7 @@
 import type Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import { Session } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { textMessage } from "../helpers/messages.js";
 import { openDatabase } from "./databases.js";
 

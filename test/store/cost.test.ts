@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { AgentSearchProvider, Session, SessionManager } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
-import { hashingEmbedder } from "../../src/testing.js";
+import { AgentSearchProvider, Session, SessionManager } from "../../packages/stemma/src/session.js";
+import { hashingEmbedder } from "../../packages/stemma/src/testing.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { textMessage } from "../helpers/messages.js";
 import { openDatabase } from "./databases.js";
 import { dumpTables, failingClient } from "./file-target.js";

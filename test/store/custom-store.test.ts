@@ -1,5 +1,5 @@
-import { memory } from "../../src/memory.js";
-import type { Store } from "../../src/storage/contract.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { describeStore } from "../describe-store.js";
 
 /** A store that somebody else wrote: what the contract asks for, and none of what it leaves open but `whole`. */

@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
 import { afterEach, expect, it, vi } from "vitest";
-import { Session } from "../../src/session.js";
+import { Session } from "../../packages/stemma/src/session.js";
 import { isStandIn } from "../runtimes/stand-in.js";
 
 // Which modules a runtime has; what each does with a database is for the conformance suite.
@@ -19,7 +19,7 @@ afterEach(() => modules.clear());
 // As in a process that starts now: a process looks for its engine once.
 async function startProcess() {
   vi.resetModules();
-  return (await import("../../src/sqlite.js")).sqlite;
+  return (await import("../../packages/store/src/sqlite.js")).sqlite;
 }
 
 it.skipIf(isStandIn)(

@@ -1,7 +1,7 @@
 // The store of a Durable Object over a database of this process. What it is in workerd stands in test/workers.
 import { expect, it } from "vitest";
-import { durableObject } from "../../src/durable-object.js";
-import { SessionManager } from "../../src/session.js";
+import { SessionManager } from "../../packages/stemma/src/session.js";
+import { durableObject } from "../../packages/store/src/durable-object.js";
 import { objectContext } from "../documents/host.js";
 import { textMessage } from "../helpers/messages.js";
 

@@ -1,6 +1,6 @@
 // Writes into an encrypted file, says so, and waits to be killed. With "fill" it leaves deleted data and an index behind, too.
-import { SessionManager } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
+import { SessionManager } from "../../packages/stemma/src/session.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 
 const [path = "", key = "", canary = ""] = process.argv.slice(2);
 const store = sqlite(path, { key });

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { SessionManager } from "../../src/session.js";
-import type * as Sqlite from "../../src/sqlite.js";
+import { SessionManager } from "../../packages/stemma/src/session.js";
+import type * as Sqlite from "../../packages/store/src/sqlite.js";
 import { bundle } from "../runner/bundle.js";
 
 const CANARY = "xylophone";

@@ -1,7 +1,7 @@
 // Erases the user "ada" of a database. Says when it begins.
 import { writeSync } from "node:fs";
-import { SessionManager } from "../../src/manager/session-manager.js";
-import { sqlite } from "../../src/sqlite.js";
+import { SessionManager } from "../../packages/session/src/manager/session-manager.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 
 const manager = SessionManager.create(sqlite(process.argv[2] as string));
 await manager.store.migrate();

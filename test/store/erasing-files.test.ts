@@ -5,11 +5,11 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { AgentSearchProvider } from "../../src/context/providers/agent-search.js";
-import { SessionManager } from "../../src/manager/session-manager.js";
-import { sqlite } from "../../src/sqlite.js";
-import { imageMessage } from "../../src/testing/fidelity.js";
-import { message } from "../../src/testing/samples.js";
+import { imageMessage } from "../../packages/conformance/src/messages/fidelity.js";
+import { message } from "../../packages/conformance/src/samples.js";
+import { AgentSearchProvider } from "../../packages/session/src/context/providers/agent-search.js";
+import { SessionManager } from "../../packages/session/src/manager/session-manager.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 
 const root = join(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "stemma-erasing-"));

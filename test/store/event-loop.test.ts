@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { copyStore, exportStore } from "../../src/copy.js";
-import { jsonlFiles } from "../../src/copy-node.js";
-import { memory } from "../../src/memory.js";
-import { Session, SessionManager } from "../../src/session.js";
-import { type SqliteClient, sqlite } from "../../src/sqlite.js";
-import type { Store } from "../../src/storage/contract.js";
+import { copyStore, exportStore } from "../../packages/stemma/src/copy.js";
+import { jsonlFiles } from "../../packages/stemma/src/copy-node.js";
+import { Session, SessionManager } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { memory } from "../../packages/store/src/memory.js";
+import { type SqliteClient, sqlite } from "../../packages/store/src/sqlite.js";
 import { textMessage } from "../helpers/messages.js";
 import { openDatabase } from "./databases.js";
 

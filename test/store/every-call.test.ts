@@ -2,6 +2,12 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
+import * as copy from "../../packages/stemma/src/copy.js";
+import * as copyNode from "../../packages/stemma/src/copy-node.js";
+import * as formats from "../../packages/stemma/src/formats.js";
+import { Session, SessionManager } from "../../packages/stemma/src/session.js";
+import { memory } from "../../packages/store/src/memory.js";
+import { studioRoutes } from "../../packages/studio/src/create-studio.js";
 import {
   CHAT_CALLS,
   MANAGER_CALLS,
@@ -11,12 +17,6 @@ import {
   STUDIO_CALLS,
 } from "../../reliability/pauses/calls.js";
 import { measureCalls } from "../../reliability/pauses/measure-calls.js";
-import * as copy from "../../src/copy.js";
-import * as copyNode from "../../src/copy-node.js";
-import * as formats from "../../src/formats.js";
-import { memory } from "../../src/memory.js";
-import { Session, SessionManager } from "../../src/session.js";
-import { studioRoutes } from "../../src/studio/create-studio.js";
 
 // What is measured at 100,000 messages is held against what can be called.
 
@@ -50,7 +50,10 @@ it("no function that copies, reads or writes a whole session or store is left ou
 });
 
 it("no route of the chat handler and of the studio is left out", () => {
-  const source = readFileSync(new URL("../../src/ai-sdk/handler/chat-handler.ts", import.meta.url), "utf8");
+  const source = readFileSync(
+    new URL("../../packages/chat/src/ai-sdk/handler/chat-handler.js", import.meta.url),
+    "utf8",
+  );
   const routes = Array.from(source.matchAll(/case "([A-Z]+ \/\S*)":/g), ([, route]) => route);
   expect(Object.keys(CHAT_CALLS).sort()).toEqual(routes.sort());
   const api = studioRoutes("").flatMap(({ path }) => (path.startsWith("/api/") ? [path.slice("/api/".length)] : []));

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import type { SqliteClient, SqliteStatement } from "../../src/sqlite.js";
-import type { Store } from "../../src/storage/contract.js";
-import type { StoreTarget } from "../../src/testing.js";
+import type { StoreTarget } from "../../packages/stemma/src/testing.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import type { SqliteClient, SqliteStatement } from "../../packages/store/src/sqlite.js";
 
 type Before = (statement: string) => void;
 type Rows = Record<string, unknown>[];

@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type Database from "better-sqlite3";
 import { afterAll, expect, it, vi } from "vitest";
-import { StemmaError } from "../../src/errors.js";
-import { Session, SessionManager } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
-import type { CheckReport, Store } from "../../src/storage/contract.js";
-import { sqliteError } from "../../src/storage/sqlite/error.js";
+import { StemmaError } from "../../packages/model/src/errors.js";
+import { Session, SessionManager } from "../../packages/stemma/src/session.js";
+import type { CheckReport, Store } from "../../packages/store/src/contract/store.js";
+import { sqliteError } from "../../packages/store/src/sqlite/error.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { openDatabase } from "./databases.js";
 
 // Damage to a database of every kind of row: a bit of the file, or a value of a row. Whatever it is, a read or a check notices it, or

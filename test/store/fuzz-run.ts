@@ -1,9 +1,9 @@
 // One file, because operations and comparisons share the state of a run.
 import { expect } from "vitest";
-import { StemmaError } from "../../src/errors.js";
-import type { SessionMessage } from "../../src/model/message.js";
-import type { ParentRef, Store } from "../../src/storage/contract.js";
-import { isEqual } from "../../src/testing/assert.js";
+import { isEqual } from "../../packages/conformance/src/assert.js";
+import { StemmaError } from "../../packages/model/src/errors.js";
+import type { SessionMessage } from "../../packages/model/src/messages/message.js";
+import type { ParentRef, Store } from "../../packages/store/src/contract/store.js";
 import { ModelSession } from "./model.js";
 
 /** A session that has grown larger than this is cut down, so that a run stays fast. */

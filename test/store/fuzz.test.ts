@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { sqlite } from "../../src/sqlite.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { openDatabase } from "./databases.js";
 import { FuzzRun, type FuzzTarget } from "./fuzz-run.js";
 

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import { AgentSearchProvider, Session, SessionManager } from "../../src/session.js";
-import { type SqliteClient, sqlite } from "../../src/sqlite.js";
-import type { Store } from "../../src/storage/contract.js";
-import { storeOf } from "../../src/storage/store-of.js";
+import { AgentSearchProvider, Session, SessionManager } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { storeOf } from "../../packages/store/src/sql/store-of.js";
+import { type SqliteClient, sqlite } from "../../packages/store/src/sqlite.js";
 import { textMessage } from "../helpers/messages.js";
 import { failingClient } from "./file-target.js";
 

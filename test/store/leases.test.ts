@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
-import { encodeJson } from "../../src/model/plain-copy.js";
-import { postgres } from "../../src/postgres.js";
-import { isLeaseOver, leaseEnd, takeLease } from "../../src/session/run-record.js";
-import { Waiters } from "../../src/session/time-limit.js";
-import { sqlite } from "../../src/sqlite.js";
-import type { Store } from "../../src/storage/contract.js";
+import { encodeJson } from "../../packages/model/src/messages/json.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import { Waiters } from "../../packages/session/src/session/compaction/time-limit.js";
+import { isLeaseOver, leaseEnd, takeLease } from "../../packages/session/src/session/run-record.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { openPool } from "../postgres/databases.js";
 import { describeServer } from "../postgres/server.js";
 

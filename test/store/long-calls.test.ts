@@ -1,11 +1,11 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { message, numbered } from "../../packages/conformance/src/samples.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { type SqliteClient, sqlite } from "../../packages/store/src/sqlite.js";
 import { measure } from "../../reliability/pauses/measure.js";
-import { Session } from "../../src/session.js";
-import { type SqliteClient, sqlite } from "../../src/sqlite.js";
-import type { Store } from "../../src/storage/contract.js";
-import { message, numbered } from "../../src/testing/samples.js";
 import { makeFastFolder } from "../helpers/fast-folder.js";
 import { openDatabase } from "./databases.js";
 

@@ -1,12 +1,12 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { message, numbered } from "../../packages/conformance/src/samples.js";
+import { exportSession, importSession, type ParsedSession, readSessions } from "../../packages/stemma/src/formats.js";
+import { Session, SessionManager } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { measure } from "../../reliability/pauses/measure.js";
-import { exportSession, importSession, type ParsedSession, readSessions } from "../../src/formats.js";
-import { Session, SessionManager } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
-import type { Store } from "../../src/storage/contract.js";
-import { message, numbered } from "../../src/testing/samples.js";
 import { makeFastFolder } from "../helpers/fast-folder.js";
 
 const LENGTH = 30_000;

@@ -1,8 +1,8 @@
 import { createRequire } from "node:module";
-import { memory } from "../../src/memory.js";
-import type { SqliteClient } from "../../src/sqlite.js";
-import type { Store } from "../../src/storage/contract.js";
-import type { StoreTarget } from "../../src/testing.js";
+import type { StoreTarget } from "../../packages/stemma/src/testing.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { memory } from "../../packages/store/src/memory.js";
+import type { SqliteClient } from "../../packages/store/src/sqlite.js";
 import { describeStore } from "../describe-store.js";
 import { corruptMessage, failingClient } from "./file-target.js";
 

@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { copyStore } from "../../src/copy.js";
-import { durableObject } from "../../src/durable-object.js";
-import { memory } from "../../src/memory.js";
-import { instrument } from "../../src/opentelemetry.js";
-import { postgres, schemaSql } from "../../src/postgres.js";
+import { postgres, schemaSql } from "../../packages/postgres/src/postgres.js";
+import { FileSkillProvider } from "../../packages/session/src/context/providers/skills-node.js";
+import { copyStore } from "../../packages/stemma/src/copy.js";
+import { instrument } from "../../packages/stemma/src/opentelemetry.js";
 import {
   AgentSessionProvider,
   createLearnFunction,
@@ -11,10 +10,11 @@ import {
   Session,
   SessionManager,
   type SkillBucket,
-} from "../../src/session.js";
-import { FileSkillProvider } from "../../src/skills-node.js";
-import { sqlite } from "../../src/sqlite.js";
-import { createCompactFunction, truncateOlderMessages } from "../../src/utils.js";
+} from "../../packages/stemma/src/session.js";
+import { createCompactFunction, truncateOlderMessages } from "../../packages/stemma/src/utils.js";
+import { durableObject } from "../../packages/store/src/durable-object.js";
+import { memory } from "../../packages/store/src/memory.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { textMessage } from "../helpers/messages.js";
 
 const store = memory();

@@ -1,5 +1,5 @@
-import type { SessionMessage } from "../../src/model/message.js";
-import { estimateTokens } from "../../src/model/tokens.js";
+import type { SessionMessage } from "../../packages/model/src/messages/message.js";
+import { estimateTokens } from "../../packages/model/src/messages/tokens.js";
 
 /**
  * What a session is, written down as plainly as the documents say it: a map of messages with their parents, a list of

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, describe, expect, it } from "vitest";
-import { memory } from "../../src/memory.js";
-import { Session } from "../../src/session.js";
-import { type SqliteClient, sqlite } from "../../src/sqlite.js";
-import { sqliteError } from "../../src/storage/sqlite/error.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import { memory } from "../../packages/store/src/memory.js";
+import { sqliteError } from "../../packages/store/src/sqlite/error.js";
+import { type SqliteClient, sqlite } from "../../packages/store/src/sqlite.js";
 import { textMessage } from "../helpers/messages.js";
 import { isStandIn } from "../runtimes/stand-in.js";
 

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Session } from "../../src/index.js";
-import { memory } from "../../src/memory.js";
-import { documentTerms } from "../../src/model/terms.js";
-import { sqlite } from "../../src/sqlite.js";
+import { documentTerms } from "../../packages/model/src/search/terms.js";
+import { Session } from "../../packages/stemma/src/index.js";
+import { memory } from "../../packages/store/src/memory.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { anyString } from "../helpers/any-string.js";
 
 const TEXTS = [

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { afterAll, describe, expect, it } from "vitest";
-import { memory } from "../../src/memory.js";
-import { Session } from "../../src/session.js";
-import { type SqliteClient, sqlite } from "../../src/sqlite.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import { memory } from "../../packages/store/src/memory.js";
+import { type SqliteClient, sqlite } from "../../packages/store/src/sqlite.js";
 import { cpuTimeOf } from "../helpers/cpu-time.js";
 import { textMessage } from "../helpers/messages.js";
 

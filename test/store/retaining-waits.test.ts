@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { SessionManager } from "../../src/manager/session-manager.js";
-import { type SqliteClient, sqlite } from "../../src/sqlite.js";
-import { imageMessage } from "../../src/testing/fidelity.js";
-import { message, numbered } from "../../src/testing/samples.js";
+import { imageMessage } from "../../packages/conformance/src/messages/fidelity.js";
+import { message, numbered } from "../../packages/conformance/src/samples.js";
+import { SessionManager } from "../../packages/session/src/manager/session-manager.js";
+import { type SqliteClient, sqlite } from "../../packages/store/src/sqlite.js";
 import { cpuTime } from "../helpers/cpu-time.js";
 import { openDatabase } from "./databases.js";
 

@@ -1,9 +1,9 @@
 import { rmSync } from "node:fs";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { sqlite } from "../../src/sqlite.js";
-import type { EmbeddableStore } from "../../src/storage/embeddings/contract.js";
-import { hashingEmbedder } from "../../src/testing.js";
+import { hashingEmbedder } from "../../packages/stemma/src/testing.js";
+import type { EmbeddableStore } from "../../packages/store/src/embeddings/contract.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { textMessage } from "../helpers/messages.js";
 
 const FILE = `/tmp/stemma-numbers-${process.pid}.db`;

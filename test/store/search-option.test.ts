@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { AgentSearchProvider, Session, StemmaError } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
+import { AgentSearchProvider, Session, StemmaError } from "../../packages/stemma/src/session.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { textMessage } from "../helpers/messages.js";
 
 const folder = mkdtempSync(join(tmpdir(), "stemma-"));

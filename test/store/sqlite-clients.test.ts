@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe } from "vitest";
-import { type SqliteClient, sqlite } from "../../src/sqlite.js";
+import { type SqliteClient, sqlite } from "../../packages/store/src/sqlite.js";
 import { describeStore } from "../describe-store.js";
 import { openDatabase } from "./databases.js";
 import { failingClient, fileTarget } from "./file-target.js";

@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
-import { sqlite } from "../../src/sqlite.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { describeStore } from "../describe-store.js";
 import { makeFastFolder } from "../helpers/fast-folder.js";
 import { openDatabase } from "./databases.js";

@@ -1,7 +1,7 @@
 // What stands in for a database in somebody's test, and keeps nothing.
 import { expect, it } from "vitest";
-import { postgres } from "../../src/postgres.js";
-import { Session, type SqlProvider } from "../../src/session.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import { Session, type SqlProvider } from "../../packages/stemma/src/session.js";
 import { textMessage } from "../helpers/messages.js";
 
 it("an agent whose sql gives nothing is told so, and not asked without end", async () => {

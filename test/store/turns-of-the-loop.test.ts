@@ -4,8 +4,8 @@ import { sessionMemory } from "stemma/ai-sdk";
 import { memory } from "stemma/memory";
 import { createCompactFunction } from "stemma/utils";
 import { expect, it } from "vitest";
+import { forEachYielding } from "../../packages/model/src/lib/event-loop.js";
 import { measure } from "../../reliability/pauses/measure.js";
-import { forEachYielding } from "../../src/event-loop.js";
 import { longestHold } from "../helpers/longest-hold.js";
 import { patience } from "../helpers/patience.js";
 

@@ -1,9 +1,9 @@
 import { rmSync } from "node:fs";
 import type Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { Session, SessionManager } from "../../src/session.js";
-import { type SqliteOptions, sqlite } from "../../src/sqlite.js";
-import { hashingEmbedder } from "../../src/testing.js";
+import { Session, SessionManager } from "../../packages/stemma/src/session.js";
+import { hashingEmbedder } from "../../packages/stemma/src/testing.js";
+import { type SqliteOptions, sqlite } from "../../packages/store/src/sqlite.js";
 import { textMessage } from "../helpers/messages.js";
 import { openDatabase } from "./databases.js";
 import { failingClient } from "./file-target.js";

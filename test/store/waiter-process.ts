@@ -1,7 +1,8 @@
 // Waits for a call whose provider, or function, never answers, and writes what became of it. Nothing else goes on here. Or it
 // waits for none of them, and closes the store.
-import { memory } from "../../src/memory.js";
-import { Session } from "../../src/session.js";
+
+import { Session } from "../../packages/stemma/src/session.js";
+import { memory } from "../../packages/store/src/memory.js";
 
 const never = () => new Promise<never>(() => {});
 let isSilent = false;

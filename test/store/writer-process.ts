@@ -1,6 +1,6 @@
 import { writeSync } from "node:fs";
-import { Session } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
+import { Session } from "../../packages/stemma/src/session.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { textMessage } from "../helpers/messages.js";
 
 // Runs in a process of its own: writes to a database, and prints a line for each write once it is acknowledged.

@@ -1,5 +1,5 @@
-import type { Store } from "../../src/storage/contract.js";
-import { createStudio } from "../../src/studio/create-studio.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { createStudio } from "../../packages/studio/src/create-studio.js";
 import { sampleManager } from "./sample.js";
 
 export const BASE = "http://studio.test:4984/debug";

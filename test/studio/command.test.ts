@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type ServedStudio, type ServeStudioOptions, serveStudio } from "../../src/cli/studio/serve-studio.js";
-import { memory } from "../../src/memory.js";
+import { type ServedStudio, type ServeStudioOptions, serveStudio } from "../../packages/cli/src/studio/serve-studio.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { commandLine, run, temporaryFolder } from "../cli/run.js";
 import { fillSample } from "./sample.js";
 

@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunningServer, serveNode } from "../../src/cli/http/node-server.js";
-import type { Studio } from "../../src/studio/options.js";
+import { type RunningServer, serveNode } from "../../packages/cli/src/http/node-server.js";
+import type { Studio } from "../../packages/studio/src/options.js";
 import { hasChromium, startChromium } from "../helpers/browser.js";
 
 /** A studio below `/debug`, which may write, on a store that holds the sample. */

@@ -1,6 +1,6 @@
-import type { SessionManager } from "../../src/manager/session-manager.js";
-import type { SessionMessage } from "../../src/model/message.js";
-import { NAME_LIMITS } from "../../src/model/name-limits.js";
+import type { SessionMessage } from "../../packages/model/src/messages/message.js";
+import { NAME_LIMITS } from "../../packages/model/src/messages/name-limits.js";
+import type { SessionManager } from "../../packages/session/src/manager/session-manager.js";
 import { PAYLOADS } from "./payloads.js";
 
 const at = (index: number): string => PAYLOADS[index % PAYLOADS.length] as string;

@@ -2,8 +2,8 @@
 // person does with it, is tested in a real browser: page.test.ts and its neighbours.
 import { Window } from "happy-dom";
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
-import { memory } from "../../src/memory.js";
-import { createStudio } from "../../src/studio/create-studio.js";
+import { memory } from "../../packages/store/src/memory.js";
+import { createStudio } from "../../packages/studio/src/create-studio.js";
 import { patience } from "../helpers/patience.js";
 import { BASE } from "./ask.js";
 import { fillSample, sampleManager } from "./sample.js";
@@ -23,7 +23,7 @@ beforeAll(async () => {
   vi.stubGlobal("fetch", (address: string, init: RequestInit) =>
     studio(new Request(new URL(address, origin), { ...init, headers: { origin, ...init.headers } })),
   );
-  await import("../../src/studio/page/main.js");
+  await import("../../packages/studio/src/page/main.js");
 });
 afterAll(async () => {
   const { render } = await import("preact");

@@ -1,4 +1,4 @@
-import type { MemoryBlock } from "../../src/studio/api.js";
+import type { MemoryBlock } from "../../packages/studio/src/api.js";
 import { HOSTILE, range, timeOf, type World } from "./page-world.js";
 
 export function blocks(world: World): MemoryBlock[] {

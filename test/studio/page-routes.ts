@@ -1,4 +1,4 @@
-import type { CompactionSum } from "../../src/storage/contract.js";
+import type { CompactionSum } from "../../packages/store/src/contract/store.js";
 import type {
   FoundHit,
   MessagePage,
@@ -8,7 +8,7 @@ import type {
   UsageRow,
   UsageSum,
   UsageView,
-} from "../../src/studio/api.js";
+} from "../../packages/studio/src/api.js";
 import { blocks, versionOf } from "./page-memory.js";
 import { contextView, turnOf } from "./page-turns.js";
 import { HOSTILE, range, timeOf, type World } from "./page-world.js";

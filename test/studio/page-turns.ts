@@ -1,4 +1,4 @@
-import type { ContextView, TurnRow } from "../../src/studio/api.js";
+import type { ContextView, TurnRow } from "../../packages/studio/src/api.js";
 import { HOSTILE, range, timeOf, type World } from "./page-world.js";
 
 const FROZEN = `${"═".repeat(20)}\nSOUL (the agent's character)\n${"═".repeat(20)}\nYou are helpful.\nYou answer in short sentences.\n\n${range(

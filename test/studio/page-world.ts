@@ -1,4 +1,4 @@
-import type { MessageRow, SessionRow, StudioInfo } from "../../src/studio/api.js";
+import type { MessageRow, SessionRow, StudioInfo } from "../../packages/studio/src/api.js";
 
 /** What a browser would run if the page took a text for HTML, a style or a script. */
 export const HOSTILE = [

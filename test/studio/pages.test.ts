@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { postgres } from "../../src/postgres.js";
-import { sqlite } from "../../src/sqlite.js";
-import type { Store } from "../../src/storage/contract.js";
-import { createStudio } from "../../src/studio/create-studio.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
+import { createStudio } from "../../packages/studio/src/create-studio.js";
 import { describeServer } from "../postgres/server.js";
 import { describePages, type ServedStudio } from "./describe-pages.js";
 import { fillSample, sampleManager } from "./sample.js";

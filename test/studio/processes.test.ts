@@ -3,7 +3,7 @@ import { once } from "node:events";
 
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { sqlite } from "../../src/sqlite.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { buildCommand, temporaryFolder } from "../cli/run.js";
 import { fillSample } from "./sample.js";
 

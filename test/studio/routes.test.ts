@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { memory } from "../../src/memory.js";
-import { studioRoutes } from "../../src/studio/create-studio.js";
+import { memory } from "../../packages/store/src/memory.js";
+import { studioRoutes } from "../../packages/studio/src/create-studio.js";
 import { type Answer, type Ask, askingOn, BASE, type Question } from "./ask.js";
 import { fillSample } from "./sample.js";
 import { bodyOf, WRITE_CASES } from "./write-cases.js";

@@ -1,5 +1,5 @@
-import { SessionManager } from "../../src/manager/session-manager.js";
-import type { Store } from "../../src/storage/contract.js";
+import { SessionManager } from "../../packages/session/src/manager/session-manager.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 
 /** A picture of one point. */
 export const PICTURE =

@@ -1,5 +1,5 @@
-import type { SessionManager } from "../../src/manager/session-manager.js";
-import type { SessionMessage } from "../../src/model/message.js";
+import type { SessionMessage } from "../../packages/model/src/messages/message.js";
+import type { SessionManager } from "../../packages/session/src/manager/session-manager.js";
 
 const text = (value: string) => ({ type: "text", text: value });
 const message = (id: string, role: string, ...parts: SessionMessage["parts"]): SessionMessage => ({ id, role, parts });

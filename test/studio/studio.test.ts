@@ -1,6 +1,6 @@
-import { memory } from "../../src/memory.js";
-import { postgres } from "../../src/postgres.js";
-import type { Store } from "../../src/storage/contract.js";
+import { postgres } from "../../packages/postgres/src/postgres.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { describeServer } from "../postgres/server.js";
 import { askingOn } from "./ask.js";
 import { describeStudio, type OpenedStudio } from "./describe-studio.js";

@@ -1,12 +1,12 @@
 import type { ReadableSpan } from "@opentelemetry/sdk-trace-base";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createSession } from "../../src/agent.js";
-import { chatHandler } from "../../src/ai-sdk.js";
-import { memory } from "../../src/memory.js";
-import type { TelemetryEvent } from "../../src/opentelemetry.js";
-import { SessionManager } from "../../src/session.js";
-import type { Store } from "../../src/storage/contract.js";
+import { createSession } from "../../packages/stemma/src/agent.js";
+import { chatHandler } from "../../packages/stemma/src/ai-sdk.js";
+import type { TelemetryEvent } from "../../packages/stemma/src/opentelemetry.js";
+import { SessionManager } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { calls, collect, hangs, says, scripted, text } from "../runner/mock-model.js";
 import { add, fails } from "../runner/tools.js";
 import { allText, collected, followContext, of } from "./collected.js";

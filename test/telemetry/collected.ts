@@ -13,9 +13,9 @@ import {
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 import { afterAll, beforeAll } from "vitest";
-import { memory } from "../../src/memory.js";
-import { type InstrumentOptions, instrument } from "../../src/opentelemetry.js";
-import type { Store } from "../../src/storage/contract.js";
+import { type InstrumentOptions, instrument } from "../../packages/stemma/src/opentelemetry.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { memory } from "../../packages/store/src/memory.js";
 
 /** While the tests of a file run, spans know in which span they began. */
 export function followContext(): void {

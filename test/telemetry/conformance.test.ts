@@ -1,5 +1,5 @@
-import { memory } from "../../src/memory.js";
-import { instrument } from "../../src/opentelemetry.js";
+import { instrument } from "../../packages/stemma/src/opentelemetry.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { describeStore } from "../describe-store.js";
 
 // Nobody collects: what is told goes nowhere, and the store must be the same.

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { memory } from "../../src/memory.js";
-import type { TelemetryEvent } from "../../src/opentelemetry.js";
-import { Session, SessionManager } from "../../src/session.js";
-import type { Store } from "../../src/storage/contract.js";
+import type { TelemetryEvent } from "../../packages/stemma/src/opentelemetry.js";
+import { Session, SessionManager } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { textMessage } from "../helpers/messages.js";
 import { allText, collected, followContext, of } from "./collected.js";
 

@@ -1,8 +1,8 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
-import { memory } from "../../src/memory.js";
-import { sqlite } from "../../src/sqlite.js";
+import { memory } from "../../packages/store/src/memory.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { type OpenDatabase, openPool } from "../postgres/databases.js";
 import { describeServer } from "../postgres/server.js";
 import { postgresTarget } from "../postgres/target.js";

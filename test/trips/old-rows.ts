@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import { type EncodedMessage, encodeMessage } from "../../src/model/codec.js";
-import { summaryMessage } from "../../src/model/compactions.js";
-import { estimateMessageTokens } from "../../src/model/tokens.js";
+import { type EncodedMessage, encodeMessage } from "../../packages/model/src/messages/codec.js";
+import { summaryMessage } from "../../packages/model/src/messages/compactions.js";
+import { estimateMessageTokens } from "../../packages/model/src/messages/tokens.js";
 import { contents, messageWith, numbers, texts, times, values } from "./boundary-values.js";
 
 /** A database, below any store. */

@@ -1,5 +1,5 @@
 import { afterAll } from "vitest";
-import { memory } from "../../src/memory.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { openPGlite } from "../postgres/pglite.js";
 import { postgresTarget } from "../postgres/target.js";
 import { describeTrips } from "./describe-trips.js";

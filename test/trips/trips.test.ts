@@ -1,8 +1,8 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll } from "vitest";
-import { memory } from "../../src/memory.js";
-import { sqlite } from "../../src/sqlite.js";
+import { memory } from "../../packages/store/src/memory.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { describeTrips } from "./describe-trips.js";
 import { newFolder } from "./trips.js";
 

@@ -2,14 +2,14 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { copyStore, exportStore } from "../../src/copy.js";
-import { jsonlFiles } from "../../src/copy-node.js";
-import { readSessionFile } from "../../src/formats/read.js";
-import { importSession } from "../../src/formats.js";
-import { redactStore } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
-import type { Store } from "../../src/storage/contract.js";
-import { collect } from "../../src/testing/samples.js";
+import { collect } from "../../packages/conformance/src/samples.js";
+import { readSessionFile } from "../../packages/formats/src/read.js";
+import { copyStore, exportStore } from "../../packages/stemma/src/copy.js";
+import { jsonlFiles } from "../../packages/stemma/src/copy-node.js";
+import { importSession } from "../../packages/stemma/src/formats.js";
+import { redactStore } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 
 /** A folder for the files of a run; whoever makes it removes it. */
 export const newFolder = () => mkdtempSync(join(tmpdir(), "stemma-trips-"));

@@ -1,9 +1,9 @@
 import { inspect, isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
-import { StemmaError } from "../../src/errors.js";
-import { decodeMessage } from "../../src/model/codec.js";
-import type { Store } from "../../src/storage/contract.js";
-import { collect } from "../../src/testing/samples.js";
+import { collect } from "../../packages/conformance/src/samples.js";
+import { StemmaError } from "../../packages/model/src/errors.js";
+import { decodeMessage } from "../../packages/model/src/messages/codec.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
 import type { OldDatabase, Row } from "./old-rows.js";
 
 const TABLES = [

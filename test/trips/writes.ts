@@ -1,11 +1,11 @@
 import { inspect, isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
-import { setField } from "../../src/model/json-copy.js";
-import { NAME_LIMITS } from "../../src/model/name-limits.js";
-import { decodeJson, encodeJson } from "../../src/model/plain-copy.js";
-import { AgentSearchProvider, Session, SessionManager, type Store } from "../../src/session.js";
-import { promptKey } from "../../src/storage/contract.js";
-import { collect } from "../../src/testing/samples.js";
+import { collect } from "../../packages/conformance/src/samples.js";
+import { decodeJson, encodeJson } from "../../packages/model/src/messages/json.js";
+import { setField } from "../../packages/model/src/messages/json-copy.js";
+import { NAME_LIMITS } from "../../packages/model/src/messages/name-limits.js";
+import { AgentSearchProvider, Session, SessionManager, type Store } from "../../packages/stemma/src/session.js";
+import { promptKey } from "../../packages/store/src/contract/store.js";
 import { textMessage } from "../helpers/messages.js";
 import { bytes, contents, createdAt, messageWith, numbers, texts, times, values } from "./boundary-values.js";
 

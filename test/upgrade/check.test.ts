@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import { sqlite } from "../../src/sqlite.js";
-import type { CheckReport } from "../../src/storage/contract.js";
+import type { CheckReport } from "../../packages/store/src/contract/store.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 
 const read = (name: string) => readFileSync(join(import.meta.dirname, "..", "fixtures", name));
 

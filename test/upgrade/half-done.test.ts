@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
-import { Session } from "../../src/session.js";
+import { Session } from "../../packages/stemma/src/session.js";
 
 const fixture = readFileSync(join(import.meta.dirname, "..", "fixtures", "agents-0.22.0-wirings.sqlite"));
 

@@ -11,11 +11,11 @@ import {
   resumeSession,
   type SessionState,
   StoreSessionStorage,
-} from "../../src/agent.js";
-import { memory } from "../../src/memory.js";
-import { SessionManager } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
-import type { Store } from "../../src/storage/contract.js";
+} from "../../packages/stemma/src/agent.js";
+import { SessionManager } from "../../packages/stemma/src/session.js";
+import type { Store } from "../../packages/store/src/contract/store.js";
+import { memory } from "../../packages/store/src/memory.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 
 const read = (name: string) => readFileSync(join(import.meta.dirname, "..", "fixtures", name));
 

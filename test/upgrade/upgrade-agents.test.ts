@@ -2,8 +2,14 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { AgentContextProvider, AgentSearchProvider, Session, SessionManager, type Store } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
+import {
+  AgentContextProvider,
+  AgentSearchProvider,
+  Session,
+  SessionManager,
+  type Store,
+} from "../../packages/stemma/src/session.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 
 const FIXTURES = join(import.meta.dirname, "..", "fixtures");
 

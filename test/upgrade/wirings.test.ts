@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import * as stemma from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
-import { expectError } from "../../src/testing/assert.js";
+import { expectError } from "../../packages/conformance/src/assert.js";
+import * as stemma from "../../packages/stemma/src/session.js";
+import { sqlite } from "../../packages/store/src/sqlite.js";
 import { type ReadWiring, readWirings, wirings } from "../fixtures/agents-wirings.mjs";
 
 const { AgentContextProvider, AgentSearchProvider, Session, SessionManager } = stemma;

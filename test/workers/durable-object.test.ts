@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { SessionInfo, SessionMessage } from "../../src/session.js";
+import type { SessionInfo, SessionMessage } from "../../packages/stemma/src/session.js";
 import { textMessage } from "../helpers/messages.js";
 import { conversations } from "./conversations.js";
 import { describeWorkerd } from "./workerd.js";

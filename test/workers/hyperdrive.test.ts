@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { SessionMessage } from "../../src/session.js";
+import type { SessionMessage } from "../../packages/stemma/src/session.js";
 import { textMessage } from "../helpers/messages.js";
 import { describeServer } from "../postgres/server.js";
 import type * as worker from "./hyperdrive/worker.js";

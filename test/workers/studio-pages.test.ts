@@ -1,5 +1,5 @@
-import type { MemoryBlock } from "../../src/studio/api.js";
-import type { Studio } from "../../src/studio/options.js";
+import type { MemoryBlock } from "../../packages/studio/src/api.js";
+import type { Studio } from "../../packages/studio/src/options.js";
 import type { Ask } from "../studio/ask.js";
 import { describePages } from "../studio/describe-pages.js";
 import { describeWorkerd, type WorkerDefinition } from "./workerd.js";

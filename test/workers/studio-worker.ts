@@ -1,4 +1,4 @@
-import { durableObject } from "../../src/durable-object.js";
+import { durableObject } from "../../packages/store/src/durable-object.js";
 import { type Answer, askingOn, type Question } from "../studio/ask.js";
 import { fillSample } from "../studio/sample.js";
 import { RemoteObject, route } from "./agent.js";

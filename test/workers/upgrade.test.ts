@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { expect, it } from "vitest";
-import type { SessionInfo, SessionMessage } from "../../src/session.js";
+import type { SessionInfo, SessionMessage } from "../../packages/stemma/src/session.js";
 import { conversations } from "./conversations.js";
 import { describeWorkerd } from "./workerd.js";
 

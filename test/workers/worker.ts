@@ -1,4 +1,3 @@
-import { type DurableObjectSqlStorage, durableObject } from "../../src/durable-object.js";
 import {
   AgentContextProvider,
   AgentSearchProvider,
@@ -6,8 +5,9 @@ import {
   Session,
   SessionManager,
   type Store,
-} from "../../src/session.js";
-import { createCompactFunction } from "../../src/utils.js";
+} from "../../packages/stemma/src/session.js";
+import { createCompactFunction } from "../../packages/stemma/src/utils.js";
+import { type DurableObjectSqlStorage, durableObject } from "../../packages/store/src/durable-object.js";
 import { Agent, RemoteObject, route } from "./agent.js";
 
 interface Env {

@@ -1,6 +1,6 @@
-import { claudeSessionStore, memoryTool } from "../../../src/claude.js";
-import { durableObject } from "../../../src/durable-object.js";
-import { Session } from "../../../src/session.js";
+import { claudeSessionStore, memoryTool } from "../../../packages/stemma/src/claude.js";
+import { Session } from "../../../packages/stemma/src/session.js";
+import { durableObject } from "../../../packages/store/src/durable-object.js";
 import { turn } from "../../claude/transcripts.js";
 import { RemoteObject, route } from "../agent.js";
 

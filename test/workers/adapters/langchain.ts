@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
-import { durableObject } from "../../../src/durable-object.js";
-import { StemmaChatMessageHistory } from "../../../src/langchain.js";
-import { Session } from "../../../src/session.js";
+import { StemmaChatMessageHistory } from "../../../packages/stemma/src/langchain.js";
+import { Session } from "../../../packages/stemma/src/session.js";
+import { durableObject } from "../../../packages/store/src/durable-object.js";
 import { RemoteObject, route } from "../agent.js";
 
 /** A chat history of LangChain on a Durable Object. */

@@ -1,8 +1,8 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
-import { durableObject } from "../../../src/durable-object.js";
-import { StemmaSaver } from "../../../src/langgraph.js";
-import { Session } from "../../../src/session.js";
+import { StemmaSaver } from "../../../packages/stemma/src/langgraph.js";
+import { Session } from "../../../packages/stemma/src/session.js";
+import { durableObject } from "../../../packages/store/src/durable-object.js";
 import { RemoteObject, route } from "../agent.js";
 
 /** A thread of LangGraph on a Durable Object. */

@@ -1,8 +1,8 @@
 import { Agent, Runner } from "@openai/agents";
 import { assistantMessage, ScriptedModel } from "@openai/agents/testing";
-import { durableObject } from "../../../src/durable-object.js";
-import { openaiAgentsSession } from "../../../src/openai-agents.js";
-import { Session } from "../../../src/session.js";
+import { openaiAgentsSession } from "../../../packages/stemma/src/openai-agents.js";
+import { Session } from "../../../packages/stemma/src/session.js";
+import { durableObject } from "../../../packages/store/src/durable-object.js";
 import { RemoteObject, route } from "../agent.js";
 
 /** A session of the OpenAI Agents SDK on a Durable Object. */

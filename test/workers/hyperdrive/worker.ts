@@ -1,5 +1,5 @@
 import { Client } from "pg";
-import { postgres } from "../../../src/postgres.js";
+import { postgres } from "../../../packages/postgres/src/postgres.js";
 import {
   PostgresContextProvider,
   PostgresSearchProvider,
@@ -7,7 +7,7 @@ import {
   Session,
   SessionManager,
   type Store,
-} from "../../../src/session.js";
+} from "../../../packages/stemma/src/session.js";
 import { Agent, RemoteObject, route } from "../agent.js";
 
 interface Env {

@@ -1,6 +1,6 @@
 import example, { UserMemory } from "example:memory-per-user";
-import { durableObject } from "../../../src/durable-object.js";
-import { SessionManager } from "../../../src/session.js";
+import { SessionManager } from "../../../packages/stemma/src/session.js";
+import { durableObject } from "../../../packages/store/src/durable-object.js";
 import { textMessage } from "../../helpers/messages.js";
 import { RemoteObject, route, type TestContext } from "../agent.js";
 

@@ -1,5 +1,5 @@
 // The chat handler, on the database of the object that a case runs in.
-import { durableObject } from "../../../src/durable-object.js";
+import { durableObject } from "../../../packages/store/src/durable-object.js";
 import { describeHandler } from "../../ai-sdk/handler-suite.js";
 import { here } from "./host.js";
 import { describe, expect, it } from "./vitest.js";

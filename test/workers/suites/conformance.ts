@@ -1,7 +1,8 @@
 // The conformance suite, on the database of the object that a case runs in.
-import { type DurableObjectSqlStorage, durableObject } from "../../../src/durable-object.js";
-import { agentStore } from "../../../src/storage/sqlite/agent-sql.js";
-import { describeStore, type StoreTarget } from "../../../src/testing.js";
+
+import { describeStore, type StoreTarget } from "../../../packages/stemma/src/testing.js";
+import { type DurableObjectSqlStorage, durableObject } from "../../../packages/store/src/durable-object.js";
+import { agentStore } from "../../../packages/store/src/sqlite/agent-sql.js";
 import { Agent, here } from "./host.js";
 import { describe, it } from "./vitest.js";
 

@@ -1,0 +1,266 @@
+import { assertKnownOptions, assertStorableText, type OptionNames, utf8Length } from "@stemma/model";
+import type { ToolCallOptions } from "@stemma/session";
+import { assertSession, assertText, convert, coreOf, type Session, storeNeeded } from "@stemma/session";
+import type { BlockScope, StoredEntry, WriteOrigin } from "@stemma/store";
+import { type Found, memoryFiles, untilUnchanged } from "./files.js";
+import {
+  directoryKey,
+  type MemoryCommand,
+  type MemoryHandlers,
+  type MemoryPath,
+  parsePath,
+  realPath,
+  runCommand,
+} from "./paths.js";
+import { refused } from "./refused.js";
+export interface MemoryToolOptions {
+  /** The label of the entries in which the files are kept. Default: "memories". */
+  label?: string | undefined;
+  /** Who owns the files. Default: the session. */
+  scope?: BlockScope | undefined;
+}
+
+const NAMES: OptionNames<MemoryToolOptions> = { label: true, scope: true };
+
+/** The handlers, and a function that calls the handler of a command. */
+export interface MemoryTool extends MemoryHandlers {
+  /** Calls the handler that the command names. Errors: those of the handlers. */
+  execute(command: MemoryCommand, call?: ToolCallOptions): Promise<string>;
+}
+
+/**
+ * The handlers of Anthropic's memory tool (`memory_20250818`): give them to `betaMemoryTool` of `@anthropic-ai/sdk`, or
+ * `execute` to `anthropic.tools.memory_20250818` of the AI SDK. A file is an entry of the session's store, whose key is its
+ * path below /memories. A command is one transaction. Each file that it writes is a version whose author is the model. It
+ * starts the session. Errors: `STORE_UNSUPPORTED` on a `SessionProvider` of your own, `INVALID_ARGUMENT`; of a command
+ * `MEMORY_REFUSED`, `INVALID_ARGUMENT`, `INVALID_TEXT`, `USER_REQUIRED` for a user's files in a session of nobody, and those
+ * of the store.
+ */
+export function memoryTool(session: Session, options: MemoryToolOptions = {}): MemoryTool {
+  assertKnownOptions(options, "memoryTool()", NAMES);
+  assertSession(session, "memoryTool()");
+  const { label = "memories", scope } = options;
+  assertText(label, "The label of memoryTool()");
+  const { store } = coreOf(session);
+  if (store === null) throw storeNeeded("memoryTool()");
+  const files = memoryFiles(store, { sessionId: session.id, label, scope });
+
+  const originOf = async ({ toolCallId }: ToolCallOptions = {}): Promise<WriteOrigin> => {
+    const answered = await store.session(session.id).leaf();
+    const messageIds = answered === null ? [] : [answered.id];
+    return { author: "model", sessionId: session.id, messageIds, toolCallId };
+  };
+
+  const edit = async (path: MemoryPath, origin: WriteOrigin, by: (content: string) => string): Promise<void> => {
+    const from = contentOf(path, await files.look(path));
+    await files.change([{ key: path.key, from, to: by(from) }], origin);
+  };
+
+  // What a path holds: a file, or all that is below a directory; null for nothing.
+  const contentsOf = async (path: MemoryPath): Promise<{ key: string; content: string }[] | null> => {
+    const found = await files.look(path);
+    if (found.kind === "missing") return null;
+    return found.kind === "file" ? [{ key: path.key, content: found.content }] : files.below(path);
+  };
+
+  const handlers: MemoryHandlers = {
+    async view({ path: given, view_range }) {
+      const path = parsePath(given);
+      const found = await files.look(path);
+      if (found.kind === "directory") return listing(path, await files.below(path));
+      const lines = numberedLines(path, contentOf(path, found), view_range);
+      return `Here's the content of ${path.given} with line numbers:\n${lines}`;
+    },
+
+    async create({ path: given, file_text }, call) {
+      const path = parsePath(given);
+      const content = fileText(file_text, "file_text");
+      const origin = await originOf(call);
+      await untilUnchanged(async () => {
+        if ((await files.look(path)).kind !== "missing") throw refused(`File ${path.given} already exists`);
+        await files.change([{ key: path.key, from: null, to: content }], origin);
+      });
+      return `File created successfully at: ${path.given}`;
+    },
+
+    async str_replace({ path: given, old_str, new_str }, call) {
+      const path = parsePath(given);
+      assertText(old_str, "The old_str of the memory tool");
+      const to = fileText(new_str, "new_str");
+      const origin = await originOf(call);
+      let shown = "";
+      await untilUnchanged(() =>
+        edit(path, origin, (content) => {
+          const replaced = replaceOnce(path, content, old_str, to);
+          shown = replaced.shown;
+          return replaced.content;
+        }),
+      );
+      return `The memory file has been edited. Here is the snippet showing the change (with line numbers):\n${shown}`;
+    },
+
+    async insert({ path: given, insert_line, insert_text }, call) {
+      const path = parsePath(given);
+      const text = fileText(insert_text, "insert_text");
+      const origin = await originOf(call);
+      await untilUnchanged(() => edit(path, origin, (content) => insertLines(content, insert_line, text)));
+      return `The file ${path.given} has been edited.`;
+    },
+
+    async delete({ path: given }, call) {
+      const path = parsePath(given);
+      if (path.key === "") throw refused("Cannot delete the /memories directory itself");
+      const origin = await originOf(call);
+      await untilUnchanged(async () => {
+        const gone = await contentsOf(path);
+        if (gone === null) throw refused(`The path ${path.given} does not exist`);
+        const changes = gone.map(({ key, content }) => ({ key, from: content, to: null }));
+        await files.change(changes, origin);
+      });
+      return `Successfully deleted ${path.given}`;
+    },
+
+    async rename({ old_path, new_path }, call) {
+      const origin = await originOf(call);
+      await untilUnchanged(async () => {
+        const from = parsePath(old_path);
+        const moved = await contentsOf(from);
+        const to = parsePath(new_path);
+        const { kind } = await files.look(to);
+        if (from.key === "") throw refused("Cannot rename the /memories directory itself");
+        if (kind !== "missing") throw refused(`The destination ${to.given} already exists`);
+        if (to.key.startsWith(directoryKey(from.key))) {
+          throw refused(`EINVAL: invalid argument, rename '${realPath(from.key)}' -> '${realPath(to.key)}'`);
+        }
+        if (moved === null) throw refused(`The path ${from.given} does not exist`);
+        const changes = moved.flatMap(({ key, content }) => [
+          { key, from: content, to: null },
+          { key: to.key + key.slice(from.key.length), from: null, to: content },
+        ]);
+        await files.change(changes, origin);
+      });
+      return `Successfully renamed ${old_path} to ${new_path}`;
+    },
+  };
+  return { ...handlers, execute: (command, call) => runCommand(handlers, command, call) };
+}
+
+function contentOf({ given }: MemoryPath, found: Found): string {
+  if (found.kind === "file") return found.content;
+  const why = found.kind === "directory" ? "is not a file." : "does not exist. Please provide a valid path.";
+  throw refused(`The path ${given} ${why}`);
+}
+
+/** How many levels of a directory are listed. */
+const LEVELS = 2;
+
+/** What `view` shows of a directory: each file and directory with its size. That of a directory is the sum of its files. */
+function listing({ given, key }: MemoryPath, entries: readonly StoredEntry[]): string {
+  const sizes = new Map<string, number>();
+  let total = 0;
+  for (const entry of entries) {
+    const size = utf8Length(entry.content);
+    total += size;
+    for (const name of namesOf(entry.key.slice(directoryKey(key).length))) {
+      sizes.set(name, (sizes.get(name) ?? 0) + size);
+    }
+  }
+  // A directory comes before what is in it, and that before its next neighbour.
+  const inOrder = [...sizes].map(([name, size]) => ({ name, size, order: name.replaceAll("/", "\0") }));
+  inOrder.sort((a, b) => (a.order < b.order ? -1 : 1));
+  const lines = inOrder.map(({ name, size }) => `${sizeText(size)}\t${given}/${name}`);
+  const head = `Here're the files and directories up to ${LEVELS} levels deep in ${given}, excluding hidden items and node_modules:`;
+  return [head, `${sizeText(total)}\t${given}`, ...lines].join("\n");
+}
+
+// What a key adds to the listing: the directories above it, with a slash at the end, and its file.
+function namesOf(key: string): string[] {
+  const shown: string[] = [];
+  const names = key.split("/");
+  for (const [level, name] of names.slice(0, LEVELS).entries()) {
+    if (name === "" || name.startsWith(".") || name === "node_modules") break;
+    const isDirectory = level < names.length - 1;
+    shown.push(names.slice(0, level + 1).join("/") + (isDirectory ? "/" : ""));
+  }
+  return shown;
+}
+
+// One decimal, unless there is nothing behind the point.
+function sizeText(bytes: number): string {
+  let size = bytes;
+  let unit = "B";
+  for (const next of ["K", "M", "G"]) {
+    if (size < 1024) break;
+    size /= 1024;
+    unit = next;
+  }
+  return `${Number.isInteger(size) ? size : size.toFixed(1)}${unit}`;
+}
+
+const MAX_LINES = 999_999;
+/** Lines around an edit that its answer shows. */
+const AROUND = 2;
+
+/** A file's lines with their numbers. `range` is the first and the last line, -1 for the end. Errors: `MEMORY_REFUSED`. */
+function numberedLines({ given }: MemoryPath, content: string, range: readonly number[] | null | undefined): string {
+  const lines = content.split("\n");
+  if (lines.length > MAX_LINES) {
+    throw refused(`File ${given} has too many lines (${lines.length}). Maximum is 999,999 lines.`);
+  }
+  const asked = convert("array", range);
+  const [first = 1, last = -1] = Array.isArray(asked) && asked.length === 2 ? asked.map(lineNumber) : [];
+  const start = Math.max(1, first) - 1;
+  return numbered(lines.slice(start, last === -1 ? undefined : last), start);
+}
+
+/** A text with the one line that holds `from` changed, and what the edit's answer shows. Errors: `MEMORY_REFUSED`. */
+function replaceOnce(
+  { given }: MemoryPath,
+  content: string,
+  from: string,
+  to: string,
+): { content: string; shown: string } {
+  const found = content.split("\n").flatMap((line, index) => (line.includes(from) ? [index] : []));
+  const [at] = found;
+  if (at === undefined) {
+    throw refused(`No replacement was performed, old_str \`${from}\` did not appear verbatim in ${given}.`);
+  }
+  if (found.length > 1) {
+    const lines = found.map((index) => index + 1).join(", ");
+    throw refused(
+      `No replacement was performed. Multiple occurrences of old_str \`${from}\` in lines: ${lines}. Please ensure it is unique`,
+    );
+  }
+  // A function, because a text may hold $&.
+  const changed = content.replace(from, () => to);
+  const start = Math.max(0, at - AROUND);
+  return { content: changed, shown: numbered(changed.split("\n").slice(start, at + AROUND + 1), start) };
+}
+
+/** A text with lines added behind line `at`, 0 for the top. Errors: `MEMORY_REFUSED`. */
+function insertLines(content: string, line: number, text: string): string {
+  const lines = content.split("\n");
+  const at = lineNumber(line);
+  if (at === undefined || !Number.isInteger(at) || at < 0 || at > lines.length) {
+    const range = `It should be within the range of lines of the file: [0, ${lines.length}]`;
+    throw refused(`Invalid \`insert_line\` parameter: ${line}. ${range}`);
+  }
+  return lines.toSpliced(at, 0, text.replace(/\n$/, "")).join("\n");
+}
+
+/** A number, also where a model wrote it as a text; undefined for anything else. */
+function lineNumber(given: unknown): number | undefined {
+  const number = convert("integer", given);
+  return typeof number === "number" ? number : undefined;
+}
+
+function numbered(lines: readonly string[], before: number): string {
+  return lines.map((line, index) => `${String(before + index + 1).padStart(6)}\t${line}`).join("\n");
+}
+
+/** The text of a file. Half a surrogate pair becomes another character when it is written. Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`. */
+function fileText(value: unknown, name: string): string {
+  assertText(value, `The ${name} of the memory tool`);
+  assertStorableText(value.toWellFormed(), `The ${name} of the memory tool`);
+  return value;
+}

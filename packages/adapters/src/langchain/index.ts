@@ -1,0 +1,1 @@
+export { StemmaChatMessageHistory } from "./chat-history.js";

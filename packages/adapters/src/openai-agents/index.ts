@@ -1,0 +1,1 @@
+export { type OpenaiAgentsSession, openaiAgentsSession } from "./agents-session.js";

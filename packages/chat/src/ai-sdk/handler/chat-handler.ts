@@ -1,0 +1,226 @@
+import { assertKnownOptions, invalid, isJsonObject, kindOf, type OptionNames } from "@stemma/model";
+import type { SessionUpdate } from "@stemma/session";
+import {
+  assertFunction,
+  assertFunctions,
+  assertText,
+  assertTexts,
+  hasMethod,
+  otherCopy,
+  SessionManager,
+} from "@stemma/session";
+import { assertSessionFits, assertSessionId, kindOfHost } from "@stemma/store";
+import { assertLimits, DEFAULT_MAX_BODY_BYTES, responseOf } from "../receive/receive.js";
+import { readFields, readSubmission } from "../receive/submission.js";
+import { SessionRuns } from "../run/runs.js";
+import { readMemory } from "./chat-memory.js";
+import { infoOf, listChats, readChat, searchChats } from "./chats.js";
+import type { ChatHandler, ChatHandlerOptions, RequestContext } from "./http.js";
+import { isForeign, json, notFound, refusal, refusalOf } from "./http.js";
+import { submit } from "./submit.js";
+
+/** How long a chat that is deleted may take to end its answer, in milliseconds. */
+const STOP_TIMEOUT = 5000;
+
+/** A request of a known user to one of the routes. */
+interface Call {
+  readonly request: Request;
+  readonly url: URL;
+  readonly manager: SessionManager;
+  readonly userId: string;
+  readonly context: RequestContext;
+}
+
+/**
+ * Serves the chats of a manager's users to `useChat`: a function from a request to a response, for any server that speaks
+ * `fetch`. It answers what it refuses with a `ChatError`. Errors: `INVALID_ARGUMENT`.
+ */
+export function chatHandler(options: ChatHandlerOptions): ChatHandler {
+  assertChatHandlerOptions(options);
+  const { basePath = "/api/chat", origins = [] } = options;
+  const base = basePath.replace(/\/+$/, "");
+  return async (request, context = {}) => {
+    try {
+      const url = new URL(request.url);
+      const route = routeOf(url.pathname, base);
+      if (route === null) return notFound();
+      if (isForeign(request, origins)) return refusal(403, "FOREIGN_ORIGIN", "This origin may not send requests.");
+      const user = await options.authenticate(request);
+      if (user === null) return refusal(401, "UNAUTHENTICATED", "Sign in first.");
+      const manager = options.sessions.forUser(user.userId);
+      return await serve(route, { request, url, manager, userId: user.userId, context }, options);
+    } catch (error) {
+      const told = refusalOf(error);
+      if (told !== null) return told;
+      return refusal(500, "INTERNAL", options.onError?.(error) || "An error occurred.");
+    }
+  };
+}
+
+async function serve(route: readonly string[], call: Call, options: ChatHandlerOptions): Promise<Response> {
+  const [chatId, action] = route;
+  const method = `${call.request.method} ${chatId === undefined ? "/" : `/:id${action === undefined ? "" : `/${action}`}`}`;
+  switch (method) {
+    case "POST /":
+      return post(call, options);
+    case "GET /":
+      return list(call);
+    case "GET /:id":
+      return json(await readChat(call.manager, chatId as string, call.url));
+    case "PATCH /:id":
+      return change(call, chatId as string, options);
+    case "GET /:id/memory":
+      return json(await readMemory(call.manager, chatId as string));
+    case "DELETE /:id":
+      return remove(call, chatId as string);
+    case "GET /:id/stream":
+      return resume(call, chatId as string);
+    case "POST /:id/stop":
+      return stop(call, chatId as string, options);
+    case "POST /:id/select":
+      return select(call, chatId as string, options);
+    default:
+      return refusal(405, "METHOD_NOT_ALLOWED", `There is no ${method}.`);
+  }
+}
+
+async function post(call: Call, options: ChatHandlerOptions): Promise<Response> {
+  const submission = await readSubmission(call.request, options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
+  if (submission.chatId === undefined) return refusal(400, "INVALID_ARGUMENT", "The body names its chat: { id, … }.");
+  assertSessionId(submission.chatId);
+  assertSessionFits(submission.chatId);
+  return submit(submission, submission.chatId, call, options);
+}
+
+async function list({ manager, url }: Call): Promise<Response> {
+  const query = url.searchParams.get("q");
+  return json(await (query === null ? listChats(manager, url) : searchChats(manager, query, url)));
+}
+
+async function change({ manager, request }: Call, chatId: string, options: ChatHandlerOptions): Promise<Response> {
+  const { name, metadata } = await readFields(request, options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
+  if (name === undefined && metadata === undefined) {
+    return refusal(400, "INVALID_ARGUMENT", "The body says what to change: { name, metadata }.");
+  }
+  return json(infoOf(await manager.update(chatId, { name, metadata } as SessionUpdate)));
+}
+
+async function resume({ manager }: Call, chatId: string): Promise<Response> {
+  if ((await manager.get(chatId)) === null) return new Response(null, { status: 204 });
+  const stream = await new SessionRuns(manager.getSession(chatId)).stream();
+  return stream === null ? new Response(null, { status: 204 }) : responseOf(stream);
+}
+
+async function stop({ manager, request }: Call, chatId: string, options: ChatHandlerOptions): Promise<Response> {
+  const { runId } = await readFields(request, options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
+  assertText(runId, "runId");
+  if ((await manager.get(chatId)) === null) return notFound();
+  const runs = new SessionRuns(manager.getSession(chatId));
+  const stopped = await runs.stop(runId);
+  if (stopped) await runs.idle(STOP_TIMEOUT);
+  return json({ stopped });
+}
+
+async function select({ manager, request, url }: Call, chatId: string, options: ChatHandlerOptions): Promise<Response> {
+  const { messageId } = await readFields(request, options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
+  assertText(messageId, "messageId");
+  if ((await manager.get(chatId)) === null) return notFound();
+  await manager.selectBranch(chatId, messageId);
+  return json(await readChat(manager, chatId, url));
+}
+
+async function remove({ manager }: Call, chatId: string): Promise<Response> {
+  if ((await manager.get(chatId)) === null) return notFound();
+  const runs = new SessionRuns(manager.getSession(chatId));
+  const run = await runs.latest();
+  if (run !== null && (await runs.stop(run.runId))) await runs.idle(STOP_TIMEOUT);
+  await manager.delete(chatId);
+  return new Response(null, { status: 204 });
+}
+
+// The parts of a path behind the base; null for a path elsewhere.
+function routeOf(path: string, base: string): string[] | null {
+  if (path !== base && !path.startsWith(`${base}/`)) return null;
+  const parts = path
+    .slice(base.length)
+    .split("/")
+    .filter((part) => part !== "");
+  try {
+    return parts.length > 2 ? null : parts.map(decodeURIComponent);
+  } catch {
+    return null;
+  }
+}
+
+const NAMES: OptionNames<ChatHandlerOptions> = {
+  sessions: true,
+  model: true,
+  tools: true,
+  authenticate: true,
+  basePath: true,
+  whenBusy: true,
+  settings: true,
+  stopWhen: true,
+  origins: true,
+  maxBodyBytes: true,
+  lease: true,
+  cacheTtl: true,
+  recall: true,
+  cost: true,
+  messageMetadata: true,
+  onError: true,
+};
+
+/** Throws `INVALID_ARGUMENT` for options with which no handler could answer. */
+function assertChatHandlerOptions(options: ChatHandlerOptions): void {
+  assertKnownOptions(options, "chatHandler()", NAMES);
+  const { sessions, model, stopWhen, authenticate, basePath, origins } = options;
+  assertManager(sessions);
+  if (!isModel(model)) {
+    throw invalid("model must be a model of the AI SDK, the name of one, or a function that gives one.");
+  }
+  for (const name of ["tools", "settings"] as const) {
+    const value = options[name];
+    if (value === undefined || typeof value === "function" || isJsonObject(value)) continue;
+    throw invalid(`${name} must be an object, or a function that gives one; got ${kindOf(value)}.`);
+  }
+  assertFunction(authenticate, "authenticate");
+  if (basePath !== undefined) assertBasePath(basePath);
+  if (stopWhen !== undefined) for (const each of [stopWhen].flat()) assertFunction(each, "stopWhen");
+  if (origins !== undefined) assertOrigins(origins);
+  assertLimits(options, "chatHandler()");
+  assertFunctions(options, ["cost", "messageMetadata", "onError"]);
+}
+
+function assertManager(sessions: unknown): void {
+  if (sessions instanceof SessionManager) return;
+  if (hasMethod(sessions, "getSession")) throw otherCopy("chatHandler()", "SessionManager");
+  const got = kindOfHost(sessions);
+  throw invalid(`sessions must be a SessionManager, as SessionManager.create(store) gives it; got ${got}.`);
+}
+
+function isModel(model: unknown): boolean {
+  if (typeof model === "string") return model !== "";
+  return typeof model === "function" || (isJsonObject(model) && "specificationVersion" in model);
+}
+
+// What no path of a URL begins with would make every request a 404.
+function assertBasePath(basePath: unknown): void {
+  assertText(basePath, "basePath");
+  const base = basePath.replace(/\/+$/, "");
+  const url = `http://host${base}`;
+  if (base === "" || (URL.canParse(url) && new URL(url).pathname === base)) return;
+  throw invalid("basePath must be a path as in URLs: it begins with /, as /api/chat.", { basePath });
+}
+
+// Compared with what browsers send, which is in lower case and ends with the host or its port.
+function assertOrigins(origins: unknown): void {
+  assertTexts(origins, "origins must be an array of texts, as https://app.example.com.");
+  const wrong = (origins as string[]).find(
+    (origin) => origin !== "null" && !/^[a-z][a-z\d+.-]*:\/\/[^/?#\sA-Z*]+$/.test(origin),
+  );
+  if (wrong === undefined) return;
+  throw invalid("An origin is what browsers send: https://app.example.com, without a path or a / at its end.", {
+    origin: wrong,
+  });
+}

@@ -1,0 +1,128 @@
+import { decodeJson, defer, encodeJson } from "@stemma/model";
+import { RunRecord, type RunState } from "@stemma/session";
+import type { RecordWrite } from "@stemma/store";
+import type { UIMessageChunk } from "ai";
+import { Feed } from "./feed.js";
+/** Chunks that came one after the other. */
+export interface ChunkBatch {
+  readonly key: string;
+  readonly chunks: readonly UIMessageChunk[];
+}
+
+/** How long the chunks of an answer can be read after its end, in milliseconds. */
+const CHUNKS_KEPT = 3_600_000;
+const PAGE = 100;
+
+/** What a session's runs leave for other processes, in the session's records: the latest run, and the chunks of its answer. */
+export class RunLog extends RunRecord {
+  /** The write of a batch of chunks. */
+  chunkWrite(runId: string, number: number, chunks: readonly UIMessageChunk[]): RecordWrite {
+    const key = `${prefixOf(runId)}${String(number).padStart(8, "0")}`;
+    return { records: this.scope, key, value: encodeJson(chunks) };
+  }
+
+  /** The batches of a run behind the one with the key `after`: a page of them. */
+  async chunks(runId: string, after?: string): Promise<ChunkBatch[]> {
+    const records = await this.records.list(this.scope, { prefix: prefixOf(runId), after, limit: PAGE });
+    return records.map(({ key, value }) => ({ key, chunks: decodeJson(value) as UIMessageChunk[] }));
+  }
+
+  /** Whether there may be more batches behind these. */
+  isPage(batches: readonly ChunkBatch[]): boolean {
+    return batches.length === PAGE;
+  }
+
+  /** All chunks of a run. */
+  async allChunks(runId: string): Promise<UIMessageChunk[]> {
+    const all: UIMessageChunk[] = [];
+    for (let after: string | undefined; ; ) {
+      const batches = await this.chunks(runId, after);
+      for (const { chunks } of batches) all.push(...chunks);
+      if (!this.isPage(batches)) return all;
+      after = batches.at(-1)?.key;
+    }
+  }
+
+  /** The run has ended: whoever still reads its answer has some time left. */
+  async chunksEnd(runId: string): Promise<void> {
+    await this.records.expire?.(this.scope, prefixOf(runId), CHUNKS_KEPT);
+  }
+
+  async forgetChunks(runId: string): Promise<void> {
+    for (;;) {
+      const batches = await this.chunks(runId);
+      for (const { key } of batches) await this.records.delete(this.scope, key);
+      if (!this.isPage(batches)) return;
+    }
+  }
+}
+
+function prefixOf(runId: string): string {
+  return `chunks/${runId}/`;
+}
+
+/**
+ * Why a run was broken off: the user stopped it, another process took it over, or the chat was deleted. Nothing more may be
+ * written for one that is lost or deleted.
+ */
+type BrokenOff = "stopped" | "lost" | "deleted";
+
+interface SentChunk {
+  readonly chunk: UIMessageChunk;
+  /** It repeats what the client that continues an answer has already. */
+  readonly isBase: boolean;
+}
+
+/** A run of this process. Whoever reads its answer reads it from the start, and nobody holds it up. */
+export class LiveRun {
+  state: RunState;
+  readonly #chunks = new Feed<SentChunk>();
+  readonly #abort = new AbortController();
+  readonly #ended = defer();
+  /** Null while it is not. */
+  brokenOff: BrokenOff | null = null;
+  isOver = false;
+
+  constructor(state: RunState) {
+    this.state = state;
+  }
+
+  get id(): string {
+    return this.state.runId;
+  }
+
+  /** Nothing more may be written for it. */
+  get isLost(): boolean {
+    return this.brokenOff === "lost" || this.brokenOff === "deleted";
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Settled once the answer is stored and the run has let go of the session. */
+  get ended(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  breakOff(reason: BrokenOff): void {
+    // One that was stopped may be lost before it has ended.
+    if (!this.isLost) this.brokenOff = reason;
+    this.#abort.abort();
+  }
+
+  push(chunk: UIMessageChunk, isBase = false): void {
+    this.#chunks.push([{ chunk, isBase }]);
+  }
+
+  end(): void {
+    this.isOver = true;
+    this.#chunks.close();
+    this.#ended.resolve();
+  }
+
+  /** All chunks, those to come included; without those that a client `holds` that continues an answer. */
+  stream(holds = false): ReadableStream<UIMessageChunk> {
+    return this.#chunks.stream(({ chunk, isBase }) => (holds && isBase ? null : chunk));
+  }
+}

@@ -1,0 +1,180 @@
+import { Queue, StemmaError, sleep } from "@stemma/model";
+import { coreOf, isUnderWay, type KnownRun, type RunState, type Session } from "@stemma/session";
+import type { UIMessageChunk } from "ai";
+import { FollowedRun } from "./followed-run.js";
+import { RunHold } from "./hold.js";
+import { RunKeeper } from "./keeper.js";
+import { LiveRun, RunLog } from "./log.js";
+import { recover } from "./recover.js";
+
+/** What to do with a request while the session answers another one. */
+export type WhenBusy = "queue" | "reject";
+
+/** How often a process looks whether a run of another one has ended, in milliseconds. */
+const POLL = 200;
+
+/** A run that this process has the session for. */
+export interface HeldRun {
+  readonly run: LiveRun;
+  readonly keeper: RunKeeper;
+}
+
+/** What is known of a run before it begins. */
+export type NewRun = Pick<RunState, "runId" | "questionId" | "answerId" | "leafBefore">;
+
+interface Process {
+  readonly live: Map<string, LiveRun>;
+  /** Runs of other processes that somebody of this one reads, by their ids. */
+  readonly followed: Map<string, FollowedRun>;
+  readonly queue: Queue;
+  /** By session: the next look at its run that somebody waits for. */
+  readonly looks: Map<string, Promise<RunState | null>>;
+}
+
+// What this process runs, by store: a request may come with a session object of its own.
+const processes = new WeakMap<object, Process>();
+
+/** The runs of one session: one at a time, whichever process it is in. */
+export class SessionRuns {
+  readonly #log: RunLog;
+  readonly #process: Process;
+
+  constructor(private readonly session: Session) {
+    const { records, store } = coreOf(session);
+    const key = store?.whole ?? store ?? records;
+    const known = processes.get(key) ?? { live: new Map(), followed: new Map(), queue: new Queue(), looks: new Map() };
+    processes.set(key, known);
+    this.#process = known;
+    this.#log = new RunLog(records, session.id);
+  }
+
+  /** The latest run, after one whose process died was ended. Null when there was none. */
+  async latest(): Promise<RunState | null> {
+    for (;;) {
+      const known = await this.#log.read();
+      if (known === null || !(await this.#isDead(known))) return known?.state ?? null;
+      await recover(this.session, this.#log, known);
+    }
+  }
+
+  /** The run of this process; null when none is under way here. */
+  get live(): LiveRun | null {
+    const run = this.#process.live.get(this.session.id);
+    return run === undefined || run.isOver ? null : run;
+  }
+
+  /**
+   * Takes the session for a run, in the order of the calls. Errors: `SESSION_BUSY` where another run is under way and
+   * `whenBusy` says so, or the caller has gone while it waited.
+   */
+  claim(state: NewRun, options: ClaimOptions): Promise<HeldRun> {
+    return this.#process.queue.write(this.session.id, () => this.#claim(state, options));
+  }
+
+  /** Lets go of the session. */
+  async release({ run, keeper }: HeldRun, status: RunState["status"]): Promise<void> {
+    try {
+      await keeper.end(status);
+    } finally {
+      if (this.#process.live.get(this.session.id) === run) this.#process.live.delete(this.session.id);
+      run.end();
+    }
+  }
+
+  /** Breaks a run off. False when it is not under way. */
+  async stop(runId: string): Promise<boolean> {
+    if (!(await this.#log.stop(runId))) return false;
+    if (this.live?.id === runId) this.live.breakOff("stopped");
+    return true;
+  }
+
+  /** Waits until no run is under way, at most so many milliseconds. */
+  async idle(timeout: number): Promise<void> {
+    const end = performance.now() + timeout;
+    let state = await this.latest();
+    while (state !== null && isUnderWay(state) && performance.now() < end) {
+      const left = Math.max(1, end - performance.now());
+      const { live } = this;
+      const next = live === null ? this.#nextLook() : live.ended.then(() => this.latest());
+      state = await Promise.race([next, sleep(left).then(() => state)]);
+    }
+  }
+
+  // All who wait for the run of another process share one look, so their number does not matter.
+  #nextLook(): Promise<RunState | null> {
+    const { looks } = this.#process;
+    const { id } = this.session;
+    const known = looks.get(id);
+    if (known !== undefined) return known;
+    const look = sleep(POLL).then(() => {
+      looks.delete(id);
+      return this.latest();
+    });
+    // Whoever waits for it may be gone by then.
+    look.catch(() => {});
+    looks.set(id, look);
+    return look;
+  }
+
+  /** The answer of the run that is under way, from its start; null when there is none. `questionId`: only of that one. */
+  async stream(questionId?: string): Promise<ReadableStream<UIMessageChunk> | null> {
+    const state = await this.latest();
+    if (state === null || !isUnderWay(state)) return null;
+    if (questionId !== undefined && state.questionId !== questionId) return null;
+    if (this.live?.id === state.runId) return this.live.stream();
+    const { followed } = this.#process;
+    const run = followed.get(state.runId) ?? new FollowedRun(state.runId, this.#log, () => this.latest(), followed);
+    return run.stream();
+  }
+
+  async #claim(state: NewRun, options: ClaimOptions): Promise<HeldRun> {
+    const { lease, whenBusy, signal } = options;
+    for (;;) {
+      const known = await this.#log.read();
+      if (known !== null && isUnderWay(known.state)) {
+        if (await this.#isDead(known)) await recover(this.session, this.#log, known);
+        else if (whenBusy === "reject") throw this.#busy(known);
+        else await (this.live?.ended ?? sleep(Math.min(POLL, known.state.lease / 4)));
+        // Whoever has gone while it waited was told nothing yet.
+        if (signal?.aborted) throw this.#busy(known);
+        continue;
+      }
+      const owner = crypto.randomUUID();
+      const running = {
+        ...state,
+        status: "running",
+        owner,
+        lease,
+        leaseUntil: await this.#log.leaseEnd(lease),
+      } as const;
+      const written = await this.#log.write(running, known?.version ?? 0);
+      if (written === null) continue;
+      const run = new LiveRun(written.state);
+      this.#process.live.set(this.session.id, run);
+      if (known !== null) await this.#log.forgetChunks(known.state.runId);
+      const hold = new RunHold(this.session, this.#log, written);
+      const isRedacted = coreOf(this.session).store?.redaction !== undefined;
+      return { run, keeper: new RunKeeper(this.#log, run, hold, isRedacted) };
+    }
+  }
+
+  // One of this process lives, however late it says so.
+  async #isDead(known: KnownRun): Promise<boolean> {
+    const { live } = this;
+    const isOwn = live !== null && !live.isLost && live.state.owner === known.state.owner;
+    return !isOwn && (await this.#log.isDead(known));
+  }
+
+  #busy({ state }: KnownRun): StemmaError {
+    const message = "The chat is being answered. Wait until that has ended, or stop it, and send the message again.";
+    return new StemmaError("SESSION_BUSY", { sessionId: this.session.id, runId: state.runId }, message);
+  }
+}
+
+export interface ClaimOptions {
+  /** How long a run counts as alive after its process last said so, in milliseconds. */
+  readonly lease: number;
+  readonly whenBusy: WhenBusy;
+  /** Aborted when the caller has gone. */
+  readonly signal?: AbortSignal | undefined;
+}

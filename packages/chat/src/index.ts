@@ -1,0 +1,26 @@
+export { chatHandler } from "./ai-sdk/handler/chat-handler.js";
+export type { ChatBlock, ChatBlockVersion, ChatMemory } from "./ai-sdk/handler/chat-memory.js";
+export type { ChatInfo, ChatList, ChatMatch, ChatMatches, ChatPage, ChatRun } from "./ai-sdk/handler/chats.js";
+export type {
+  ChatContext,
+  ChatError,
+  ChatHandler,
+  ChatHandlerOptions,
+  ChatUser,
+  ModelSettings,
+  PerRequest,
+  RequestContext,
+} from "./ai-sdk/handler/http.js";
+export type { LintFinding, LintRule } from "./ai-sdk/lint/findings.js";
+export type { ProviderName } from "./ai-sdk/lint/known-providers.js";
+export { lint, type RepairOptions, repair, repairInTurns } from "./ai-sdk/lint/lint.js";
+export { stepResults } from "./ai-sdk/lint/outputs.js";
+export { type PrepareStep, type SessionMemory, type SessionMemoryOptions, sessionMemory } from "./ai-sdk/memory.js";
+export { modelMessages } from "./ai-sdk/message/model-messages.js";
+export type { Interruption } from "./ai-sdk/message/parts.js";
+export { streamOf } from "./ai-sdk/message/replay.js";
+export type { ModelRequest } from "./ai-sdk/receive/model-request.js";
+export { type Received, type ReceiveOptions, receive } from "./ai-sdk/receive/receive.js";
+export { respond } from "./ai-sdk/respond/respond.js";
+export type { RespondOptions, RunData, StreamResult } from "./ai-sdk/respond/respond-options.js";
+export type { WhenBusy } from "./ai-sdk/run/runs.js";

@@ -1,0 +1,107 @@
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { resolve } from "node:path";
+import { invalid, type StemmaError } from "@stemma/model";
+import type { Command } from "commander";
+import { writeJson } from "../context.js";
+import type { Io } from "../io.js";
+import { confirm } from "../io.js";
+import { CLIENTS, type Machine, type McpClient, startOf } from "../mcp/install/clients.js";
+import { readConfiguration, writeConfiguration } from "../mcp/install/install-file.js";
+import { lineDifference } from "../mcp/install/toml-edit.js";
+import type { DatabaseOptions } from "../open-database.js";
+import { hasPassword, hidePasswords, isUrl } from "../open-database.js";
+import { nonEmpty, oneOf } from "../options.js";
+import { printable } from "../text.js";
+
+/** The options of `stemma mcp`, which those of the server become. */
+export interface McpCommandOptions {
+  user?: string;
+  project?: string;
+  readOnly?: boolean;
+  maxTokens?: number;
+  http?: number;
+  token?: string;
+  dotenv?: string;
+}
+
+interface InstallOptions extends DatabaseOptions, McpCommandOptions {
+  json?: boolean;
+  name: string;
+  yes?: boolean;
+}
+
+/** Adds `stemma mcp install`. As JSON: `{ file, changed }`. */
+export function registerMcpInstall(mcp: Command, io: Io): void {
+  mcp
+    .command("install")
+    .description("Show how a client's configuration changes so that it starts this server, and change it after a yes.")
+    .argument("<client>", Object.keys(CLIENTS).join(", "), oneOf(Object.keys(CLIENTS)))
+    .option("--name <name>", "what the client calls the server", nonEmpty, "stemma")
+    .option("-y, --yes", "do not ask; needed where nobody can answer")
+    .action(async (clientName: string, _: unknown, self: Command) => {
+      const options = self.optsWithGlobals<InstallOptions>();
+      if (options.http !== undefined)
+        self.error("A client that is installed starts the server itself: leave --http out.");
+      const machine: Machine = { platform: process.platform, home: homedir(), env: process.env };
+      const client = CLIENTS[clientName] as McpClient;
+      const file = client.fileOn(machine);
+      if (options.dotenv !== undefined) assertFile(options.dotenv);
+      const before = readConfiguration(file);
+      const place = databaseOf(options);
+      const start = startOf(machine, serverArguments(place, options), place !== undefined && isUrl(place));
+      const after = client.withServer(before, options.name, start);
+      if (after === null) throw cannotChange(client, file);
+      const changed = after !== before;
+      if (!options.json) {
+        const lines = changed ? lineDifference(before, after) : ["Nothing is to be changed."];
+        await io.write(printable(hidePasswords(`${file}\n${lines.join("\n")}\n`)));
+      }
+      if (changed && place !== undefined && hasPassword(place)) io.writeError(passwordNote(file));
+      if (changed && !options.yes && !(await confirm(io, `Change the configuration of ${client.title}?`))) {
+        throw invalid("Nothing was changed. Answer y, or pass --yes.", { file });
+      }
+      if (changed) await writeConfiguration(file, before, after);
+      if (options.json) return writeJson(io, { file, changed });
+      if (changed) await io.write(`Changed. ${client.title} knows the server after its next start.\n`);
+    });
+}
+
+// The database that the server is to open. What a file of variables names is read by the server, and not before.
+function databaseOf({ db, dotenv }: InstallOptions): string | undefined {
+  const place = db ?? (dotenv === undefined ? process.env.STEMMA_DB : undefined);
+  if (place === undefined || place === "") return undefined;
+  return /^\w+:\/\//.test(place) ? place : resolve(place);
+}
+
+// A client starts the server in a folder and with variables of its own.
+function serverArguments(
+  place: string | undefined,
+  { schema, user, project, readOnly, maxTokens, dotenv }: InstallOptions,
+): string[] {
+  return [
+    ...(dotenv === undefined ? [] : ["--dotenv", resolve(dotenv)]),
+    ...(place === undefined ? [] : ["--db", place]),
+    ...(schema === undefined ? [] : ["--schema", schema]),
+    ...(user === undefined ? [] : ["--user", user]),
+    ...(project === undefined ? [] : ["--project", project]),
+    ...(readOnly ? ["--read-only"] : []),
+    ...(maxTokens === undefined ? [] : ["--max-tokens", String(maxTokens)]),
+  ];
+}
+
+function assertFile(path: string): void {
+  if (existsSync(path)) return;
+  const message = `There is no file ${path} for --dotenv. Write it first, with lines such as PGPASSWORD=…, and let only you read it.`;
+  throw invalid(message, { path });
+}
+
+function passwordNote(file: string): string {
+  return `The database's password will stand in ${file} as it is, and in the list of processes while the server runs.
+To keep it out, leave it out of the URL: write PGPASSWORD=… into a file that only you can read, and name that with --dotenv.\n`;
+}
+
+function cannotChange({ title }: McpClient, file: string): StemmaError {
+  const message = `${file} cannot be changed without the risk of losing something in it: it is broken, or names its servers in another way. Add the server by hand, as ${title} documents it.`;
+  return invalid(message, { file });
+}

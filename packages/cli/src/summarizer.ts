@@ -1,0 +1,40 @@
+import { StemmaError } from "@stemma/model";
+import { resolveModel } from "@stemma/runner";
+import type { LanguageModel } from "ai";
+import { offlineSummary } from "./chat/offline/summary.js";
+
+export interface ModelOptions {
+  model?: string;
+  baseUrl?: string;
+}
+
+/** What writes summaries, and what to call it. */
+export interface Summarizer {
+  name: string;
+  summarize(prompt: string): string | Promise<string>;
+}
+
+// It must not be taken for a model's.
+const OFFLINE_NOTICE =
+  "(Lines picked from the conversation by stemma's offline summariser; no language model wrote this.)";
+
+/** The model of the options or the environment, else the offline summariser. Errors: `MODEL_UNAVAILABLE`. */
+export async function createSummarizer(options: ModelOptions): Promise<Summarizer> {
+  const { STEMMA_MODEL, STEMMA_BASE_URL } = process.env;
+  const name = options.model ?? (STEMMA_MODEL || null);
+  if (name === null) {
+    if (options.baseUrl !== undefined) {
+      throw new StemmaError("MODEL_UNAVAILABLE", {}, "--base-url needs the model's name: --model, or STEMMA_MODEL.");
+    }
+    const summarize = (prompt: string) => `${OFFLINE_NOTICE}\n\n${offlineSummary(prompt)}`;
+    return { name: "the offline summariser", summarize };
+  }
+  const model = await resolveModel(name, { baseURL: options.baseUrl ?? (STEMMA_BASE_URL || undefined) });
+  return {
+    name,
+    summarize: async (prompt) => {
+      const { generateText } = await import("ai");
+      return (await generateText({ model: model as LanguageModel, prompt })).text;
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import type { ErrorCode, JsonObject } from "@stemma/model";
+import type { MemoryOwner } from "@stemma/store";
+
+/** What a part is of: a session, whose memory it is, or the session whose vectors they are. */
+export type PartOf = MemoryOwner | { readonly vectors: string };
+
+/** What is copied together: a session with all that is kept for it, its vectors, or what is remembered outside of sessions. */
+export interface Part {
+  readonly of: PartOf;
+  /** The first of its lines, as `stemma export` writes them. */
+  readonly header: JsonObject;
+  /** The others, without the last. They can be read once. */
+  lines(): AsyncIterable<JsonObject>;
+  /** True where it is not what it was when `header` was read. Missing where nothing tells. */
+  isChanged?(): Promise<boolean>;
+  /** Reads it anew. Null where it is gone. Missing where nobody writes to it. */
+  again?(): Promise<Part | null>;
+}
+
+/** What can be copied from. */
+export interface CopySource {
+  /** One after the other: each is read before the next is asked for. */
+  parts(): AsyncIterable<Part>;
+}
+
+/** What can be copied to. */
+export interface CopyTarget {
+  /** False where it keeps no vectors: they are left out. */
+  readonly keepsVectors?: boolean | undefined;
+  /** Called before the first part. */
+  begin?(): Promise<void>;
+  /** Writes what is missing of a part, behind its header. Resolves to whether anything was. Errors: `COPY_CONFLICT`. */
+  write(of: PartOf, header: JsonObject, lines: AsyncIterable<JsonObject>): Promise<boolean>;
+  /** The lines that are there of a part, its header first. */
+  read(of: PartOf): AsyncIterable<JsonObject>;
+  /** Called behind the last part. */
+  end?(parts: readonly CopiedPart[]): Promise<void>;
+}
+
+/** What became of one part. */
+export interface CopiedPart {
+  readonly of: PartOf;
+  /** `copied`: something was missing; `present`: nothing was; `failed`: see `problem`. */
+  readonly state: "copied" | "present" | "failed";
+  /** Messages on all branches. */
+  readonly messages: number;
+  /** Messages, summaries, blocks, entries and records; of vectors, those of messages that do not wait for theirs. */
+  readonly items: number;
+  /** The same for both sides where it did not fail: a SHA-256 chained over all lines. */
+  readonly digest: string;
+  /** Missing where the part was copied, and is there as it was read. */
+  readonly problem?: { readonly code: ErrorCode; readonly message: string } | undefined;
+}
+
+export interface CopyReport {
+  /** True when everything is there. */
+  readonly ok: boolean;
+  /** Sessions that are there. */
+  readonly sessions: number;
+  /** Their messages, on all branches. */
+  readonly messages: number;
+  /** Messages whose vectors are there, or that need none. */
+  readonly vectors: number;
+  /** Every part, in the order in which they were copied. */
+  readonly parts: readonly CopiedPart[];
+}
+
+export interface CopyOptions {
+  /** Called with each part once it is done, and verified. */
+  readonly onPart?: ((part: CopiedPart) => void) | undefined;
+  /** Called while a part is copied, with the number of its items so far. */
+  readonly onProgress?: ((of: PartOf, items: number) => void) | undefined;
+  /** False leaves the vectors out. */
+  readonly vectors?: boolean | undefined;
+  /** Ends the copy between two lines; what was copied stays, and the next call goes on. */
+  readonly signal?: AbortSignal | undefined;
+}

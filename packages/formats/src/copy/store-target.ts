@@ -1,0 +1,278 @@
+import type { JsonObject } from "@stemma/model";
+import { StemmaError, sameJson } from "@stemma/model";
+import type {
+  ImportedCompaction,
+  ImportedMessage,
+  ImportedVector,
+  KeptVector,
+  SessionInfo,
+  Store,
+  VectorModel,
+  VectorStore,
+} from "@stemma/store";
+import type { ParsedSession, SessionCopy } from "../stemma/session-file.js";
+import { findOwner, openSession } from "../stemma/stemma-jsonl.js";
+import {
+  compactionLines,
+  memoryHeader,
+  memoryLines,
+  messageLines,
+  scopeOf,
+  sessionHeader,
+  sessionLines,
+} from "../stemma/store-lines.js";
+import { conflict } from "./conflict.js";
+import type { CopyTarget } from "./contract.js";
+import { modelOf, readVectorLine, vectorHeader, vectorLine } from "./jsonl-parts.js";
+import { KeptWriter } from "./kept-writer.js";
+import { isSameLine, Matching } from "./matching.js";
+/** A store that is copied to: what it lacks is written behind what it has. */
+export function storeTarget(store: Store): CopyTarget {
+  const { vectors } = store;
+  let writer: VectorWriter | null = null;
+  return {
+    keepsVectors: vectors !== undefined,
+    async write(of, header, lines) {
+      if ("vectors" in of) {
+        writer = vectors === undefined ? null : new VectorWriter(vectors, of.vectors, header);
+        return (await writer?.write(lines)) ?? false;
+      }
+      const owner = findOwner(header.memory);
+      if (owner === undefined) return (await SessionWriter.open(store, header)).write(lines);
+      const [target, scope] = scopeOf(store, owner);
+      const kept = new KeptWriter(target, scope, of);
+      for await (const line of lines) await kept.write(line);
+      return kept.finish();
+    },
+    async *read(of) {
+      // As far as they were given before: a target may have more.
+      if ("vectors" in of) {
+        if (writer?.sessionId === of.vectors) yield* writer.read();
+        return;
+      }
+      const session = "session" in of ? await store.sessions.get(of.session) : null;
+      if (session === null) {
+        yield memoryHeader(of);
+        yield* memoryLines(store, of);
+        return;
+      }
+      yield await sessionHeader(store, session);
+      yield* sessionLines(store, session.id);
+    },
+  };
+}
+
+/** Messages, and characters of them, that are written together. */
+const MOST_MESSAGES = 500;
+const MOST_TEXT = 2_000_000;
+
+/** What must be the same in the registry of both sides. */
+const IDENTITY = ["name", "parent_session_id", "model", "source", "user_id", "metadata"] as const;
+
+/** Writes one session from its lines: first the messages, then what lies over them, then its registry entry as it was. */
+class SessionWriter {
+  #messages: ImportedMessage[] = [];
+  #size = 0;
+  #isWritten = false;
+  readonly #storedMessages: Matching;
+  readonly #storedCompactions: Matching;
+  readonly #kept: KeptWriter;
+
+  private constructor(
+    private readonly store: Store,
+    private readonly header: JsonObject,
+    private readonly session: ParsedSession & { copy: SessionCopy },
+    private isNew: boolean,
+  ) {
+    const { id } = session;
+    this.#storedMessages = new Matching(messageLines(store, id));
+    this.#storedCompactions = new Matching(compactionLines(store, id));
+    this.#kept = new KeptWriter(store, { sessionId: id }, { session: id });
+  }
+
+  /** Errors: `COPY_CONFLICT` where the store has another session with this id; `INVALID_ARGUMENT` for a header that says what none can. */
+  static async open(store: Store, header: JsonObject): Promise<SessionWriter> {
+    const session = openSession(header, [], { line: 0 });
+    const present = await store.sessions.get(session.id);
+    const given = header.session as unknown as SessionInfo;
+    const other = present === null ? undefined : IDENTITY.find((name) => !isEqual(present[name], given[name]));
+    if (other !== undefined) throw conflict({ session: session.id }, `its ${other} is another one`);
+    return new SessionWriter(store, header, session, present === null);
+  }
+
+  /** Resolves to whether anything was missing. Errors: `COPY_CONFLICT`, and those of the writes. */
+  async write(lines: AsyncIterable<JsonObject>): Promise<boolean> {
+    let stage = 0;
+    for await (const line of lines) {
+      const next = "message" in line ? 0 : "compaction" in line ? 1 : 2;
+      if (next < stage)
+        throw new StemmaError("UNKNOWN_FORMAT", {}, "Messages come first, then summaries, then the rest.");
+      if (stage === 0 && next > 0) await this.#endMessages();
+      stage = next;
+      if (next === 0) await this.#addMessage(line);
+      else if (next === 1) await this.#addCompaction(line);
+      else await this.#kept.write(line);
+    }
+    if (stage === 0) await this.#endMessages();
+    if ((await this.#storedCompactions.peek()) !== null) throw this.#conflict("it has further summaries");
+    if (await this.#kept.finish()) this.#isWritten = true;
+    const isRestored = await restoreEntry(this.store, this.header, this.session);
+    return this.#isWritten || isRestored;
+  }
+
+  async #addMessage(line: JsonObject): Promise<void> {
+    const present = await this.#storedMessages.peek();
+    if (present !== null) {
+      if (!isSameLine(present, line)) throw this.#conflict("its messages are others");
+      this.#storedMessages.advance();
+      return;
+    }
+    this.#messages.push(messageOf(line));
+    this.#size += JSON.stringify(line).length;
+    if (this.#messages.length >= MOST_MESSAGES || this.#size >= MOST_TEXT) await this.#flush();
+  }
+
+  async #endMessages(): Promise<void> {
+    if ((await this.#storedMessages.peek()) !== null) throw this.#conflict("it has further messages");
+    await this.#flush();
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#messages.length === 0 && !this.isNew) return;
+    const { id, name, model, source, parentSessionId, userId, metadata } = this.session;
+    await this.store.session(id).importTree({
+      messages: this.#messages,
+      session: { name, model, source, parentSessionId, userId, metadata },
+    });
+    this.#messages = [];
+    this.#size = 0;
+    this.isNew = false;
+    this.#isWritten = true;
+  }
+
+  async #addCompaction(line: JsonObject): Promise<void> {
+    const present = await this.#storedCompactions.peek();
+    if (present === null) {
+      const compaction = { ...(line.compaction as object), coveredTokens: line.coveredTokens } as ImportedCompaction;
+      await this.store.session(this.session.id).importTree({ messages: [], compactions: [compaction] });
+      this.#isWritten = true;
+      return;
+    }
+    if (!isSameLine(present, line)) throw this.#conflict("its summaries are others");
+    this.#storedCompactions.advance();
+  }
+
+  #conflict(what: string): StemmaError {
+    return conflict({ session: this.session.id }, what);
+  }
+}
+
+function messageOf({ message, parentId, storedAt, createdAt }: JsonObject): ImportedMessage {
+  const given = message as unknown as ImportedMessage["message"];
+  return {
+    // Of a store it is a date, whose text as such lacks milliseconds; of a line of JSON it is a text.
+    message: createdAt === "Date" ? { ...given, createdAt: new Date(given.createdAt as Date | string) } : given,
+    parentId: parentId as string | null,
+    storedAt: storedAt as string | undefined,
+  };
+}
+
+const COUNTED = ["input_tokens", "output_tokens", "estimated_cost"] as const;
+const DATED = ["created_at", "updated_at", "end_reason"] as const;
+
+/**
+ * Gives a session the usage, the skills, the active leaf and the dates that `header` tells, which every write before changes.
+ * Resolves to whether anything was missing. Errors: `COPY_CONFLICT`.
+ */
+async function restoreEntry(
+  store: Store,
+  header: JsonObject,
+  { id, copy, usage }: ParsedSession & { copy: SessionCopy },
+): Promise<boolean> {
+  const refuse = (what: string) => conflict({ session: id }, what);
+  const info = await store.sessions.get(id);
+  if (info === null) throw refuse("it was deleted meanwhile");
+  const present = await sessionHeader(store, info);
+  const given = header.session as unknown as SessionInfo;
+  const isUsed = isEqual(present.usage, header.usage) && COUNTED.every((name) => info[name] === given[name]);
+  if (!isUsed) {
+    const isCounted = (present.usage as unknown[]).length > 0 || COUNTED.some((name) => info[name] !== 0);
+    if (isCounted) throw refuse("it counts other usage");
+    await store.sessions.importUsage(id, usage ?? { inputTokens: 0, outputTokens: 0, cost: 0 }, copy.usageRows);
+  }
+  const isSkilled = isEqual(present.skills, header.skills);
+  if (!isSkilled && !isEqual(present.skills, { loaded: [], unloaded: [] })) throw refuse("it has other skills");
+  const isPlaced = isSkilled && present.activeLeafId === header.activeLeafId;
+  if (!isPlaced) {
+    const activeLeafId = header.activeLeafId as string | null;
+    const skills = isSkilled ? undefined : copy.skills;
+    await store.session(id).importTree({ messages: [], activeLeafId, skills });
+  }
+  const dated = await store.sessions.get(id);
+  const isDated = dated !== null && DATED.every((name) => dated[name] === given[name]);
+  if (!isDated) await store.sessions.restore(id, copy.dates);
+  return !(isUsed && isPlaced && isDated);
+}
+
+/** True for the same values; what is missing is null on the other side. */
+function isEqual(one: unknown, other: unknown): boolean {
+  return sameJson(one ?? null, other ?? null);
+}
+
+/** Vectors, and bytes of them, that are written together. */
+const MOST_VECTORS = 256;
+const MOST_BYTES = 2_000_000;
+
+/** Writes the vectors of one session, and reads what is there of them. */
+class VectorWriter {
+  readonly #model: VectorModel;
+  #vectors: KeptVector[] = [];
+  #isWritten = false;
+  /** What the target has made itself while the source waits for it. */
+  readonly #own = new Set<string>();
+  #last: string | null = null;
+
+  constructor(
+    private readonly store: VectorStore,
+    readonly sessionId: string,
+    header: JsonObject,
+  ) {
+    this.#model = modelOf(header);
+  }
+
+  /** Resolves to whether anything was missing. Errors: `COPY_CONFLICT`, `UNKNOWN_FORMAT`, and those of the writes. */
+  async write(lines: AsyncIterable<JsonObject>): Promise<boolean> {
+    const { dimensions } = this.#model;
+    const most = Math.min(MOST_VECTORS, Math.ceil(MOST_BYTES / (4 * dimensions)));
+    for await (const line of lines) {
+      this.#vectors.push(readVectorLine(line, dimensions));
+      if (this.#vectors.length >= most) await this.#flush();
+    }
+    await this.#flush();
+    return this.#isWritten;
+  }
+
+  /** The lines of what was written, as they are there now. */
+  async *read(): AsyncGenerator<JsonObject> {
+    yield vectorHeader(this.sessionId, this.#model);
+    // Behind the last that is copied, what the target has is its own.
+    if (this.#last === null) return;
+    for await (const vector of this.store.list(this.sessionId, this.#model)) {
+      if (!this.#own.has(vector.messageId)) yield vectorLine(vector);
+      if (vector.messageId === this.#last) return;
+    }
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#vectors.length === 0) return;
+    const states = await this.store.import(this.sessionId, this.#model, this.#vectors);
+    for (const [index, { messageId }] of this.#vectors.entries()) this.#note(messageId, states[index]);
+    this.#vectors = [];
+  }
+
+  #note(messageId: string, state: ImportedVector | undefined): void {
+    if (state === "written") this.#isWritten = true;
+    if (state === "own") this.#own.add(messageId);
+    this.#last = messageId;
+  }
+}

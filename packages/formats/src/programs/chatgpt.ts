@@ -1,0 +1,160 @@
+import type { SessionMessage, SessionMessagePart } from "@stemma/model";
+import { findJson, isJsonObject, isoTime, type JsonObject, nameOf } from "@stemma/model";
+import { type ExportedEntry, parentIdOf, piecesOfTree, readExport } from "../export/exported-tree.js";
+import { without } from "../origin.js";
+import { type Place, SessionBuilder } from "../session-builder.js";
+import type { ImportFormat, ParsedSession, Position } from "../stemma/session-file.js";
+/** The export of ChatGPT: a list of conversations, each a tree of nodes. Edited prompts and second answers are branches. */
+export const chatgpt: ImportFormat = {
+  name: "chatgpt",
+  about: "ChatGPT's data export: its zip file, or conversations.json",
+  recognises: (first) => {
+    const conversation: unknown = Array.isArray(first) ? first[0] : first;
+    return isJsonObject(conversation) && isJsonObject(conversation.mapping);
+  },
+  read: (items, file) => readExport(items, file, "chatgpt", readConversation),
+};
+
+function readConversation(conversation: JsonObject, at: Position): Iterable<ParsedSession> | null {
+  const { mapping, title, current_node: leaf, default_model_slug: model } = conversation;
+  const id = nameOf(conversation.conversation_id) ?? nameOf(conversation.id);
+  if (!isJsonObject(mapping) || id === undefined) return null;
+  const builder = new SessionBuilder({ id, source: "chatgpt" });
+  builder.names.give(title);
+  builder.model = nameOf(model);
+  builder.keep({ key: "conversation", source: without(conversation, "mapping"), at, messageId: null, kind: null });
+  return piecesOfTree(builder, nodesOf(mapping, builder, at), String(leaf), (node, above, length) =>
+    addNode(builder, node, above, length),
+  );
+}
+
+function nodesOf(mapping: JsonObject, builder: SessionBuilder, at: Position): ExportedEntry[] {
+  const parents = parentsByChild(mapping);
+  return Object.entries(mapping).flatMap(([id, source]) => {
+    const place = { ...at, path: `${at.path ?? "$"}.mapping[${JSON.stringify(id)}]` };
+    if (isJsonObject(source))
+      return [{ id, parentId: parentIdOf(source.parent) ?? parents.get(id) ?? null, source, at: place }];
+    builder.skip(place, "not a node: it is no object");
+    return [];
+  });
+}
+
+// A node can also be named by its parent alone.
+function parentsByChild(mapping: JsonObject): Map<unknown, string> {
+  const parents = new Map<unknown, string>();
+  for (const [id, node] of Object.entries(mapping)) {
+    for (const child of isJsonObject(node) && Array.isArray(node.children) ? node.children : []) {
+      if (child !== id && !parents.has(child)) parents.set(child, id);
+    }
+  }
+  return parents;
+}
+
+/** Adds a node to the session. What hangs below it hangs below what this gives. */
+function addNode(builder: SessionBuilder, entry: ExportedEntry, above: Place, length: number): Place {
+  const { id, source: node, at } = entry;
+  const message = isJsonObject(node.message) ? node.message : null;
+  // The root has none, and says so.
+  if (message === null && node.message !== null) builder.notUnderstood(at, "a node without a message");
+  const author = isJsonObject(message?.author) ? message.author : {};
+  const parts = message === null ? [] : partsOf(message, id);
+  // The root, and what a system prompt that is not shown leaves.
+  if (message === null || (parts.length === 0 && author.role !== "user" && author.role !== "tool")) {
+    builder.keep({ key: id, source: node, at, messageId: above.id, kind: null });
+    return above;
+  }
+  const result = author.role === "tool" ? answer(builder, message, above, length) : null;
+  const place = result ?? addMessage(builder, entry, message, parts, above, length);
+  const source = { ...node, message: without(message, "content") };
+  builder.keep({
+    key: id,
+    source,
+    at,
+    messageId: place.id,
+    kind: parts.some(({ type }) => type === KEPT) ? "content part" : null,
+  });
+  return place;
+}
+
+function addMessage(
+  builder: SessionBuilder,
+  { id, at }: ExportedEntry,
+  message: JsonObject,
+  parts: SessionMessagePart[],
+  above: Place,
+  length: number,
+): Place {
+  const role = isJsonObject(message.author) ? message.author.role : undefined;
+  const isCallless = role === "tool";
+  const model = isJsonObject(message.metadata) ? nameOf(message.metadata.model_slug) : undefined;
+  if (model !== undefined) builder.model = model;
+  const seconds = message.create_time;
+  const createdAt = typeof seconds === "number" ? isoTime(seconds * 1000) : null;
+  const read: SessionMessage = {
+    id,
+    role: role === "user" || role === "system" ? role : "assistant",
+    // A result without its call is kept, but not as something that a model is told.
+    parts: isCallless ? [{ type: KEPT, data: message.content }] : parts,
+    ...(createdAt === null ? {} : { createdAt }),
+    ...(model === undefined || role === "user" ? {} : { metadata: { model } }),
+  };
+  return builder.addMessage(read, above, at, length);
+}
+
+// What is said to a tool is a call; its id is that of the node.
+function partsOf(message: JsonObject, id: string): SessionMessagePart[] {
+  const { recipient, content, author } = message;
+  const isCall = typeof recipient === "string" && recipient !== "all" && recipient !== "";
+  if (!isCall || content === undefined || !isJsonObject(author) || author.role !== "assistant")
+    return partsOfContent(content);
+  const text = textOfContent(content);
+  const input = text === null ? content : (findJson(text) ?? text);
+  return [{ type: "dynamic-tool", toolName: recipient, toolCallId: id, state: "input-available", input }];
+}
+
+function answer(builder: SessionBuilder, { content }: JsonObject, above: Place, length: number): Place | null {
+  const output = textOfContent(content) ?? content ?? null;
+  return builder.messages.answer(above.id, { state: "output-available", output }, length) === null ? null : above;
+}
+
+type Part = SessionMessagePart & JsonObject;
+
+/** The type of a part that holds content as it stood in the file, a picture's place as a rule: no model is shown it. */
+const KEPT = "data-chatgpt";
+
+/** The parts of a message's content. */
+function partsOfContent(content: unknown): Part[] {
+  if (content === null || content === "") return [];
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  if (!isJsonObject(content)) return [{ type: KEPT, data: content }];
+  const { content_type: type, parts, thoughts } = content;
+  if (type === "thoughts" && Array.isArray(thoughts)) return thoughts.map(partOfThought);
+  if (type === "reasoning_recap") return [];
+  if (Array.isArray(parts)) return parts.flatMap(partsOfPart);
+  const text = textOfContent(content);
+  return text === null ? [{ type: KEPT, data: content }] : text === "" ? [] : [{ type: "text", text }];
+}
+
+/** The text of content that is one text: code, what it printed, what a page says. Null for any other. */
+function textOfContent(content: unknown): string | null {
+  if (!isJsonObject(content)) return null;
+  const { text, result, parts } = content;
+  if (typeof text === "string") return text;
+  if (typeof result === "string") return result;
+  if (!Array.isArray(parts) || !parts.every((part) => typeof part === "string")) return null;
+  return parts.join("\n");
+}
+
+function partsOfPart(part: unknown): Part[] {
+  if (typeof part === "string") return part === "" ? [] : [{ type: "text", text: part }];
+  // What was said aloud.
+  if (isJsonObject(part) && part.content_type === "audio_transcription" && typeof part.text === "string")
+    return [{ type: "text", text: part.text }];
+  return [{ type: KEPT, data: part }];
+}
+
+function partOfThought(thought: unknown): Part {
+  const { summary, content }: JsonObject = isJsonObject(thought) ? thought : {};
+  const texts = [summary, content].filter((text) => typeof text === "string" && text !== "");
+  return texts.length === 0 ? { type: KEPT, data: thought } : { type: "reasoning", text: texts.join("\n\n") };
+}

@@ -1,0 +1,148 @@
+import { invalid, quote, type StemmaError, sha256 } from "@stemma/model";
+
+/** What several tools take and give, as their schemas tell it. */
+
+const MOST_HITS = 50;
+
+export const limitField = (usual: number) =>
+  ({ type: "integer", minimum: 1, maximum: MOST_HITS, description: `How many at most; default ${usual}.` }) as const;
+
+export const cursorField = {
+  type: "string",
+  maxLength: 8_192,
+  description: "The nextCursor of the answer before, with the same arguments.",
+} as const;
+
+export const idField = { type: "string", minLength: 1, maxLength: 16_384 } as const;
+
+export const textField = { type: "string" } as const;
+
+export const textOrNull = { type: ["string", "null"] } as const;
+
+export const nextCursorField = { ...textOrNull, description: "Null after the last page." } as const;
+
+/** A list of objects that have all of these. */
+export const listOf = (properties: object, required = Object.keys(properties)) =>
+  ({ type: "array", items: answerSchema(properties, required) }) as const;
+
+/** What a tool answers: an object with these, all of which it always has unless `required` says otherwise. */
+export const answerSchema = (properties: object, required = Object.keys(properties)) =>
+  ({ type: "object", properties, required, additionalProperties: false }) as const;
+
+/** Where a text is from, and when it was written. */
+export const provenanceField = answerSchema(
+  {
+    kind: { type: "string", enum: ["message", "entry", "block", "session"] },
+    session: { ...textField, description: "The id of the conversation." },
+    writtenBy: {
+      ...textField,
+      description: "Of a message its role and sender; of memory model, program, learning or import.",
+    },
+    time: textOrNull,
+  },
+  ["kind", "writtenBy", "time"],
+);
+
+/** What search and fetch agree on with the clients that know these two tools. */
+export const documentFields = { id: textField, title: textField, url: textField, text: textField };
+
+const NO_CURSOR =
+  "This cursor belongs to another call. Pass the nextCursor of the answer before, with the same arguments.";
+
+/** The question that a cursor goes on with: the tool's name and its arguments. */
+export type Question = readonly unknown[];
+
+/** A cursor that goes on at `position` with this question only. */
+export function cursorOf(question: Question, position: string | number): string {
+  return `${markOf(question)}.${position}`;
+}
+
+/** The position of a cursor, null without one. Errors: `INVALID_ARGUMENT` for that of another question. */
+export function positionOf(question: Question, cursor: string | undefined): string | null {
+  if (cursor === undefined) return null;
+  const mark = `${markOf(question)}.`;
+  if (cursor.startsWith(mark) && cursor.length > mark.length) return cursor.slice(mark.length);
+  throw invalid(NO_CURSOR);
+}
+
+/** The same of a cursor whose position is a whole number; 0 without one. Errors: `INVALID_ARGUMENT`. */
+export function offsetOf(question: Question, cursor: string | undefined): number {
+  const position = positionOf(question, cursor);
+  if (position === null) return 0;
+  if (/^[1-9]\d{0,8}$/.test(position)) return Number(position);
+  throw invalid(NO_CURSOR);
+}
+
+// Not a secret: what a cursor leads to is in scope anyway.
+function markOf(question: Question): string {
+  return sha256(JSON.stringify(question)).slice(0, 8);
+}
+
+/** What an id stands for. */
+export type Ref =
+  | { readonly kind: "session"; readonly session: string }
+  | { readonly kind: "message"; readonly session: string; readonly message: string }
+  /** A block of the user, the project or everybody; with a session that session's own. */
+  | { readonly kind: "block"; readonly label: string; readonly session?: string | undefined }
+  | { readonly kind: "entry"; readonly label: string; readonly key: string };
+
+const SCHEME = "stemma://";
+
+/** The id under which something is found and fetched: `session/a/message/m1`. Each name in it is written as in a URL. */
+export function idOf(ref: Ref): string {
+  switch (ref.kind) {
+    case "session":
+      return path("session", ref.session);
+    case "message":
+      return path("session", ref.session, "message", ref.message);
+    case "block":
+      return path(...(ref.session === undefined ? [] : ["session", ref.session]), "block", ref.label);
+    case "entry":
+      return path("entry", ref.label, ref.key);
+  }
+}
+
+/** The address of the same as a resource. */
+export function uriOf(ref: Ref): string {
+  return SCHEME + idOf(ref);
+}
+
+/** Reads an id or a resource's address. Errors: `INVALID_ARGUMENT`. */
+export function parseId(text: string): Ref {
+  const names = namesOf(text.startsWith(SCHEME) ? text.slice(SCHEME.length) : text);
+  const [first, second, third, fourth, ...more] = names;
+  if (more.length > 0 || second === undefined) throw noId(text);
+  if (first === "session" && third === undefined) return { kind: "session", session: second };
+  if (first === "session" && fourth !== undefined && third === "message") {
+    return { kind: "message", session: second, message: fourth };
+  }
+  // Models write it so, after the pattern of an entry's.
+  if (first === "message" && third !== undefined && fourth === undefined) {
+    return { kind: "message", session: second, message: third };
+  }
+  if (first === "session" && fourth !== undefined && third === "block") {
+    return { kind: "block", label: fourth, session: second };
+  }
+  if (first === "block" && third === undefined) return { kind: "block", label: second };
+  if (first === "entry" && third !== undefined && fourth === undefined) {
+    return { kind: "entry", label: second, key: third };
+  }
+  throw noId(text);
+}
+
+function path(...names: readonly string[]): string {
+  // Texts of older rows may hold halves of surrogate pairs.
+  return names.map((name) => encodeURIComponent(name.toWellFormed())).join("/");
+}
+
+function namesOf(text: string): string[] {
+  try {
+    return text.split("/").map(decodeURIComponent);
+  } catch {
+    throw noId(text);
+  }
+}
+
+function noId(text: string): StemmaError {
+  return invalid(`${quote(text)} is not an id. Pass an id that search, recent or list_sessions gave.`);
+}

@@ -1,0 +1,118 @@
+import { documentTerms, markedSnippet, parseQuery, queryTerms, type SearchQuery, StemmaError } from "@stemma/model";
+import type { ListedBlock, SessionFilter, SessionInfo } from "@stemma/store";
+import {
+  blockDocument,
+  type Document,
+  fitting,
+  memoryProvenance,
+  placeOf,
+  roomOf,
+  sessionTitle,
+  titleOf,
+} from "./documents.js";
+import { cursorOf, positionOf, type Question, textField } from "./fields.js";
+import { blockKey, entryScope, filterOf, hasLabel, type McpScope } from "./scope.js";
+
+/** Collections of entries that are searched, beside that of what is remembered. */
+const MAX_LABELS = 20;
+
+/** What was found, before it is told: only what is shown is read further. */
+export type Found = () => Promise<Document>;
+
+/** The entries in scope that match, best first; of several collections by turns. */
+export async function findEntries(scope: McpScope, query: string, limit: number): Promise<Found[]> {
+  const { store, owner, label: own } = scope;
+  const known = scope.isOnlyLabel ? [] : (await store.entries.labels(owner)).map(({ label }) => label);
+  const labels = [own, ...known.filter((label) => label !== own).slice(0, MAX_LABELS)];
+  const parsed = parseQuery(query);
+  const found = await Promise.all(
+    labels.map(async (label) => {
+      const place = entryScope(scope, label);
+      const entries = await store.entries.search(place, query, { limit }).catch((error) => none(scope, error));
+      return entries.map(({ key, content, updatedAt }) => async () => ({
+        ...placeOf({ kind: "entry", label, key }),
+        title: titleOf(key),
+        text: markedSnippet(content, parsed),
+        metadata: memoryProvenance("entry", updatedAt, await store.entries.versions(place, key)),
+      }));
+    }),
+  );
+  return byTurns(found);
+}
+
+/** The blocks in scope that hold a word of the query; those with the most different ones first. */
+export async function findBlocks(scope: McpScope, query: string): Promise<Found[]> {
+  const { store, owner } = scope;
+  const parsed = parseQuery(query);
+  const blocks = (await store.blocks.list(owner)).filter(({ label }) => hasLabel(scope, label));
+  const ranked = blocks
+    .map((block) => ({ block, matches: matchesOf(block, parsed) }))
+    .filter(({ matches }) => matches > 0);
+  return ranked
+    .toSorted((a, b) => b.matches - a.matches)
+    .map(({ block }) => async () => {
+      const versions = await store.blocks.versions(blockKey(scope, block.label));
+      const document = blockDocument({ kind: "block", label: block.label }, block, versions);
+      return { ...document, text: markedSnippet(block.content, parsed) };
+    });
+}
+
+// One entry that cannot be read hides its collection, not all the others.
+function none({ onError }: McpScope, error: unknown): [] {
+  if (!StemmaError.isInstance(error, "CORRUPT_ENTRY")) throw error;
+  onError(error);
+  return [];
+}
+
+/** Several rankings as one: the first of each, then the second of each, and so on. */
+export function byTurns<T>(rankings: readonly (readonly T[])[]): T[] {
+  const longest = Math.max(0, ...rankings.map(({ length }) => length));
+  return Array.from({ length: longest }, (_, place) =>
+    rankings.flatMap((ranking) => ranking.slice(place, place + 1)),
+  ).flat();
+}
+
+function matchesOf({ label, content }: ListedBlock, query: SearchQuery): number {
+  const terms = new Set(documentTerms(`${label}\n${content}`));
+  return queryTerms(query).filter((sequence) => sequence.every((term) => terms.has(term))).length;
+}
+
+/** What every list of conversations tells of one. */
+export const sessionFields = {
+  id: textField,
+  title: textField,
+  url: textField,
+  createdAt: textField,
+  updatedAt: textField,
+};
+
+export function describeSession(info: SessionInfo) {
+  const place = placeOf({ kind: "session", session: info.id });
+  return { ...place, title: sessionTitle(info), createdAt: info.created_at, updatedAt: info.updated_at };
+}
+
+interface PageRequest {
+  readonly question: Question;
+  readonly limit: number;
+  readonly cursor: string | undefined;
+  readonly filter?: Pick<SessionFilter, "nameContains"> | undefined;
+}
+
+/** The sessions in scope by latest change, each as `describe` tells it, as many as fit. Errors: `INVALID_ARGUMENT` for the cursor. */
+export async function pageOfSessions<T>(
+  scope: McpScope,
+  { question, limit, cursor, filter }: PageRequest,
+  describe: (info: SessionInfo) => Promise<T>,
+): Promise<{ sessions: T[]; nextCursor: string | null }> {
+  const request = { ...filter, ...filterOf(scope), cursor: positionOf(question, cursor) ?? undefined };
+  let page = await scope.store.sessions.list({ ...request, limit });
+  let described = await Promise.all(page.sessions.map(describe));
+  const { length } = fitting(described, roomOf(scope.maxTokens));
+  if (length < described.length) {
+    // The cursor behind the last one that fits is that of a shorter page.
+    page = await scope.store.sessions.list({ ...request, limit: length });
+    described = described.slice(0, length);
+  }
+  const { nextCursor } = page;
+  return { sessions: described, nextCursor: nextCursor === null ? null : cursorOf(question, nextCursor) };
+}

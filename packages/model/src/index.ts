@@ -1,0 +1,199 @@
+export {
+  alignBoundaryBackward,
+  alignBoundaryForward,
+  findTailCutByTokens,
+  findTailStart,
+  type TailOptions,
+} from "./compaction/boundary.js";
+export {
+  type CompactContext,
+  type CompactFunction,
+  type CompactOptions,
+  type CompactResult,
+  createCompactFunction,
+  type SummarizeFunction,
+  type SummaryModel,
+} from "./compaction/compact.js";
+export { enforceRowSizeLimit } from "./compaction/row-size.js";
+export { shrinkJson, truncateText } from "./compaction/shrink.js";
+export {
+  buildSummaryPrompt,
+  computeSummaryBudget,
+  describeMessages,
+  escapeMarkers,
+  marker,
+} from "./compaction/summary.js";
+export {
+  type CompactTokenCounter,
+  type ContextTokenCounter,
+  type CountedInput,
+  type CounterErrorHandler,
+  countOrEstimate,
+} from "./compaction/token-counter.js";
+export { sanitizeToolPairs } from "./compaction/tool-pairs.js";
+export { type TruncateOptions, truncateOlderMessages } from "./compaction/truncate.js";
+export {
+  ERROR_CODES,
+  type ErrorCode,
+  invalid,
+  kindOf,
+  packageVersion,
+  quote,
+  reasonOf,
+  StemmaError,
+  shorten,
+} from "./errors.js";
+export {
+  atOnce,
+  beginWork,
+  forEachYielding,
+  inTurns,
+  isTurnDue,
+  mapped,
+  type Pieces,
+  turn,
+  turnIfDue,
+} from "./lib/event-loop.js";
+export { assertKnownOptions, assertOptions, type OptionNames, readJsonObject } from "./lib/known-options.js";
+export { once, perObject, unlessAborted } from "./lib/once.js";
+export { type Deferred, defer, type Locks, Queue, queueOf, sleep } from "./lib/queue.js";
+export { Recent } from "./lib/recent.js";
+export {
+  assertEncodable,
+  decodeMessage,
+  type EncodedMessage,
+  encodeMessage,
+  foreignContent,
+  isMarked,
+  MARK,
+  measureMessage,
+  PendingMessage,
+  splitContent,
+} from "./messages/codec.js";
+export { applyCompactions, selectCompactions, summaryMessage } from "./messages/compactions.js";
+export { packFrames, unpackFrames } from "./messages/frames.js";
+export { givenMessage, givenMessages, MOST_AT_ONCE, takeSerialised } from "./messages/given-message.js";
+export {
+  decodeJson,
+  encodeJson,
+  findJson,
+  findJsonObject,
+  isJsonObject,
+  isTooDeep,
+  type JsonObject,
+  sameJson,
+} from "./messages/json.js";
+export { setField } from "./messages/json-copy.js";
+export { fromBase64, isInlineMedia, mediaTypeOf, toBase64 } from "./messages/media.js";
+export { applyMergePatch } from "./messages/merge-patch.js";
+export {
+  assertMessage,
+  contentForParts,
+  type HistoryMessage,
+  type HistoryMessagePart,
+  isSummary,
+  isSummaryMessage,
+  jsonBytes,
+  reservedId,
+  type SessionMessage,
+  type SessionMessagePart,
+  SUMMARY_ID_PREFIX,
+  takeRecent,
+} from "./messages/message.js";
+export { assertFits, NAME_LIMITS } from "./messages/name-limits.js";
+export { sendable, sendableMessage, sendableText } from "./messages/sendable.js";
+export {
+  givenMetadata,
+  isStoredMetadata,
+  mergeMetadata,
+  metadataOfFolder,
+  parseMetadata,
+  type SessionMetadata,
+  splitMetadata,
+} from "./messages/session-metadata.js";
+export { digestMessage, digestRange, sha256, sha256Bytes } from "./messages/sha256.js";
+export {
+  applySkillChange,
+  createLoadFinder,
+  hideUnloaded,
+  type LoadFinder,
+  NO_SKILLS,
+  recordLoad,
+  recordUnload,
+  type SkillChange,
+  type SkillState,
+} from "./messages/skill-view.js";
+export { assertStorableText, isStorableText, nameOf, storableText } from "./messages/storable-text.js";
+export { takenBack } from "./messages/taken-back.js";
+export {
+  appendText,
+  assertBudget,
+  cut,
+  documentOf,
+  foldLabel,
+  isoTime,
+  searchableText,
+  searchDocument,
+  senderName,
+} from "./messages/text.js";
+export {
+  CHARS_PER_TOKEN,
+  estimateMessageTokens,
+  estimateStringTokens,
+  estimateTokens,
+  estimateTokensInTurns,
+  TOKENS_PER_MESSAGE,
+  WORDS_TOKEN_MULTIPLIER,
+} from "./messages/tokens.js";
+export {
+  INTERRUPTED,
+  isInterrupted,
+  isSettled,
+  isToolPart,
+  readToolPart,
+  type SettledFields,
+  settleToolCalls,
+  type ToolCallPart,
+  type ToolPart,
+  toolNameOf,
+} from "./messages/tool-parts.js";
+export { answeredNow, formatDuration, ToolClock, toolMilliseconds, withoutToolTimes } from "./messages/tool-times.js";
+export {
+  invalidRange,
+  leafMoved,
+  messageChanged,
+  messageExists,
+  noCompaction,
+  noMessage,
+  noParent,
+  staleRange,
+} from "./messages/tree-errors.js";
+export { utf8Length } from "./messages/utf8.js";
+export { compare, joinedTerms, type Run } from "./search/joined-terms.js";
+export { parseQuery, quotedFrom, type SearchQuery } from "./search/query.js";
+export { joinResults, quoteField, quoteResult, quoteWord } from "./search/quoted-results.js";
+export {
+  addressOfKey,
+  FEWEST,
+  keyOf,
+  LEAST_RARITY,
+  type Matches,
+  messagesOf,
+  NEAR,
+  nearMessages,
+  needOthers,
+  neighboursOf,
+  RAREST,
+  type Ranked,
+  type RowAddress,
+  rankMatches,
+  rarityOf,
+  type ScopeSize,
+  scoreBy,
+  scoreIn,
+  withUsual,
+} from "./search/rank.js";
+export { type ByMeaning, Distribution, fuseRankings, withReasons } from "./search/score-fusion.js";
+export { explainResult, type SearchExplanation } from "./search/search-explanation.js";
+export { beginning, excerpt, markedSnippet } from "./search/snippet.js";
+export { documentTerms, queryTerms, type TermSequences } from "./search/terms.js";

@@ -1,0 +1,14 @@
+import { expect, it } from "vitest";
+import { LEAST_RARITY, rarityOf, scoreBy } from "../../../src/search/rank.js";
+
+it("a word in more documents than were counted is as common as one in all of them", () => {
+  expect(rarityOf(2, 3)).toBe(LEAST_RARITY);
+  expect(rarityOf(3, 3)).toBe(LEAST_RARITY);
+  expect(rarityOf(100, 1)).toBeGreaterThan(rarityOf(100, 10));
+});
+
+it("a score is higher for a word that stands there more often, and for a shorter document", () => {
+  const scoreOf = scoreBy(rarityOf(100, 3), 10);
+  expect(scoreOf(2, 10)).toBeGreaterThan(scoreOf(1, 10));
+  expect(scoreOf(1, 5)).toBeGreaterThan(scoreOf(1, 10));
+});

@@ -1,0 +1,55 @@
+import { assertKnownOptions, invalid, type OptionNames } from "@stemma/model";
+import type { EmbeddableStore, OpenStore } from "@stemma/store";
+import { checkable, embeddable, redactedWith } from "@stemma/store";
+import { postgresCheck } from "./check.js";
+import { SPREAD_TABLES } from "./citus/spread.js";
+import type { PostgresSource } from "./drivers/client.js";
+import { openUrl } from "./drivers/url.js";
+import { postgresVectors, VECTOR_TABLES } from "./search/vectors.js";
+import { openClient, openPostgres, type PostgresOptions, schemaOf } from "./store.js";
+import { printSchema } from "./tables/schema.js";
+
+export type {
+  PGliteDatabase,
+  PgClientLike,
+  PostgresClient,
+  PostgresConnection,
+  PostgresHandle,
+  PostgresJs,
+  PostgresPool,
+  PostgresSource,
+} from "./drivers/client.js";
+export type { PostgresOptions } from "./store.js";
+
+const NAMES: OptionNames<PostgresOptions> = { schema: true, citus: true, prepare: true, redact: true };
+
+/**
+ * A store in Postgres 13 or later. Takes a URL (then `pg` or `postgres` must be installed), or a client that you opened: a
+ * `Pool` or `Client` of pg, the function of postgres.js or Bun.SQL, a PGlite database, or a database of Drizzle on one of them. `close()` does not close your client. A `Client`
+ * runs one call at a time; do not begin a transaction on it while a call runs.
+ * Errors: `INVALID_ARGUMENT`, `STORE_UNSUPPORTED`; at the first use `DRIVER_MISSING`, `MIGRATION_REQUIRED`,
+ * `DATABASE_TOO_NEW`, `CONNECTION_LOST`.
+ */
+export function postgres(source: string | PostgresSource, options: PostgresOptions = {}): EmbeddableStore {
+  assertKnownOptions(options, "postgres()", NAMES);
+  const storeOn = (open: OpenStore) =>
+    redactedWith(embeddable(checkable(open, postgresCheck), postgresVectors), options.redact, "postgres()");
+  if (typeof source !== "string") return storeOn(openClient(source, options));
+  if (!/^postgres(?:ql)?:\/\//.test(source)) {
+    throw invalid("postgres() takes a URL that starts with postgres:// or postgresql://, or an open client.");
+  }
+  const { driver, close } = openUrl(source, options.prepare);
+  return storeOn(openPostgres(driver, options, close));
+}
+
+/**
+ * The SQL that creates the tables, or upgrades those that `agents` documents. Run it as an owner if the application's role may
+ * not create tables; you may run it again. The application's role then needs USAGE on the schema, and SELECT, INSERT, UPDATE
+ * and DELETE on the tables. With `embeddings` it includes the tables of `withEmbedder`. With `citus` it spreads the tables over the
+ * servers of a cluster of Citus, by session; run it on the coordinator. Errors: `INVALID_ARGUMENT`.
+ */
+export function schemaSql(options: PostgresOptions & { embeddings?: boolean } = {}): string {
+  assertKnownOptions(options, "schemaSql()", { ...NAMES, embeddings: true });
+  const spread = options.citus === true ? SPREAD_TABLES : [];
+  return printSchema(schemaOf(options), [...(options.embeddings === true ? VECTOR_TABLES : []), ...spread]);
+}

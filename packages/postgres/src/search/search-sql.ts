@@ -1,0 +1,180 @@
+import type { Ranked } from "@stemma/model";
+import { documentTerms, type ScopeSize, scoreIn, type TermSequences } from "@stemma/model";
+import {
+  all,
+  bestEntries,
+  type FoundRow,
+  first,
+  INDEX_TABLES,
+  type Operation,
+  run,
+  runEach,
+  type SearchDialect,
+  type SqlValue,
+} from "@stemma/store";
+import { type Placement, spreadSearchOf } from "../citus/placement.js";
+import { arrayLiteral } from "../drivers/column-types.js";
+import { callMatches, callMatchesOf, frequentQuery, quotasOf, timesOfPhrase } from "./hits-function.js";
+/**
+ * Full-text search on an index of our own, which ranks as SQLite's FTS5 does: a row for each document holds
+ * its terms in order, and an inverted index (GIN) tells which rows hold a term. A `tsvector` would refuse documents of
+ * more than a megabyte, and ranks without regard to how rare a word is.
+ */
+
+export const postgresSearch = (placement: Placement): SearchDialect => ({
+  rows: INDEX_TABLES,
+  mayLag: false,
+  indexesLater: false,
+  get atOnce() {
+    return !placement.isSpread && !placement.isApart;
+  },
+
+  *add(index, documents) {
+    const rows = documents.flatMap(({ sessionId, rowId, document }) => {
+      const terms = documentTerms(document);
+      return terms.length === 0 ? [] : [[sessionId, rowId, terms.length, arrayLiteral(terms)]];
+    });
+    const table = INDEX_TABLES[index];
+    yield* runEach(`INSERT INTO ${table} (session_id, n, length, terms) VALUES (?, ?, ?, ?::text::text[])`, rows);
+  },
+
+  // A row that is there is written over, since an owner's columns stand in it: a tenant, say.
+  *replace(index, documents) {
+    const [first, last] = [documents[0], documents.at(-1)];
+    if (first === undefined || last === undefined) return;
+    const table = INDEX_TABLES[index];
+    const rows = documents.flatMap(({ sessionId, rowId, document }) => {
+      const terms = documentTerms(document);
+      return terms.length === 0 ? [] : [{ session: sessionId, n: rowId, length: terms.length, terms: terms.join(" ") }];
+    });
+    const given = "json_to_recordset(?::text::json) AS r (session TEXT, n BIGINT, length INTEGER, terms TEXT)";
+    // An entry's number is its own, whatever session its row names; a row that is spread stays with that.
+    const isNamed = index === "messages" || placement.isSpread;
+    const [session, isOf] = isNamed ? ["", "d.session_id = r.session AND "] : ["session_id = r.session, ", ""];
+    const update = `UPDATE ${table} d SET ${session}length = r.length, terms = string_to_array(r.terms, ' ') FROM ${given}
+       WHERE ${isOf}d.n = r.n RETURNING d.n AS n, d.session_id AS session_id`;
+    const known = yield* all<{ n: number; session_id: string }>(update, JSON.stringify(rows));
+    const nameOf = (sessionId: string, rowId: number) => `${sessionId} ${rowId}`;
+    const there = new Set(known.map((row) => nameOf(row.session_id, row.n)));
+    const insertion = `INSERT INTO ${table} (session_id, n, length, terms) SELECT r.session, r.n, r.length, string_to_array(r.terms, ' ') FROM ${given}`;
+    yield* run(insertion, JSON.stringify(rows.filter((row) => !there.has(nameOf(row.session, row.n)))));
+    const [within, bounds] =
+      index === "messages"
+        ? [
+            "(d.session_id, d.n) >= (?, ?) AND (d.session_id, d.n) <= (?, ?)",
+            [first.sessionId, first.rowId, last.sessionId, last.rowId],
+          ]
+        : ["d.n BETWEEN ? AND ?", [first.rowId, last.rowId]];
+    const removal = `DELETE FROM ${table} d WHERE ${within} AND d.session_id || ' ' || d.n::text <> ALL (?::text::text[])`;
+    yield* run(removal, ...bounds, arrayLiteral(rows.map((row) => nameOf(row.session, row.n))));
+  },
+
+  // Reads rows of `from` alone: those of `to` may be on another server.
+  *copy(from, to, shift, { condition, values }) {
+    const insertion = `INSERT INTO assistant_fts (session_id, n, length, terms)
+       SELECT ?, m.n + ?::bigint, f.length, f.terms FROM (SELECT m.n FROM ${condition} OFFSET 0) AS m
+       CROSS JOIN LATERAL (SELECT f.length, f.terms FROM assistant_fts f WHERE f.session_id = ? AND f.n = m.n OFFSET 0) AS f`;
+    yield* run(insertion, ...[to.id, shift, ...values], from.id);
+  },
+
+  *remove(index, sessionId, lo, hi) {
+    const [own, ids] = sessionId === null ? ["", []] : ["session_id = ? AND ", [sessionId]];
+    yield* run(`DELETE FROM ${INDEX_TABLES[index]} WHERE ${own}n BETWEEN ? AND ?`, ...ids, lo, hi);
+  },
+
+  *matches(sequences, range, limit, shown = 0) {
+    if (sequences.length === 0) return { sequences: [], branches: new Map(), sessions: [], rows: [] };
+    const spread = spreadSearchOf(placement);
+    return yield* spread === null
+      ? callMatches(sequences, range, limit, shown)
+      : spread.spreadMatches(sequences, range, limit);
+  },
+
+  matchesOf: callMatchesOf,
+
+  *hits(addresses, since = null) {
+    if (placement.isSpread) return null;
+    if (addresses.length === 0) return [];
+    const sessions = arrayLiteral(addresses.map(({ sessionId = "" }) => sessionId));
+    const numbers = `{${addresses.map(({ n: rowId }) => rowId).join(",")}}`;
+    return yield* frequentQuery<FoundRow>("SELECT * FROM assistant_hits(?, ?, ?)", [sessions, numbers, since]);
+  },
+
+  entries: searchEntries,
+});
+
+/** How many entries are counted, and their lengths averaged; so many of those that hold a sequence are read: the newest. */
+const SAMPLED = 10_000;
+
+const TABLE = "cf_agents_search_fts";
+
+/** Entries `e` for which a condition holds. */
+interface EntryScope {
+  readonly where: string;
+  readonly values: readonly SqlValue[];
+}
+
+/** See `SearchDialect.entries`. */
+function* searchEntries(sequences: TermSequences, { where, values }: EntryScope, limit: number): Operation<Ranked[]> {
+  if (sequences.length === 0) return [];
+  const rows = `${TABLE} d JOIN cf_agents_search_entries e ON e.session_id = d.session_id AND e.n = d.n WHERE ${where}`;
+  const size = yield* sizeOf(rows, values);
+  const found = yield* findHolding(sequences, rows, values);
+  const counts = found.map((matches) => matches[0]?.documents ?? 0);
+  const documents = Math.max(size.documents, ...counts);
+  const scores = new Map<number, number>();
+  for (const [index, quota] of quotasOf(counts, SAMPLED).entries()) {
+    const score = scoreIn({ ...size, documents }, counts[index] as number);
+    for (const { n: rowId, times, length } of (found[index] as Match[]).slice(0, quota)) {
+      scores.set(rowId, (scores.get(rowId) ?? 0) + score(times, length));
+    }
+  }
+  return bestEntries(scores, limit);
+}
+
+interface Match {
+  /** Which sequence it holds, from 1 on, and how many times. */
+  readonly i: number;
+  readonly times: number;
+  readonly n: number;
+  readonly length: number;
+  /** How many rows hold the sequence. */
+  readonly documents: number;
+}
+
+// Of each sequence the rows that hold it, the newest first.
+function* findHolding(sequences: TermSequences, rows: string, values: readonly SqlValue[]): Operation<Match[][]> {
+  const query = `WITH wanted AS MATERIALIZED (
+       SELECT w.i, ARRAY(SELECT json_array_elements_text(w.terms)) AS terms
+       FROM json_array_elements(?::text::json) WITH ORDINALITY AS w (terms, i)
+     ), held AS MATERIALIZED (
+       SELECT w.i, d.n, d.length, d.documents, CASE cardinality(w.terms)
+         WHEN 1 THEN cardinality(array_positions(d.terms, w.terms[1]))
+         ELSE ${timesOfPhrase("w.terms")} END AS times
+       FROM wanted w CROSS JOIN LATERAL (
+         SELECT d.n, d.length, d.terms, count(*) OVER () AS documents
+         FROM ${rows} AND d.terms @> w.terms ORDER BY d.n DESC LIMIT ${SAMPLED}) AS d
+     )
+     SELECT h.i, h.n, h.length, h.times, h.documents FROM held h WHERE h.times > 0 ORDER BY h.i, h.n DESC`;
+  const matches = yield* all<Match>(query, JSON.stringify(sequences), ...values);
+  return sequences.map((terms, index) => {
+    const held = matches.filter(({ i }) => i === index + 1);
+    return terms.length === 1 ? held : held.map((match) => ({ ...match, documents: held.length }));
+  });
+}
+
+// The planner's statistics tell how many rows a table has, but not of one that was just filled. So the number is estimated
+// from the table's bytes and those of the sampled rows; long terms stand outside their rows.
+function* sizeOf(rows: string, values: readonly SqlValue[]): Operation<ScopeSize> {
+  const row = yield* first<{ count: number; span: number; length: number; width: number; bytes: number }>(
+    `SELECT count(*) AS count, max(n) AS span, avg(length)::float8 AS length,
+            avg(44 + least(width, 2000))::float8 AS width, pg_relation_size(to_regclass('${TABLE}')) AS bytes
+     FROM (SELECT d.n, d.length, pg_column_size(d.terms) AS width FROM ${rows} ORDER BY d.n DESC LIMIT ${SAMPLED}) AS sample`,
+    ...values,
+  );
+  if (row === undefined || row.count === 0) return { documents: 0, length: 1 };
+  if (row.count < SAMPLED) return { documents: row.count, length: row.length };
+  // Where other servers have the rows, this one does not know their bytes.
+  const estimated = Math.round(row.bytes === 0 ? row.span : Math.min(row.span, row.bytes / row.width));
+  return { documents: Math.max(SAMPLED, estimated), length: row.length };
+}

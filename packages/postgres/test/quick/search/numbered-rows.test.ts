@@ -1,0 +1,33 @@
+import { expect, it } from "vitest";
+import { SPAN } from "../../../../store/src/operations/messages/row-id.js";
+import { numberSessions } from "../../../src/search/hits-function.js";
+
+const at = (no: number, index: number) => no * SPAN + index;
+
+it("sessions that share a number are told apart by their ids, and those of one id by their numbers", () => {
+  const { sessions, numberOf } = numberSessions([
+    { numbers: [at(7, 1), at(7, 1), at(9, 4)], sessions: ["b", "a", "a"] },
+    { numbers: [at(7, 2), at(9, 4)], sessions: ["b", "a"] },
+  ]);
+  expect(sessions.map(({ no, id }) => [no, id])).toEqual([
+    [7, "a"],
+    [7, "b"],
+    [9, "a"],
+  ]);
+  expect([numberOf(at(7, 1), "a"), numberOf(at(7, 2), "b"), numberOf(at(9, 4), "a")]).toEqual([
+    at(1, 1),
+    at(2, 2),
+    at(3, 4),
+  ]);
+});
+
+it("a row whose session has no number has none, and numbers come in order, each once", () => {
+  const { findNumber, numbersOf } = numberSessions([{ numbers: [at(7, 1), at(8, 1)], sessions: ["a", "b"] }]);
+  expect([findNumber(at(7, 3), "a"), findNumber(at(7, 1), "b"), findNumber(at(8, 1), "c")]).toEqual([
+    at(1, 3),
+    null,
+    null,
+  ]);
+  const rows = { numbers: [at(8, 5), at(7, 2), at(9, 1), at(7, 2)], sessions: ["b", "a", "c", "a"] };
+  expect(numbersOf(rows)).toEqual([at(1, 2), at(2, 5)]);
+});

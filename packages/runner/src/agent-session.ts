@@ -1,0 +1,186 @@
+import type { SessionMessage } from "@stemma/model";
+import { isInterrupted, isSettled, isToolPart, StemmaError, settleToolCalls } from "@stemma/model";
+import type { Session } from "@stemma/session";
+import { ActiveBranch } from "./active-branch.js";
+import { agentTurn } from "./agent-turn.js";
+import type { TurnOptions } from "./create-options.js";
+import { type AgentInput, parseInput, toSDKMessages } from "./messages/sdk-message.js";
+import type { ModelSource } from "./models/model.js";
+import type { SessionRecord } from "./session-record.js";
+import type { AgentEvent, ExtendedUsageInfo, SDKMessage, SessionState } from "./types.js";
+
+export interface AgentSessionOptions
+  extends Pick<TurnOptions, "tools" | "approve" | "maxTurns" | "prices" | "settings"> {
+  /** Null: the session can be read and written, but not asked. */
+  readonly model: ModelSource | null;
+  readonly systemPrompt: string | undefined;
+  readonly abortSignal: AbortSignal | undefined;
+  /** Gives back what the storage holds of an open session. Called once. */
+  readonly release: () => Promise<void>;
+}
+
+export interface ReceiveOptions {
+  /** Ends the turn: what was finished is stored, and the last event is a `stop` with `aborted`. */
+  abortSignal?: AbortSignal | undefined;
+}
+
+/**
+ * A session that calls a model and stores every step: a message before the model is called, a tool call before its tool
+ * runs, a step when it is finished. Make one with `createSession`.
+ */
+export class AgentSession implements AsyncDisposable {
+  readonly id: string;
+  /** The session's history: branches, compaction, search, memory blocks. */
+  readonly session: Session;
+  readonly #record: SessionRecord;
+  readonly #options: AgentSessionOptions;
+  readonly #branch: ActiveBranch;
+  /** The sends that are under way, one after the other. Never rejects. */
+  #sends: Promise<void> = Promise.resolve();
+  #turn: { readonly events: AsyncGenerator<AgentEvent, void, undefined>; readonly abort: AbortController } | null =
+    null;
+  #closed = false;
+
+  private constructor(session: Session, record: SessionRecord, options: AgentSessionOptions) {
+    this.id = session.id;
+    this.session = session;
+    this.#record = record;
+    this.#options = options;
+    this.#branch = new ActiveBranch(session);
+  }
+
+  /** Reads the conversation. `createSession` and `resumeSession` call this. Errors: those of the storage. */
+  static async open(session: Session, record: SessionRecord, options: AgentSessionOptions): Promise<AgentSession> {
+    const opened = new AgentSession(session, record, options);
+    await opened.#branch.refresh();
+    return opened;
+  }
+
+  /** A snapshot, as of the last `send` or step. */
+  get state(): SessionState {
+    return this.#record.stateWith(this.getMessages());
+  }
+
+  /** The conversation on the active branch, whole, as of the last `send` or step. */
+  getMessages(): SDKMessage[] {
+    return toSDKMessages(this.#branch.messages);
+  }
+
+  /** The sum over all turns and summaries, also of earlier processes. */
+  getUsage(): ExtendedUsageInfo {
+    return this.#record.usage;
+  }
+
+  /**
+   * True when the last turn was not finished: it was aborted, it failed, the process died during it, or it has not begun.
+   * The history is still valid. Errors: those of the storage.
+   */
+  async isInterrupted(): Promise<boolean> {
+    await this.#branch.refresh();
+    const { last } = this.#branch;
+    return last !== undefined && (awaitsModel(last) || settleToolCalls(last) !== last);
+  }
+
+  /**
+   * Stores a message of the user; `receive` then calls the model. `tool_result` blocks are results for the tool calls that wait
+   * for one; if there is nothing else, no message is added. Calls without a result are marked as interrupted. A message with
+   * a known id changes nothing, so you can repeat a send.
+   * Errors: `SESSION_CLOSED`, `SESSION_BUSY`, `INVALID_ARGUMENT`, `INVALID_MESSAGE`, and those of the storage.
+   */
+  async send(input: AgentInput): Promise<void> {
+    this.#assertIdle();
+    const { message, results } = parseInput(input);
+    const sent = this.#sends.then(async () => {
+      const branch = this.#branch;
+      await branch.refresh();
+      await branch.answer(results);
+      if (message !== null) {
+        await branch.settle();
+        await branch.append(message);
+      }
+      await this.#record.touch();
+    });
+    this.#sends = sent.catch(() => {});
+    return sent;
+  }
+
+  /**
+   * Runs one turn: calls the model and the tools that it asks for, until it is done. Leaving the loop aborts the turn. If the
+   * model or the request to it fails, there is an `error` event; if the storage fails, its error is thrown. After a turn that
+   * was cut off, the model is called again, also without a new message.
+   * Errors: `SESSION_CLOSED`, `SESSION_BUSY`, `NOTHING_TO_ANSWER`, `MODEL_UNAVAILABLE`, and those of the storage.
+   */
+  async *receive(options: ReceiveOptions = {}): AsyncGenerator<AgentEvent, void, undefined> {
+    this.#assertIdle();
+    const abort = new AbortController();
+    const signals = [abort.signal, options.abortSignal, this.#options.abortSignal].filter(
+      (signal) => signal !== undefined,
+    );
+    const events = this.#runTurn(AbortSignal.any(signals));
+    this.#turn = { events, abort };
+    try {
+      yield* events;
+    } finally {
+      abort.abort();
+      this.#turn = null;
+    }
+  }
+
+  /** Aborts a running turn and waits until everything is stored. May be called twice. The storage stays open. Errors: those of the storage. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#turn?.abort.abort();
+    try {
+      await this.#turn?.events.return();
+      await this.#sends;
+      this.#branch.release();
+      await this.session.close();
+      await this.#record.refresh();
+    } catch (error) {
+      // A host may close its store first: everything is stored.
+      if (!StemmaError.isInstance(error, "STORE_CLOSED")) throw error;
+    } finally {
+      await this.#options.release();
+    }
+  }
+
+  /** `close`, for `await using`. Errors: as there. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async *#runTurn(signal: AbortSignal): AsyncGenerator<AgentEvent, void, undefined> {
+    const { model: source, tools, systemPrompt = "", ...options } = this.#options;
+    if (source === null) {
+      const message = "This session has no model: pass one to createSession({ model }).";
+      throw new StemmaError("MODEL_UNAVAILABLE", { sessionId: this.id }, message);
+    }
+    const model = await source();
+    const branch = this.#branch;
+    await this.#sends;
+    await branch.refresh();
+    await branch.settle();
+    if (branch.last === undefined || !awaitsModel(branch.last)) {
+      const message = "There is nothing to answer: call send() first.";
+      throw new StemmaError("NOTHING_TO_ANSWER", { sessionId: this.id }, message);
+    }
+    yield* agentTurn(this.session, this.#record, branch, { ...options, model, tools, systemPrompt, signal });
+  }
+
+  #assertIdle(): void {
+    if (this.#closed)
+      throw new StemmaError("SESSION_CLOSED", { sessionId: this.id }, "This session was closed; resume it.");
+    if (this.#turn !== null) {
+      const message = "The session is answering: finish that receive(), or abort it, first.";
+      throw new StemmaError("SESSION_BUSY", { sessionId: this.id }, message);
+    }
+  }
+}
+
+/** True when the model has the next word: after the user's, after results that it has not seen, when it was cut off. */
+function awaitsModel(last: SessionMessage): boolean {
+  if (last.role !== "assistant" || isInterrupted(last)) return true;
+  const part = last.parts.at(-1);
+  return part !== undefined && isToolPart(part) && isSettled(part);
+}

@@ -1,0 +1,106 @@
+import { type SessionMetadata, StemmaError, sameJson, splitMetadata } from "@stemma/model";
+import type { SessionInfo, Store } from "@stemma/store";
+import { addUsage, totalInput } from "./models/model.js";
+import { countsOf, type Extras, readExtras, saveExtras } from "./session-extras.js";
+import type { ExtendedUsageInfo, SDKMessage, SessionState } from "./types.js";
+
+/** The key of `SessionState.metadata` that is ours. */
+export const OURS = "stemma";
+
+/** The registry entry of a running session: its usage, its metadata, its times. */
+export class SessionRecord {
+  private constructor(
+    private readonly store: Store,
+    private info: SessionInfo,
+    private extras: Extras,
+  ) {}
+
+  /** Errors: `SESSION_NOT_FOUND`. */
+  static async open(store: Store, id: string): Promise<SessionRecord> {
+    const info = await store.sessions.get(id);
+    if (info === null) throw sessionNotFound(id);
+    return new SessionRecord(store, info, await readExtras(store, id));
+  }
+
+  get usage(): ExtendedUsageInfo {
+    const { cacheRead = 0, cacheWrite = 0, priced } = this.extras;
+    const usage: ExtendedUsageInfo = {
+      input_tokens: this.info.input_tokens - cacheRead - cacheWrite,
+      output_tokens: this.info.output_tokens,
+    };
+    if (cacheWrite > 0) usage.cache_creation_input_tokens = cacheWrite;
+    if (cacheRead > 0) usage.cache_read_input_tokens = cacheRead;
+    if (priced || this.info.estimated_cost !== 0) usage.total_cost_usd = this.info.estimated_cost;
+    return usage;
+  }
+
+  get metadata(): SessionMetadata {
+    const { [OURS]: _ours, ...held } = this.info.metadata;
+    return { ...this.extras.beside, ...held, ...this.extras.metadata };
+  }
+
+  /** What made the session. */
+  get source(): string | undefined {
+    return this.info.source ?? undefined;
+  }
+
+  /** A snapshot of the session, with these messages. */
+  stateWith(messages: SDKMessage[]): SessionState {
+    const { id, created_at, updated_at, parent_session_id: parentId } = this.info;
+    const times = { createdAt: Date.parse(created_at), updatedAt: Date.parse(updated_at) };
+    const state = { id, messages, usage: this.usage, metadata: this.metadata, ...times };
+    return parentId === null ? state : { ...state, parentId };
+  }
+
+  /** Reads the entry anew. */
+  async refresh(): Promise<void> {
+    this.info = (await this.store.sessions.get(this.info.id)) ?? this.info;
+  }
+
+  /** Notes that the session was written to just now. */
+  async touch(): Promise<void> {
+    if (this.extras.metadata !== undefined) await this.setMetadata(this.metadata);
+    this.info.updated_at = new Date().toISOString();
+  }
+
+  /** Counts a request to a model. */
+  async addUsage(spent: ExtendedUsageInfo, model: string): Promise<void> {
+    const { info } = this;
+    const counts = countsOf(addUsage(this.usage, spent));
+    const cost = spent.total_cost_usd ?? 0;
+    await this.store.sessions.addUsage(info.id, totalInput(spent), spent.output_tokens, cost, model);
+    info.input_tokens += totalInput(spent);
+    info.output_tokens += spent.output_tokens;
+    info.estimated_cost += cost;
+    await this.touch();
+    await this.#save({ ...this.extras, ...counts });
+  }
+
+  /** Sets the counts of a usage that the registry has no columns for. */
+  async setCounts(usage: ExtendedUsageInfo): Promise<void> {
+    const { beside, metadata } = this.extras;
+    await this.#save({ beside, metadata, ...countsOf(usage) });
+  }
+
+  /** Replaces the metadata: in the registry, and beside it what that cannot hold. */
+  async setMetadata(metadata: SessionMetadata): Promise<void> {
+    const { id, metadata: present } = this.info;
+    const { held, rest } = splitMetadata(metadata);
+    const gone = Object.keys(present).filter((field) => field !== OURS && !Object.hasOwn(held, field));
+    const changed = Object.entries(held).filter(([field, value]) => !sameJson(present[field], value));
+    const change = Object.fromEntries([...changed, ...gone.map((field) => [field, null])]);
+    if (Object.keys(change).length > 0) this.info = await this.store.sessions.update(id, { metadata: change });
+    const beside = Object.keys(rest).length > 0 ? rest : undefined;
+    await this.#save({ ...this.extras, beside, metadata: undefined });
+  }
+
+  async #save(extras: Extras): Promise<void> {
+    if (sameJson(extras, this.extras)) return;
+    await saveExtras(this.store, this.info.id, extras);
+    this.extras = extras;
+  }
+}
+
+export function sessionNotFound(id: string): StemmaError {
+  return new StemmaError("SESSION_NOT_FOUND", { sessionId: id }, `Session not found: ${id}`);
+}

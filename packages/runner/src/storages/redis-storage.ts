@@ -1,0 +1,149 @@
+import { invalid, StemmaError } from "@stemma/model";
+import type { SessionState, SessionStorage } from "../types.js";
+import { type RedisClient, type RedisCommands, redisCommands } from "./redis-client.js";
+import type { VersionedStorage } from "./storage-versions.js";
+import { conflict, newVersion, parseState, Versions, writeState } from "./storage-versions.js";
+
+export interface RedisStorageOptions {
+  /** What the keys start with. Default `session:`. */
+  prefix?: string | undefined;
+  /** A session that was not written for this many seconds is gone. Default: sessions stay. */
+  ttlSeconds?: number | undefined;
+}
+
+// The version of a value: its number, or its hash where another program wrote it. None of a missing one.
+const VERSION_OF = `
+local function versionOf(value)
+  return value and (string.match(value, '^{"version":(%d+)') or redis.sha1hex(value)) or ''
+end`;
+
+// Writes over the expected version, or over any for '*'. With a TTL, what is gone may be written again.
+const SAVE = `${VERSION_OF}
+local version = versionOf(redis.call('GET', KEYS[1]))
+local expired = version == '' and ARGV[3] ~= '0'
+if ARGV[1] ~= '*' and ARGV[1] ~= version and not expired then return 0 end
+if ARGV[3] == '0' then redis.call('SET', KEYS[1], ARGV[2]) else redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3]) end
+return 1`;
+
+const LOAD = `${VERSION_OF}
+local value = redis.call('GET', KEYS[1])
+return {value, versionOf(value)}`;
+
+const VERSION = `${VERSION_OF}
+return versionOf(redis.call('GET', KEYS[1]))`;
+
+/**
+ * Keeps each session as JSON under a key in Redis, with your client of `redis` or `ioredis`, or a URL (then `redis` must be
+ * installed). If another program wrote a session after it was loaded or saved here, `save` fails with `SESSION_CONFLICT`; a
+ * `load` that found nothing counts as well. Any other session is overwritten. The server's settings (`appendonly yes`) decide how durable a save is. Each save writes
+ * the whole session.
+ */
+export class RedisSessionStorage implements SessionStorage, VersionedStorage {
+  readonly #prefix: string;
+  readonly #ttl: string;
+  readonly #versions = new Versions();
+  /** The client was made here. */
+  readonly #owned: boolean;
+  readonly #connect: () => Promise<RedisCommands>;
+  #commands: Promise<RedisCommands> | null = null;
+
+  /** Connects with the first call. Errors: `INVALID_ARGUMENT`, `STORE_UNSUPPORTED` for another client. A URL without `redis` installed fails with `DRIVER_MISSING` at that first call. */
+  constructor(client: RedisClient | string, options: RedisStorageOptions = {}) {
+    const { prefix = "session:", ttlSeconds } = options;
+    if (ttlSeconds !== undefined && !(Number.isInteger(ttlSeconds) && ttlSeconds > 0)) {
+      throw invalid("ttlSeconds must be a whole number above 0.", { ttlSeconds });
+    }
+    this.#prefix = prefix;
+    this.#ttl = String(ttlSeconds ?? 0);
+    this.#owned = typeof client === "string";
+    if (typeof client === "string") this.#connect = () => connect(client);
+    else {
+      const commands = redisCommands(client);
+      this.#connect = async () => commands;
+    }
+  }
+
+  /** Writes the state, all or nothing. Errors: `SESSION_CONFLICT`, and what the client throws. */
+  save(state: SessionState): Promise<void> {
+    return this.#versions.exclusive(state.id, async () => {
+      const expected = this.#versions.expected(state);
+      const redis = await this.#redis();
+      const version = newVersion();
+      const args = [expected === undefined ? "*" : (expected ?? ""), writeState(state, version), this.#ttl];
+      if (Number(await redis.eval(SAVE, this.#prefix + state.id, args)) !== 1) throw conflict(state.id);
+      this.#versions.note(state, String(version));
+    });
+  }
+
+  /** The stored state; undefined when there is none. Errors: `CORRUPT_STATE`, and what the client throws. */
+  load(sessionId: string): Promise<SessionState | undefined> {
+    return this.#versions.exclusive(sessionId, async () => {
+      const redis = await this.#redis();
+      const [text, version] = (await redis.eval(LOAD, this.#prefix + sessionId, [])) as [string | null, string];
+      if (version === "") {
+        this.#versions.noteNone(sessionId);
+        return undefined;
+      }
+      const state = parseState(text ?? "", sessionId);
+      this.#versions.note(state, version);
+      return state;
+    });
+  }
+
+  /** Deletes a session; an unknown id does nothing. Errors: what the client throws. */
+  delete(sessionId: string): Promise<void> {
+    return this.#versions.exclusive(sessionId, async () => {
+      const redis = await this.#redis();
+      await redis.del(this.#prefix + sessionId);
+      this.#versions.noteNone(sessionId);
+    });
+  }
+
+  /** The version of the stored state: different for every save; null when there is no state. Errors: what the client throws. */
+  async version(sessionId: string): Promise<string | null> {
+    const redis = await this.#redis();
+    const version = String(await redis.eval(VERSION, this.#prefix + sessionId, []));
+    if (version === "") this.#versions.noteAbsent(sessionId);
+    return version === "" ? null : version;
+  }
+
+  /** The version that this object was loaded from or saved as here; null when it was neither. */
+  versionOf(state: SessionState): string | null {
+    return this.#versions.of(state);
+  }
+
+  /** The ids of the stored sessions. Errors: what the client throws. */
+  async list(): Promise<string[]> {
+    const redis = await this.#redis();
+    const pattern = `${this.#prefix.replace(/[\\*?[\]]/g, "\\$&")}*`;
+    // A scan may give a key twice.
+    const ids = new Set<string>();
+    for await (const key of redis.scan(pattern)) ids.add(key.slice(this.#prefix.length));
+    return [...ids];
+  }
+
+  /** Ends the connection that a URL opened; a client that was given stays open. Errors: those of the client. */
+  async close(): Promise<void> {
+    if (this.#owned) await (await this.#commands)?.close();
+  }
+
+  #redis(): Promise<RedisCommands> {
+    this.#commands ??= this.#connect().catch((error: unknown) => {
+      this.#commands = null;
+      throw error;
+    });
+    return this.#commands;
+  }
+}
+
+async function connect(url: string): Promise<RedisCommands> {
+  let createClient: (options: { url: string }) => RedisClient;
+  try {
+    // @ts-expect-error: its types are there only where compat/ is installed.
+    ({ createClient } = await import(/* webpackIgnore: true */ "redis"));
+  } catch (cause) {
+    const message = "To open a Redis URL, run: npm install redis (or pass a client of redis or ioredis).";
+    throw new StemmaError("DRIVER_MISSING", { driver: "redis" }, message, { cause });
+  }
+  return redisCommands(createClient({ url }));
+}

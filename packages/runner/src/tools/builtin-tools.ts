@@ -1,0 +1,50 @@
+import type { SessionTool } from "@stemma/session";
+import type { Approve } from "./agent-tools.js";
+import type { BuiltinSettings } from "./builtin-tool.js";
+import { createEditTool, createWriteTool } from "./edit.js";
+import { createGlobTool } from "./glob.js";
+import { createGrepTool } from "./grep.js";
+import { createListTool } from "./list.js";
+import { createShellTool } from "./shell.js";
+import { createReadTool } from "./text-file.js";
+import { createTodoTool } from "./todo.js";
+import { Workspace } from "./workspace.js";
+
+export interface BuiltinToolOptions {
+  /** The directory that the tools are confined to. Default: the process's, as it is at each call. */
+  cwd?: string | undefined;
+  /** Asked before `write`, `edit` and `shell` do anything. Default: the session's `approve`; without either they are off. */
+  approve?: Approve | undefined;
+  /**
+   * Variables that `shell` passes to a command. Of the process's own it passes `PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL`,
+   * the terminal's, the language, the time zone and the folder for temporary files, so that no key comes along.
+   */
+  env?: Readonly<Record<string, string | undefined>> | undefined;
+}
+
+export type BuiltinToolName = keyof typeof FACTORIES;
+
+const FACTORIES = {
+  read: createReadTool,
+  write: createWriteTool,
+  edit: createEditTool,
+  list: createListTool,
+  glob: createGlobTool,
+  grep: createGrepTool,
+  shell: createShellTool,
+  todo: createTodoTool,
+} satisfies Record<string, (settings: BuiltinSettings) => SessionTool>;
+
+/**
+ * Tools for a local agent: read, write, edit, list, glob, grep, shell, todo. They do not read or write files outside `cwd`,
+ * also through links. `shell` starts in `cwd` but can do what the process can do, so `approve` must allow each command.
+ * Answers are limited in length. A refusal is text that starts with `Error:`, never a thrown error.
+ */
+export function createBuiltinTools(options: BuiltinToolOptions = {}): Record<BuiltinToolName, SessionTool> {
+  const settings = { workspace: new Workspace(options.cwd ?? null), approve: options.approve, env: options.env ?? {} };
+  const tools = Object.entries(FACTORIES).map(([name, create]) => [name, create(settings)] as const);
+  return Object.fromEntries(tools) as Record<BuiltinToolName, SessionTool>;
+}
+
+/** `createBuiltinTools()` for the process's directory. `write`, `edit` and `shell` need a session with `approve`. */
+export const builtinTools: Record<BuiltinToolName, SessionTool> = /* @__PURE__ */ createBuiltinTools();

@@ -1,0 +1,34 @@
+import { StemmaError } from "@stemma/model";
+import type { WriteAction } from "../tools/tool.js";
+
+/** A write that the model asks for through a tool. */
+export interface ProposedWrite {
+  readonly label: string;
+  /** The entry's key; null for a block without keys. */
+  readonly key: string | null;
+  readonly action: WriteAction;
+  /** What is to be written: the whole text, what is added at its end, or of a block with a schema a JSON Merge Patch. */
+  readonly content: string;
+  /** What the block says now; null for an entry. */
+  readonly present: string | null;
+  readonly sessionId: string;
+  /** The user's message that the model answers; null where it is not known. */
+  readonly messageId: string | null;
+  readonly toolCallId: string | null;
+}
+
+/** True writes it, false does not, a text says to the model why not, and `{ content }` is written in its place. */
+export type WriteDecision = boolean | string | { readonly content: string };
+
+export type ApproveWrite = (write: ProposedWrite) => WriteDecision | Promise<WriteDecision>;
+
+/** What is to be written once the host has decided. Errors: `WRITE_DENIED`, and what `approve` throws. */
+export async function approvedContent(approve: ApproveWrite, write: ProposedWrite): Promise<string> {
+  const decision = await approve(write);
+  if (decision === true) return write.content;
+  if (typeof decision === "object" && decision !== null && typeof decision.content === "string")
+    return decision.content;
+  const reason = typeof decision === "string" && decision !== "" ? ` The reason: ${decision}` : "";
+  const message = `The write to "${write.label}" was not approved. Nothing was changed.${reason}`;
+  throw new StemmaError("WRITE_DENIED", { label: write.label }, message);
+}

@@ -1,0 +1,222 @@
+import { foldLabel, invalid } from "@stemma/model";
+import type { StoredVersion } from "@stemma/store";
+import { createContextTools } from "../tools/registry.js";
+import type {
+  ConflictingBlock,
+  ContextAccess,
+  SessionTools,
+  SkillLog,
+  ToolBlock,
+  ToolCallOptions,
+  ToolEntry,
+  WriteAction,
+} from "../tools/tool.js";
+import { approvedContent } from "./approval.js";
+import type { ContextBlock } from "./block.js";
+import { BlockSet, type BlockSetOptions } from "./block-set.js";
+import { BlockWrites } from "./block-writes.js";
+import { listsKey, loadEntry, searchEntries } from "./entries.js";
+import type { LiveBlock } from "./live-block.js";
+import type { WriteOptions } from "./provider.js";
+import { type PromptOptions, SessionPrompt } from "./session-prompt.js";
+import { findVersion, versionsOf } from "./versions.js";
+export interface SessionContextOptions extends BlockSetOptions, PromptOptions {
+  readonly skills: SkillLog | null;
+}
+
+/**
+ * The context of one session: its blocks, its system prompt and its generated tools, which read and write the same blocks
+ * in one order. A provider that throws fails the calls that need it, with `PROVIDER_FAILED`, and no others.
+ */
+export class SessionContext {
+  /** The blocks themselves. */
+  readonly live: BlockSet;
+  readonly prompt: SessionPrompt;
+  readonly access: ToolAccess;
+  readonly #writes: BlockWrites;
+
+  /** Errors: `INVALID_LABEL`, `DUPLICATE_LABEL`, `INVALID_ARGUMENT`, `PROVIDER_REQUIRED`. */
+  constructor(options: SessionContextOptions) {
+    this.live = new BlockSet(options);
+    this.#writes = new BlockWrites(options.sessionId);
+    this.prompt = new SessionPrompt(this.live, options);
+    this.access = new ToolAccess(this.live, this.#writes, options.skills);
+  }
+
+  /** Begins anew, as if nothing had been read, frozen, added or removed. */
+  reset(): void {
+    this.prompt.reset();
+    this.live.reset();
+    this.#writes.shown.clear();
+  }
+
+  /** The block as last read; null when there is none. Errors: `CONTEXT_NOT_LOADED`, `PROVIDER_FAILED` of the last read. */
+  block(label: string): ContextBlock | null {
+    const folded = foldLabel(label);
+    return (
+      this.live
+        .shown()
+        .find((block) => block.folded === folded)
+        ?.snapshot() ?? null
+    );
+  }
+
+  /** All blocks as last read, in the order they were added. Errors as for `block`. */
+  blocks(): ContextBlock[] {
+    return this.live.shown().map((block) => block.snapshot());
+  }
+
+  /** The block as its provider holds it now; null when there is none. Errors: `PROVIDER_FAILED`. */
+  async read(label: string): Promise<ContextBlock | null> {
+    const block = this.live.get(label);
+    if (block !== undefined) return this.live.settling(block.read(), block);
+    await this.live.settle();
+    return null;
+  }
+
+  /**
+   * Replaces the content of a block without keys. The frozen prompt stays as it is. Errors: `BLOCK_NOT_FOUND`,
+   * `BLOCK_READONLY`, `BLOCK_OVER_BUDGET`, `BLOCK_CONFLICT`, `INVALID_TEXT`, `PROVIDER_FAILED`; then nothing was changed.
+   */
+  async replace(label: string, content: string, options: WriteOptions = {}): Promise<ContextBlock> {
+    return this.live.settling(this.#writes.replace(this.live.find(label), content, options));
+  }
+
+  /** Adds `text` to the end of a block without keys, on a new line (see `appendText`). Concurrent appends are all kept. Errors as for `replace`. */
+  async append(label: string, text: string): Promise<ContextBlock> {
+    return this.live.settling(this.#writes.append(this.live.find(label), text));
+  }
+
+  /** Applies a JSON Merge Patch to a block with a schema. Errors: those of `replace`, `BLOCK_INVALID`. */
+  async patch(label: string, patch: unknown): Promise<ContextBlock> {
+    return this.live.settling(this.#writes.patch(this.live.find(label), patch));
+  }
+
+  /** What a block with a schema holds now; null while it is empty. Errors: `BLOCK_NOT_FOUND`, `BLOCK_INVALID`, `INVALID_ARGUMENT`. */
+  async value(label: string): Promise<object | null> {
+    const block = this.live.find(label);
+    const { document } = block;
+    if (document === null) {
+      throw invalid(`"${label}" has no schema: give it one, or read its text with readContextBlock().`, { label });
+    }
+    return document.read((await this.live.settling(block.read(), block)).content);
+  }
+
+  /** The versions that are kept of a block, or of the entry `key`, the newest first. Errors: `BLOCK_NOT_FOUND`, `INVALID_ARGUMENT`, `PROVIDER_FAILED`. */
+  async versions(label: string, key: string | undefined): Promise<StoredVersion[]> {
+    return this.live.settling(versionsOf(this.live.find(label), key));
+  }
+
+  /** Writes an earlier version anew; gives the block as it is then. Errors: those of `versions` and `replace`, `VERSION_NOT_FOUND`. */
+  async restore(label: string, version: number, key: string | undefined): Promise<ContextBlock> {
+    const block = this.live.find(label);
+    const content = await this.live.settling(findVersion(block, version, key));
+    return this.#writes.restore(block, content, key);
+  }
+
+  /**
+   * Notes what a turn shows: `blocks`, or what the prompt was just rendered from. Of the blocks that are `untold` it shows an
+   * earlier text, the one in `seen`.
+   */
+  async show(
+    messageId: string | null | undefined,
+    blocks: readonly ContextBlock[] | null,
+    untold: readonly ContextBlock[],
+    seen: ReadonlyMap<string, string>,
+  ): Promise<void> {
+    const shown = (blocks ?? this.prompt.rendered).flatMap(({ label, version = 0 }) => {
+      const block = this.live.get(label);
+      return block === undefined ? [] : [{ block, version }];
+    });
+    const earlier = new Map(untold.map(({ label }) => [foldLabel(label), seen.get(foldLabel(label)) ?? ""]));
+    await this.#writes.show({ messageId, blocks: shown, earlier });
+  }
+
+  /** Notes the message of the user that the model answers, until a turn says so. */
+  answers(messageId: string): void {
+    this.#writes.shown.messageId = messageId;
+  }
+
+  /** The tools that the blocks call for that are there at the time of the call, less those of which the first read failed. */
+  async tools(): Promise<SessionTools> {
+    const asked = this.live.all;
+    await this.live.settle();
+    const present = asked.filter((block) => this.live.has(block)).map((block) => block.describeForTools());
+    return createContextTools(present, this.access);
+  }
+}
+
+type ToolAnswerListener = (folded: string, content: string, isAdded?: boolean) => void;
+
+/** What the model's tools do with the blocks: its writes are approved where a block asks for that, and told to a listener. */
+class ToolAccess implements ContextAccess {
+  #told: ToolAnswerListener = () => {};
+
+  constructor(
+    private readonly blocks: BlockSet,
+    private readonly writes: BlockWrites,
+    readonly skills: SkillLog | null,
+  ) {}
+
+  /** Calls `listener` with what a tool tells the model of a block: its content, or what was added at its end. */
+  onAnswer(listener: ToolAnswerListener): void {
+    this.#told = listener;
+  }
+
+  toolBlock(label: string): ToolBlock {
+    return this.blocks.find(label).describeForTools();
+  }
+
+  async write(
+    label: string,
+    content: string,
+    action: WriteAction,
+    call: ToolCallOptions,
+  ): Promise<ContextBlock | ConflictingBlock> {
+    const block = this.blocks.find(label);
+    const text =
+      block.config.approve === undefined ? content : await this.#approved(block, null, content, action, call);
+    const written = await this.blocks.settling(this.writes.byModel(block, text, action, call));
+    if ("present" in written) this.#told(block.folded, written.present);
+    else if (action === "append") this.#told(block.folded, text, true);
+    else this.#told(block.folded, written.content);
+    return written;
+  }
+
+  /** Errors: `BLOCK_NOT_FOUND`, `BLOCK_READONLY`, `BLOCK_OVER_BUDGET`, `INVALID_ARGUMENT`, `INVALID_TEXT`, `PROVIDER_FAILED`. */
+  async writeEntry(label: string, entry: ToolEntry, action: WriteAction, call: ToolCallOptions = {}): Promise<void> {
+    const block = this.blocks.find(label);
+    const { key, content } = entry;
+    const text = block.config.approve === undefined ? content : await this.#approved(block, key, content, action, call);
+    await this.writes.entryByModel(block, { ...entry, content: text }, action, call);
+    await block.readAfterWrite();
+    if (block.text !== null) this.#told(block.folded, block.text);
+  }
+
+  lists(label: string, key: string): boolean {
+    return listsKey(this.blocks.find(label).text ?? "", key);
+  }
+
+  async loadEntry(label: string, key: string): Promise<string | null> {
+    return loadEntry(this.blocks.find(label), key);
+  }
+
+  async searchEntries(label: string, query: string): Promise<string | null> {
+    return searchEntries(this.blocks.find(label), query);
+  }
+
+  async #approved(
+    block: LiveBlock,
+    key: string | null,
+    content: string,
+    action: WriteAction,
+    call: ToolCallOptions,
+  ): Promise<string> {
+    const { approve, label } = block.config;
+    if (typeof approve !== "function") return content;
+    const present = key === null ? (await this.blocks.settling(block.read(), block)).content : null;
+    const { sessionId, shown } = this.writes;
+    const asked = { messageId: shown.messageId, toolCallId: call.toolCallId ?? null };
+    return approvedContent(approve, { label, key, action, content, present, sessionId, ...asked });
+  }
+}

@@ -1,0 +1,113 @@
+export type { ApproveWrite, ProposedWrite, WriteDecision } from "./context/approval.js";
+export {
+  type BlockSchema,
+  type ContextBlock,
+  type ContextBlockOptions,
+  type ContextConfig,
+  DEFAULT_MAX_TOKENS,
+} from "./context/block.js";
+export { parsePrompt, renderBlock, renderPrompt } from "./context/prompt.js";
+export {
+  type AppendOptions,
+  type ContextBlockProvider,
+  type ContextProvider,
+  isSearchProvider,
+  isSkillProvider,
+  isWritableProvider,
+  type SearchProvider,
+  type SkillProvider,
+  type VersionedContextProvider,
+  type WritableContextProvider,
+  type WriteOptions,
+} from "./context/provider.js";
+export { AgentContextProvider } from "./context/providers/agent-context.js";
+export { type AgentSearchOptions, AgentSearchProvider } from "./context/providers/agent-search.js";
+export { PostgresContextProvider, PostgresSearchProvider } from "./context/providers/postgres-search.js";
+export { type R2SkillOptions, R2SkillProvider, type SkillBucket } from "./context/providers/r2-skills.js";
+export type { LearnBlock, LearnEdit, LearnEntry, LearnRequest, SkippedEdit } from "./learning/apply.js";
+export {
+  createLearnFunction,
+  type ExtractRequest,
+  type LearnFunction,
+  type LearnOptions,
+  type TitleFunction,
+} from "./learning/learn.js";
+export type {
+  EraseOptions,
+  ErasureReceipt,
+  ManagedContextOptions,
+  NewSessionOptions,
+  ProviderForSession,
+  RetainOptions,
+  RetentionReceipt,
+  SessionListOptions,
+  SessionManagerOptions,
+  SessionUpdate,
+} from "./manager/manager-options.js";
+export { searchableHistory } from "./manager/session-cache.js";
+export { SessionManager } from "./manager/session-manager.js";
+export { assertFunction, assertFunctions, assertOneOf, assertText, assertTexts } from "./session/arguments.js";
+export { assertAnySession, assertSession, hasMethod, otherCopy } from "./session/assert-session.js";
+export type { CompactionErrorHandler } from "./session/compaction/compaction-work.js";
+export type { TokenCounter, TokenCounterInput } from "./session/compaction/token-count.js";
+export type {
+  MessageChange,
+  SessionErrorEvent,
+  SessionEvent,
+  SessionLearningEvent,
+  SessionListener,
+  SessionStatusEvent,
+  SessionTitleEvent,
+} from "./session/events.js";
+export { storeNeeded } from "./session/host.js";
+export type {
+  DocumentBlockOptions,
+  DocumentOf,
+  HasDocument,
+  HasTools,
+  ProvidedBlockOptions,
+  ToolsFor,
+  ToolsOf,
+  WiredBlockOptions,
+} from "./session/known-tools.js";
+export type { CompactAfterOptions, OnCompactionOptions, OnLearningOptions, SessionOptions } from "./session/options.js";
+export type {
+  AppendedMessage,
+  Awaitable,
+  DatedOptions,
+  HistoryOptions,
+  LenientHistory,
+  ReadHistoryOptions,
+  SearchResult,
+  SessionProvider,
+} from "./session/own-provider/provider.js";
+export { AgentSessionProvider, PostgresSessionProvider } from "./session/own-provider/store-session-provider.js";
+export { isUnderWay, type KnownRun, Renewal, RunRecord, type RunState, type RunStatus } from "./session/run-record.js";
+export type {
+  ManagerSearchOptions,
+  ManagerSearchPageOptions,
+  SearchOptions,
+  SearchPage,
+  SearchPageOptions,
+} from "./session/search-options.js";
+export { coreOf, Session } from "./session/session.js";
+export type { ContextExplanation, ContextPart } from "./session/turn/explain.js";
+export type { PrefixBreak, TurnPage, TurnPageOptions, TurnSummary } from "./session/turn/log.js";
+export { parseNote } from "./session/turn/notes.js";
+export type { ContextSize, PartSource } from "./session/turn/parts.js";
+export { StepUpdates } from "./session/turn/plan.js";
+export {
+  assertPrepareTurnOptions,
+  type PreparedTurn,
+  type PrepareTurnOptions,
+  type RecalledMessage,
+  type RecallOptions,
+  type RefreshReason,
+  type TurnRequest,
+} from "./session/turn/request.js";
+export type { Reverted, RevertedEntry, RevertedText } from "./session/undo/revert-from.js";
+export { keyOfContent, keyOfTitle } from "./tools/entry-key.js";
+export { snippet } from "./tools/format-hits.js";
+export { type ObjectSchema, objectSchema, type ToolSchema, toolSchema, type ValueOf } from "./tools/input-schema.js";
+export { convert, readInput } from "./tools/read-input.js";
+export { createTool, refusal, type SessionTool, type SessionTools, type ToolCallOptions } from "./tools/tool.js";

@@ -1,0 +1,314 @@
+import type { SessionMessage } from "@stemma/model";
+import { decodeJson, encodeJson, estimateMessageTokens, foldLabel, perObject, StemmaError } from "@stemma/model";
+import { type KeptWrite, LEARNING, orderOf, type RecordScope, type Store } from "@stemma/store";
+import type { SessionContext } from "../context/session-context.js";
+import { answerWithin, LONGEST, Waiters } from "../session/compaction/time-limit.js";
+import type { SessionEvents } from "../session/events.js";
+import type { SessionBackend } from "../session/own-provider/provider.js";
+import { type Lease, takeLease } from "../session/run-record.js";
+import { type AppliedEdits, applyEdits, type LearnEdit, type LearnRequest } from "./apply.js";
+import type { LearnFunction } from "./learn.js";
+import { describeBlocks, entriesFor, keptWrites, learnableBlocks, readMemory } from "./memory-view.js";
+
+/** What a function failed with so often is passed over. */
+const MAX_FAILURES = 3;
+/** How often edits are applied anew because someone else wrote to a block. */
+const MAX_ATTEMPTS = 10;
+
+export interface LearnerOptions {
+  readonly learn: LearnFunction;
+  /** Milliseconds without a message after which a chat is idle; `Infinity` for never. */
+  readonly idleAfter: number;
+  /** Milliseconds that the function may take. */
+  readonly timeout: number;
+  /** Labels of the blocks to learn into; null for all that the session's store keeps. */
+  readonly blocks: readonly string[] | null;
+}
+
+/** What learning works on. */
+export interface LearnParts {
+  readonly store: Store;
+  readonly backend: SessionBackend;
+  readonly context: SessionContext;
+  readonly events: SessionEvents;
+  readonly options: LearnerOptions;
+  readonly waiters: Waiters;
+}
+
+/** How far it was learned, in which version of the record, and the right to go on. */
+interface Progress {
+  readonly state: LearnState;
+  readonly version: number;
+  readonly lease: Lease;
+}
+
+/** One run of learning: everything that is new, batch by batch, while nobody else learns from the session. */
+export class LearningRun {
+  readonly #log: LearnLog;
+
+  constructor(private readonly parts: LearnParts) {
+    this.#log = new LearnLog(parts.store, parts.backend.id);
+  }
+
+  /** Listeners are told of what the learn function fails with. Errors: those of the store. */
+  async learnAll(): Promise<void> {
+    const { store, backend } = this.parts;
+    // A session that was deleted is not registered anew.
+    while ((await store.sessions.get(backend.id)) !== null && (await this.#learnSome()));
+  }
+
+  // True when there is more.
+  async #learnSome(): Promise<boolean> {
+    const lease = await this.#log.lease(this.parts.waiters);
+    if (lease === null) return false;
+    try {
+      const { state, version } = await this.#log.state();
+      const messages = await unlearnedMessages(this.parts.backend, state.learned);
+      const batch = firstBatch(messages);
+      if (!messages.some(({ role }) => role === "user")) return false;
+      const isPassedOver = state.failures >= MAX_FAILURES;
+      const edits = isPassedOver ? [] : await this.#ask(batch, { state, version, lease });
+      if (edits === null) return false;
+      await this.#apply(edits, batch, { state, version, lease });
+      return batch.length < messages.length;
+    } finally {
+      await lease.release();
+    }
+  }
+
+  // Null when the function failed, of which listeners are told.
+  async #ask(
+    messages: readonly SessionMessage[],
+    { state, version, lease }: Progress,
+  ): Promise<readonly LearnEdit[] | null> {
+    const blocks = this.#blocks();
+    // A continuation's first message tells what was learned from before.
+    const news = messages.filter(
+      ({ metadata }) => (metadata as { summaryOf?: unknown } | undefined)?.summaryOf === undefined,
+    );
+    if (blocks.length === 0 || !news.some(({ role }) => role === "user")) return [];
+    const request = {
+      messages: news,
+      blocks: await describeBlocks(blocks),
+      entries: await entriesFor(blocks, news),
+    };
+    try {
+      const edits = await this.#answer(request);
+      if (Array.isArray(edits)) return edits;
+      throw new StemmaError("LEARNING_FAILED", {}, "A learn function resolves to an array of edits.");
+    } catch (error) {
+      this.parts.events.emitError(error);
+      await this.#write([this.#log.failed(state, version)], lease);
+      return null;
+    }
+  }
+
+  #answer(request: LearnRequest): Promise<readonly LearnEdit[]> {
+    const { learn, timeout } = this.parts.options;
+    const late = `The learn function gave no answer within ${timeout} ms. Pass onLearning(learn, { timeout }) to wait longer.`;
+    return answerWithin((async () => learn(request))(), timeout, late, this.parts.waiters);
+  }
+
+  async #apply(
+    edits: readonly LearnEdit[],
+    messages: readonly SessionMessage[],
+    { state, version, lease }: Progress,
+  ): Promise<void> {
+    const blocks = this.#blocks();
+    const ids = messages.map(({ id }) => id);
+    for (let attempt = 1; ; attempt += 1) {
+      const view = await readMemory(blocks, edits);
+      const applied = applyEdits(edits, { ...view, messageIds: new Set(ids) });
+      const writes = keptWrites(applied.writes, view, blocks, this.parts.backend.id);
+      try {
+        const isWritten = await this.#write([...writes, this.#log.next(state, ids, version)], lease);
+        return isWritten ? await this.#told(applied, edits.length) : undefined;
+      } catch (error) {
+        if (attempt === MAX_ATTEMPTS || !StemmaError.isInstance(error, "BLOCK_CONFLICT")) throw error;
+      }
+    }
+  }
+
+  // False where someone else has learned from these messages meanwhile, and where their session was deleted.
+  async #write(writes: readonly KeptWrite[], lease: Lease): Promise<boolean> {
+    try {
+      await lease.write(writes);
+      return true;
+    } catch (error) {
+      if (StemmaError.isInstance(error, "RECORD_CONFLICT")) return false;
+      throw error;
+    }
+  }
+
+  async #told({ writes, skipped }: AppliedEdits, given: number): Promise<void> {
+    if (given === 0) return;
+    const labels = new Set(writes.map(({ label }) => label));
+    for (const block of this.#blocks()) if (labels.has(block.label)) await block.readAfterWrite();
+    this.parts.events.emit({ type: "learning", edits: writes.map(({ edit }) => edit), skipped });
+  }
+
+  #blocks() {
+    const { blocks } = this.parts.options;
+    const wanted = blocks === null ? null : new Set(blocks.map(foldLabel));
+    const all = learnableBlocks(this.parts.context.live.all, this.parts.store);
+    return wanted === null ? all : all.filter(({ folded }) => wanted.has(folded));
+  }
+}
+
+/** How far a session was learned from. */
+interface LearnState {
+  /** The ids of the newest messages that were looked at, the latest first. */
+  readonly learned: readonly string[];
+  /** How often in a row the learn function failed with what comes next. */
+  readonly failures: number;
+}
+
+const STATE = "state";
+
+/** As many ids as a program may well delete or leave behind at once. */
+const MOST_IDS = 64;
+
+/** Keeps how far a session was learned from, in its records, and lets one process at a time learn. */
+class LearnLog {
+  readonly #scope: RecordScope;
+
+  constructor(
+    private readonly store: Store,
+    sessionId: string,
+  ) {
+    this.#scope = { sessionId, label: LEARNING };
+  }
+
+  /** The state, and the version of it that `next` writes over. */
+  async state(): Promise<{ state: LearnState; version: number }> {
+    const record = await this.store.records.get(this.#scope, STATE);
+    if (record === null) return { state: { learned: [], failures: 0 }, version: 0 };
+    return { state: decodeJson(record.value) as LearnState, version: record.version };
+  }
+
+  /** The write of the state after messages were looked at, oldest first. */
+  next({ learned, failures }: LearnState, messageIds: readonly string[], expectedVersion: number): KeptWrite {
+    const ids = [...messageIds.toReversed(), ...learned].slice(0, MOST_IDS);
+    return this.#write({ learned: ids, failures: messageIds.length === 0 ? failures : 0 }, expectedVersion);
+  }
+
+  /** The write of the state after the learn function failed. */
+  failed({ learned, failures }: LearnState, expectedVersion: number): KeptWrite {
+    return this.#write({ learned, failures: failures + 1 }, expectedVersion);
+  }
+
+  /** The right to learn; null while another process has it. */
+  lease(waiters: Waiters): Promise<Lease | null> {
+    return takeLease(this.store, this.#scope, waiters);
+  }
+
+  #write(state: LearnState, expectedVersion: number): KeptWrite {
+    return { records: this.#scope, key: STATE, value: encodeJson(state), options: { expectedVersion } };
+  }
+}
+
+/** The function is given messages of so many estimated tokens at once. */
+const BATCH_TOKENS = 20_000;
+
+/** Of a conversation that nothing was learned from yet, so many messages are looked at, the newest. */
+const MOST = 1000;
+
+const ORIGINALS = { newestFirst: true, summaries: false, onCorrupt: "skip" } as const;
+
+/**
+ * The stored messages of the active path that come after what was `learned`, oldest first. Of that the newest ids are known,
+ * the latest first: some of them may be gone, or lie on another branch.
+ */
+async function unlearnedMessages(
+  backend: Pick<SessionBackend, "stream">,
+  learned: readonly string[],
+): Promise<SessionMessage[]> {
+  const known = new Set(learned);
+  const found: SessionMessage[] = [];
+  for await (const message of backend.stream(ORIGINALS)) {
+    if (known.has(message.id)) return found.reverse();
+    found.push(message);
+    if (found.length === MOST) break;
+  }
+  // The path may have left the learned one further up than the known ids reach.
+  const ancestors = await ancestorsOf(backend, learned);
+  const end = found.findIndex(({ id }) => ancestors.has(id));
+  return found.slice(0, end < 0 ? undefined : end).reverse();
+}
+
+// The path to the first of the messages that is still there.
+async function ancestorsOf(backend: Pick<SessionBackend, "stream">, ids: readonly string[]): Promise<Set<string>> {
+  const ancestors = new Set<string>();
+  for (const leafId of ids) {
+    try {
+      for await (const { id } of backend.stream({ ...ORIGINALS, leafId })) ancestors.add(id);
+      return ancestors;
+    } catch (error) {
+      if (!StemmaError.isInstance(error, "MESSAGE_NOT_FOUND")) throw error;
+    }
+  }
+  return ancestors;
+}
+
+/** What the function is given at once: the oldest messages, at least one. */
+function firstBatch(messages: readonly SessionMessage[]): readonly SessionMessage[] {
+  let tokens = 0;
+  const end = messages.findIndex((message, index) => {
+    tokens += estimateMessageTokens(message);
+    return index > 0 && tokens > BATCH_TOKENS;
+  });
+  return end < 0 ? messages : messages.slice(0, end);
+}
+
+/** A run, and those in this process who wait for it. */
+interface UnderWay {
+  readonly work: Promise<void>;
+  readonly waiters: Waiters;
+}
+
+const underWay = perObject((_owner: object) => new Map<string, UnderWay>());
+
+/**
+ * Learns from one session: what it has not learned from yet, once, whichever process comes first.
+ */
+export class Learner {
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(private readonly parts: Omit<LearnParts, "waiters">) {}
+
+  /** Notes that messages were written: when none follow for a while, the chat is idle. */
+  wrote(): void {
+    clearTimeout(this.#timer);
+    const { idleAfter } = this.parts.options;
+    if (idleAfter > LONGEST) return;
+    this.#timer = setTimeout(() => this.#begin(), idleAfter);
+    // No process goes on for it.
+    (this.#timer as { unref?: () => void }).unref?.();
+  }
+
+  /** Learns from what is new. Never fails: listeners are told. In one process, whoever calls meanwhile waits for the same. */
+  run(): Promise<void> {
+    const { work, waiters } = this.#begin();
+    return waiters.wait(work);
+  }
+
+  #begin(): UnderWay {
+    clearTimeout(this.#timer);
+    const runs = underWay(orderOf(this.parts.store));
+    const { id } = this.parts.backend;
+    const running = runs.get(id);
+    if (running !== undefined) return running;
+    const waiters = new Waiters();
+    const begun = { waiters, work: this.#learn(waiters).finally(() => runs.delete(id)) };
+    runs.set(id, begun);
+    return begun;
+  }
+
+  async #learn(waiters: Waiters): Promise<void> {
+    try {
+      await new LearningRun({ ...this.parts, waiters }).learnAll();
+    } catch (error) {
+      this.parts.events.emitError(error);
+    }
+  }
+}

@@ -1,0 +1,637 @@
+// One class, because the documents give it these methods: most hand over to the store, or to a session, in one line.
+import type { CompactFunction } from "@stemma/model";
+import {
+  assertKnownOptions,
+  assertOptions,
+  assertStorableText,
+  givenMessage,
+  givenMessages,
+  givenMetadata,
+  type HistoryMessage,
+  invalid,
+  isSummary,
+  type OptionNames,
+  type SessionMessage,
+  StemmaError,
+} from "@stemma/model";
+import type {
+  AppendMessageOptions,
+  Erased,
+  NewSession,
+  Residue,
+  SearchHit,
+  SessionInfo,
+  Store,
+  StoredCompaction,
+  UsageRequest,
+  UsageSum,
+} from "@stemma/store";
+import { assertSessionId, assertSessionTexts, assertUserId, storeOf } from "@stemma/store";
+import { BLOCK_OPTIONS, type ContextBlock } from "../context/block.js";
+import type { ContextBlockProvider } from "../context/provider.js";
+import type { LearnFunction, TitleFunction } from "../learning/learn.js";
+import {
+  assertFunction,
+  assertLimit,
+  assertList,
+  assertOneOf,
+  assertOptionalId,
+  assertText,
+} from "../session/arguments.js";
+import type { CompactionErrorHandler } from "../session/compaction/compaction-work.js";
+import { type Compacting, compactionConfig, learningConfig, thresholdConfig } from "../session/configure.js";
+import {
+  type CompactAfterOptions,
+  EMPTY_CONFIG,
+  type OnCompactionOptions,
+  type OnLearningOptions,
+} from "../session/options.js";
+import type { AppendedMessage, LenientHistory, ReadHistoryOptions } from "../session/own-provider/provider.js";
+import { AgentSessionProvider } from "../session/own-provider/store-session-provider.js";
+import {
+  assertSessionMetadata,
+  type ManagerSearchOptions,
+  type ManagerSearchPageOptions,
+  managerSearchRequest,
+  type SearchPage,
+  searchPage,
+} from "../session/search-options.js";
+import type { Session } from "../session/session.js";
+import { createSessionSearchTool } from "../tools/expand-summary.js";
+import type { SessionTool, SessionTools } from "../tools/tool.js";
+import type {
+  EraseOptions,
+  ErasureReceipt,
+  ManagedContextOptions,
+  NewSessionOptions,
+  ProviderForSession,
+  RetainOptions,
+  RetentionReceipt,
+  SessionListOptions,
+  SessionManagerOptions,
+  SessionUpdate,
+} from "./manager-options.js";
+import { eraseUser, receiptOf, retain } from "./retain.js";
+import { ManagedSession, SessionCache, searchableHistory } from "./session-cache.js";
+
+const ID = "A session id";
+const NAME = "A session's name";
+const MAX_COST = 1e15;
+
+const LIST_NAMES: OptionNames<SessionListOptions> = {
+  userId: true,
+  idPrefix: true,
+  nameContains: true,
+  metadata: true,
+  orderBy: true,
+  limit: true,
+  cursor: true,
+};
+const USAGE_NAMES: OptionNames<UsageRequest> = {
+  by: true,
+  sessionId: true,
+  userId: true,
+  from: true,
+  to: true,
+  limit: true,
+};
+const NEW_NAMES: OptionNames<NewSessionOptions> = {
+  id: true,
+  parentSessionId: true,
+  model: true,
+  source: true,
+  userId: true,
+  metadata: true,
+};
+
+type Configure = (session: Session, sessionId: string, store: Store) => void;
+
+/**
+ * The registry of the sessions of one store, and one configuration for all of them. Configure it by chaining; a builder
+ * call after the first session was made fails with `SESSION_STARTED`. Every method fails with `INVALID_ARGUMENT` for an
+ * argument of a wrong type, and can fail as its store does: `STORE_CLOSED`, `STORE_LOCKED`, `STORE_FAILED`,
+ * `CONNECTION_LOST`, ….
+ */
+export class SessionManager {
+  readonly #host: unknown;
+  #store: Store;
+  readonly #configure: Configure[] = [];
+  readonly #sessions = new SessionCache();
+  #compacting: Compacting = EMPTY_CONFIG;
+  #started = false;
+
+  /** A manager on a store, or on an agent (any object with a `sql` tagged template). Errors: `STORE_UNSUPPORTED`. */
+  constructor(host: unknown, _options: SessionManagerOptions = {}) {
+    this.#host = host;
+    this.#store = storeOf(host);
+  }
+
+  /** The same as `new SessionManager(host)`. Errors: `STORE_UNSUPPORTED`. */
+  static create(host: unknown): SessionManager {
+    return new SessionManager(host);
+  }
+
+  /**
+   * The same manager for one user, with this one's configuration. Sessions that it makes are the user's. Another user's sessions
+   * do not exist for it: `get` gives null, `list` and `search` leave them out, `update`, `fork` and the like fail with
+   * `SESSION_NOT_FOUND`; calls on their messages and blocks, and `create` with their ids, fail with `SESSION_OWNED`. A
+   * session of nobody is the user's from the first message, block or `create` on.
+   * Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`; `SESSION_OWNED` on a manager of another user.
+   */
+  forUser(userId: string): SessionManager {
+    const manager = new SessionManager(this.#host);
+    manager.#store = this.#store.forUser(userId);
+    // What is configured later would not reach it.
+    this.#started = true;
+    manager.#configure.push(...this.#configure);
+    manager.#compacting = this.#compacting;
+    return manager;
+  }
+
+  /** The store that the sessions are in: of a manager of one user, that user's part of it. */
+  get store(): Store {
+    return this.#store;
+  }
+
+  // ── Configuration of all sessions ──
+
+  /**
+   * Adds a block to every session. Each session has its own content, unless `scope` says whose it is.
+   * Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`.
+   */
+  withContext(label: string, options: ManagedContextOptions = {}): this {
+    assertKnownOptions(options, "withContext()", BLOCK_OPTIONS);
+    const { provider, ...rest } = options;
+    return this.#with((session, sessionId) => {
+      const own = typeof provider === "function" ? provider(sessionId) : provider;
+      session.withContext(label, own === undefined ? rest : { ...rest, provider: own });
+    });
+  }
+
+  /**
+   * Keeps each session's frozen system prompt in the store, or in `provider`.
+   * Errors: `SESSION_STARTED`; `PROVIDER_SHARED` for one object that would hold the prompts of all sessions.
+   */
+  withCachedPrompt(provider?: ContextBlockProvider | ProviderForSession): this {
+    if (provider !== undefined && typeof provider !== "function") assertOptions(provider, "withCachedPrompt()");
+    if (provider !== undefined && typeof provider !== "function" && provider.forSession === undefined) {
+      const message =
+        "One object cannot keep the prompts of several sessions: pass a function (sessionId) => provider.";
+      throw new StemmaError("PROVIDER_SHARED", {}, message);
+    }
+    return this.#with((session, sessionId) => {
+      session.withCachedPrompt(typeof provider === "function" ? provider(sessionId) : provider);
+    });
+  }
+
+  /** See `Session.onCompaction`, also for its errors. */
+  onCompaction(compact: CompactFunction, options: OnCompactionOptions = {}): this {
+    this.#compacting = { ...this.#compacting, ...compactionConfig(compact, options, this.#compacting) };
+    return this.#with((session) => session.onCompaction(compact, options));
+  }
+
+  /** See `Session.compactAfter`, also for its errors. */
+  compactAfter(tokenThreshold: number, options: CompactAfterOptions = {}): this {
+    this.#compacting = { ...this.#compacting, ...thresholdConfig(tokenThreshold, options, this.#compacting) };
+    return this.#with((session) => session.compactAfter(tokenThreshold, options));
+  }
+
+  /** See `Session.onCompactionError`, also for its errors. */
+  onCompactionError(handler: CompactionErrorHandler): this {
+    assertFunction(handler, "The argument of onCompactionError()");
+    return this.#with((session) => session.onCompactionError(handler));
+  }
+
+  /** See `Session.onLearning`, also for its errors. */
+  onLearning(learn: LearnFunction, options: OnLearningOptions = {}): this {
+    learningConfig(learn, options);
+    return this.#with((session) => session.onLearning(learn, options));
+  }
+
+  /** Names new sessions after their first exchange. See `Session.withTitle`, also for its errors. */
+  withTitles(generate: TitleFunction): this {
+    assertFunction(generate, "The argument of withTitles()");
+    return this.#with((session) => session.withTitle(generate));
+  }
+
+  /** The same, under the name that a session has for it. */
+  withTitle(generate: TitleFunction): this {
+    return this.withTitles(generate);
+  }
+
+  /** See `Session.withExpandableSummaries`, also for its errors. */
+  withExpandableSummaries(): this {
+    return this.#with((session) => session.withExpandableSummaries());
+  }
+
+  /**
+   * Adds a block to every session with which the model searches the messages of all sessions, the current one included; of
+   * a user's sessions those of the user.
+   * Errors: `SESSION_STARTED`.
+   */
+  withSearchableHistory(label: string): this {
+    const description = "Past conversations, of every session. Search before you say that you do not know.";
+    return this.#with((session, _sessionId, store) => {
+      session.withContext(label, { description, provider: searchableHistory(store) });
+    });
+  }
+
+  // ── Registry ──
+
+  /**
+   * Registers a session. Without an `id` it gets a random one. If the id is already registered, nothing changes and its
+   * entry is returned; with a user it becomes that user's if it was nobody's. Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`,
+   * `SESSION_LIMIT`, `SESSION_OWNED` for the id of another user's session.
+   */
+  async create(name: string, options: NewSessionOptions = {}): Promise<SessionInfo> {
+    return this.#store.sessions.create(newSession(name, options));
+  }
+
+  /** A session's entry, or null. Errors: only those of the store. */
+  async get(sessionId: string): Promise<SessionInfo | null> {
+    assertText(sessionId, ID);
+    return this.#store.sessions.get(sessionId);
+  }
+
+  /** Every session; the one that changed last comes first. Errors: only those of the store. */
+  async list(): Promise<SessionInfo[]> {
+    return (await this.#store.sessions.list({})).sessions;
+  }
+
+  /**
+   * The same page by page, 50 unless `limit` says otherwise, of the sessions that the other options allow: pass the
+   * `nextCursor` of a page to get the next one; it is null after the last. Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`.
+   */
+  async listPage(options: SessionListOptions = {}): Promise<{ sessions: SessionInfo[]; nextCursor: string | null }> {
+    assertKnownOptions(options, "listPage()", LIST_NAMES);
+    const { limit = 50, cursor, orderBy, userId, idPrefix, nameContains, metadata } = options;
+    if (orderBy !== undefined) assertOneOf(orderBy, ["change", "tokens", "cost", "messages", "registered"], "orderBy");
+    assertLimit(limit);
+    assertOptionalId(cursor, "A cursor is the nextCursor of an earlier page, as it was given");
+    if (userId !== undefined) assertUserId(userId);
+    for (const [name, text] of Object.entries({ idPrefix, nameContains })) {
+      if (text === undefined) continue;
+      assertText(text, name);
+      assertStorableText(text, name);
+    }
+    if (metadata !== undefined) assertSessionMetadata(metadata, "metadata");
+    const filter = { userId, idPrefix, nameContains, metadata };
+    return this.#store.sessions.list({ ...filter, orderBy, limit, cursor: cursor ?? undefined });
+  }
+
+  /** Gives a session another name. Errors: `SESSION_NOT_FOUND`, `INVALID_TEXT`. */
+  async rename(sessionId: string, name: string): Promise<void> {
+    assertText(name, NAME);
+    await this.update(sessionId, { name });
+  }
+
+  /**
+   * Changes a session's name and metadata, in one atomic write. Each given field of the metadata is replaces the
+   * present one as a whole; null removes a field, and fields that are not given stay. Resolves to the entry.
+   * Errors: `SESSION_NOT_FOUND`, `INVALID_ARGUMENT`, `INVALID_TEXT`.
+   */
+  async update(sessionId: string, change: SessionUpdate): Promise<SessionInfo> {
+    assertText(sessionId, ID);
+    assertKnownOptions(change, "update()", { name: true, metadata: true });
+    const { name, metadata } = change;
+    if (name !== undefined) assertText(name, NAME);
+    if (name !== undefined) assertStorableText(name, NAME);
+    assertSessionTexts({ name });
+    return this.#store.sessions.update(sessionId, {
+      name,
+      metadata: metadata === undefined ? undefined : givenMetadata(metadata),
+    });
+  }
+
+  /**
+   * Gives everything of an anonymous user to a user, at the login, in one atomic write: sessions, and blocks and entries
+   * with `scope: "user"`. Where both have a block or an entry, the user's text stays, and the anonymous one is appended on
+   * a new line unless the user's holds it already. Resolves to the number of sessions. A repeated call does nothing.
+   * Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`; `SESSION_OWNED` on a manager of one user.
+   */
+  async claim(anonymousId: string, userId: string): Promise<number> {
+    assertUserId(anonymousId);
+    assertUserId(userId);
+    return this.#store.sessions.claim(anonymousId, userId);
+  }
+
+  /**
+   * Removes a session and everything stored for it: messages, summaries, blocks, prompt, entries, versions, records, index;
+   * what belongs to its user or a key stays. An unknown id does nothing. Resolves to a receipt. A `Session` object of this
+   * manager stays usable, and starts afresh. Errors: only those of the store.
+   */
+  async delete(sessionId: string, options: EraseOptions = {}): Promise<ErasureReceipt> {
+    assertText(sessionId, ID);
+    assertKnownOptions(options, "delete()", { scrub: true });
+    return receiptOf(this.#store, await this.#deleteSession(sessionId), options);
+  }
+
+  /**
+   * Removes everything that is kept for a user: the sessions, each in one transaction, then the blocks and entries with
+   * `scope: "user"` and their versions. Answers of the chat handler that are under way are ended first, for which it waits at most
+   * five seconds. If it is cut off, a second call finishes. Data that it cannot know to be the user's, such as the blocks of a key,
+   * stays. Resolves to a receipt.
+   * Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`; `SESSION_OWNED` on a manager of another user.
+   */
+  async eraseUser(userId: string, options: EraseOptions = {}): Promise<ErasureReceipt> {
+    assertUserId(userId);
+    assertKnownOptions(options, "eraseUser()", { scrub: true });
+    const store = this.#store.forUser(userId);
+    return receiptOf(store, await eraseUser(store, userId, (id) => this.#deleteSession(id)), options);
+  }
+
+  /**
+   * Removes what is too old, in steps for which no writer waits for more than 50 ms; see `RetainOptions`. Resolves to what was
+   * removed. Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`; `SESSION_OWNED` on a manager of another user.
+   */
+  async retain(options: RetainOptions): Promise<RetentionReceipt> {
+    return retain(this.#store, options, (id) => this.#sessions.reset(id));
+  }
+
+  /**
+   * Rewrites the database, so that its files hold nothing that was deleted. Writers wait meanwhile: a gigabyte takes about a
+   * minute, and as much room again. Resolves to what is left: `none`; `pending` when a reader or a writer stood in the way (call
+   * it again); `unknown` when the store cannot rewrite its files. Errors: only those of the store.
+   */
+  async scrub(): Promise<Residue> {
+    return (await this.#store.scrub?.()) ?? "unknown";
+  }
+
+  /**
+   * The session with this id, with this manager's configuration. It need not be registered. Returns the same object while
+   * you hold it or its tools, subscribe to it, or wait for its calls; some time after that its memory is freed.
+   * Errors: `INVALID_ARGUMENT`.
+   */
+  getSession(sessionId: string): Session {
+    assertText(sessionId, ID);
+    const known = this.#sessions.get(sessionId);
+    if (known !== undefined) return known;
+    this.#started = true;
+    const provider = new AgentSessionProvider(this.#host, sessionId, this.#store);
+    const session = new ManagedSession(provider, this.#sessions);
+    for (const configure of this.#configure) configure(session, sessionId, this.#store);
+    this.#sessions.set(sessionId, session);
+    return session;
+  }
+
+  // ── Messages ──
+
+  /**
+   * Appends a message; registers the session if needed. Resolves to the message's id. Errors as for
+   * `Session.appendMessage`.
+   */
+  async append(
+    sessionId: string,
+    message: unknown,
+    parentId?: string | null,
+    options: AppendMessageOptions = {},
+  ): Promise<string> {
+    const given = givenMessage(message);
+    await this.getSession(sessionId).appendMessage(given, parentId, options);
+    return given.id;
+  }
+
+  /**
+   * Updates the message with this id, or appends it; `parentId` counts only when it is appended. Resolves to the message's
+   * id.
+   * Errors as for `Session.upsertMessage`.
+   */
+  async upsert(sessionId: string, message: unknown, parentId?: string | null): Promise<string> {
+    const given = givenMessage(message);
+    await this.getSession(sessionId).upsertMessage(given, parentId);
+    return given.id;
+  }
+
+  /**
+   * Appends messages as one chain, in one atomic write; summaries are skipped. Resolves to the id of the last message, null
+   * if there is none. Errors as for `Session.appendAll`.
+   */
+  async appendAll(
+    sessionId: string,
+    messages: readonly unknown[],
+    parentId?: string | null,
+    options: AppendMessageOptions = {},
+  ): Promise<string | null> {
+    assertList(messages, "appendAll() takes an array of messages.");
+    const given = givenMessages(messages);
+    await this.getSession(sessionId).appendAll(given, parentId, options);
+    const last = given.findLast((message) => !isSummary(message));
+    return last === undefined ? null : givenMessage(last).id;
+  }
+
+  /** See `Session.editMessage`, also for its errors. */
+  async editMessage<M extends SessionMessage = HistoryMessage>(
+    sessionId: string,
+    messageId: string,
+    message: unknown,
+  ): Promise<AppendedMessage<M>> {
+    return this.getSession(sessionId).editMessage<M>(messageId, message);
+  }
+
+  /** See `Session.selectBranch`, also for its errors. */
+  async selectBranch<M extends SessionMessage = HistoryMessage>(sessionId: string, messageId: string): Promise<M> {
+    return this.getSession(sessionId).selectBranch<M>(messageId);
+  }
+
+  /** See `Session.getHistory`, also for its errors. */
+  getHistory<M extends SessionMessage = HistoryMessage>(
+    sessionId: string,
+    leafId: string | null | undefined,
+    options: ReadHistoryOptions & { onCorrupt: "skip" },
+  ): Promise<LenientHistory<M>>;
+  getHistory<M extends SessionMessage = HistoryMessage>(
+    sessionId: string,
+    leafId?: string | null,
+    options?: ReadHistoryOptions,
+  ): Promise<M[]>;
+  async getHistory(
+    sessionId: string,
+    leafId?: string | null,
+    options: ReadHistoryOptions = {},
+  ): Promise<SessionMessage[]> {
+    return this.getSession(sessionId).getHistory(leafId, options);
+  }
+
+  /** See `Session.getBranches`, also for its errors. */
+  async getBranches<M extends SessionMessage = HistoryMessage>(sessionId: string, messageId: string): Promise<M[]> {
+    return this.getSession(sessionId).getBranches<M>(messageId);
+  }
+
+  /** See `Session.getParent`, also for its errors. */
+  async getParent<M extends SessionMessage = HistoryMessage>(sessionId: string, messageId: string): Promise<M | null> {
+    return this.getSession(sessionId).getParent<M>(messageId);
+  }
+
+  /** See `Session.getBranchIds`, also for its errors. */
+  async getBranchIds(sessionId: string, messageId: string): Promise<string[]> {
+    return this.getSession(sessionId).getBranchIds(messageId);
+  }
+
+  /** See `Session.getSiblingIds`, also for its errors. */
+  async getSiblingIds(sessionId: string, messageIds: readonly string[]): Promise<Record<string, string[]>> {
+    return this.getSession(sessionId).getSiblingIds(messageIds);
+  }
+
+  /** See `Session.getSiblings`, also for its errors. */
+  async getSiblings<M extends SessionMessage = HistoryMessage>(sessionId: string, messageId: string): Promise<M[]> {
+    return this.getSession(sessionId).getSiblings<M>(messageId);
+  }
+
+  /** The number of stored messages on the active path. Errors: only those of the store. */
+  async getMessageCount(sessionId: string): Promise<number> {
+    return this.getSession(sessionId).getPathLength();
+  }
+
+  /** See `Session.clearMessages`, also for its errors. */
+  async clearMessages(sessionId: string): Promise<void> {
+    await this.getSession(sessionId).clearMessages();
+  }
+
+  /** See `Session.deleteMessages`, also for its errors. */
+  async deleteMessages(sessionId: string, messageIds: readonly string[]): Promise<void> {
+    await this.getSession(sessionId).deleteMessages(messageIds);
+  }
+
+  // ── Forks, compaction, usage ──
+
+  /**
+   * Copies the path to `atMessageId` into a new session, in one atomic write: messages with their ids, summaries with the
+   * messages under them, the current blocks, the frozen prompt, user and metadata. Errors: `SESSION_NOT_FOUND`,
+   * `MESSAGE_NOT_FOUND`, `SESSION_LIMIT`, `INVALID_TEXT`, and `INVALID_ARGUMENT` for an id that is taken.
+   */
+  async fork(
+    sessionId: string,
+    atMessageId: string,
+    newName: string,
+    options: { id?: string } = {},
+  ): Promise<SessionInfo> {
+    assertText(sessionId, ID);
+    assertText(atMessageId, "The message id of fork()");
+    return this.#store.sessions.fork(sessionId, atMessageId, newSession(newName, options));
+  }
+
+  /**
+   * Ends a session (`end_reason: "compaction"`) and starts a new one whose first message is the summary. The new session
+   * gets copies of the blocks and of the frozen prompt, and the same user and metadata. Errors: `SESSION_NOT_FOUND`,
+   * `MESSAGE_TOO_LARGE`, `INVALID_TEXT`, `SESSION_LIMIT`.
+   */
+  async compactAndSplit(sessionId: string, summary: string, newName?: string): Promise<SessionInfo> {
+    assertText(sessionId, ID);
+    assertText(summary, "The summary of compactAndSplit()");
+    const first = {
+      id: crypto.randomUUID(),
+      role: "assistant",
+      parts: [{ type: "text", text: `[Context from previous session]\n\n${summary}` }],
+      metadata: { summaryOf: sessionId },
+    };
+    const { name, ...continuation } = newSession(newName ?? "", {});
+    return this.#store.sessions.split(sessionId, first, {
+      ...continuation,
+      name: newName === undefined ? undefined : name,
+    });
+  }
+
+  /** See `Session.addCompaction`, also for its errors. */
+  async addCompaction(sessionId: string, summary: string, fromId: string, toId: string): Promise<StoredCompaction> {
+    return this.getSession(sessionId).addCompaction(summary, fromId, toId);
+  }
+
+  /** See `Session.getCompactions`, also for its errors. */
+  async getCompactions(sessionId: string): Promise<StoredCompaction[]> {
+    return this.getSession(sessionId).getCompactions();
+  }
+
+  /** See `Session.removeCompaction`, also for its errors. */
+  async removeCompaction(sessionId: string, id: string): Promise<void> {
+    await this.getSession(sessionId).removeCompaction(id);
+  }
+
+  /** See `Session.readContextBlock`, also for its errors. */
+  async readContextBlock(sessionId: string, label: string): Promise<ContextBlock | null> {
+    return this.getSession(sessionId).readContextBlock(label);
+  }
+
+  /**
+   * Counts a request to a model: adds whole numbers of tokens and a cost to the session's counters, and to those of the session,
+   * the present day (UTC) and the model. The counters of tokens stop at plus or minus `Number.MAX_SAFE_INTEGER`.
+   * Errors: `SESSION_NOT_FOUND`, `INVALID_ARGUMENT`.
+   */
+  async addUsage(
+    sessionId: string,
+    inputTokens: number,
+    outputTokens: number,
+    cost = 0,
+    model?: string,
+  ): Promise<void> {
+    assertText(sessionId, ID);
+    const countable = Number.isSafeInteger(inputTokens) && Number.isSafeInteger(outputTokens);
+    if (!countable || typeof cost !== "number" || !(Math.abs(cost) <= MAX_COST)) {
+      const message = "addUsage() takes whole numbers of input and output tokens, and a cost if you have one.";
+      throw invalid(message, { inputTokens, outputTokens, cost });
+    }
+    if (model !== undefined) assertText(model, "The model of addUsage()");
+    assertSessionTexts({ model });
+    await this.#store.sessions.addUsage(sessionId, inputTokens, outputTokens, cost, model);
+  }
+
+  /**
+   * What the sessions used, summed up by day, model or session: days newest first, the others by cost, highest first. Days are
+   * in UTC, as `2026-11-22`. Errors: `INVALID_ARGUMENT`.
+   */
+  async getUsage(request: UsageRequest): Promise<UsageSum[]> {
+    assertKnownOptions(request, "getUsage()", USAGE_NAMES);
+    assertOneOf(request.by, ["day", "model", "session"], "by");
+    if (request.limit !== undefined) assertLimit(request.limit);
+    return this.#store.sessions.usage(request);
+  }
+
+  // ── Across sessions ──
+
+  /** The messages of all sessions, or of those in `sessionIds`, that match. Options and errors as for `Session.search`. */
+  async search(query: string, options: ManagerSearchOptions = {}): Promise<SearchHit[]> {
+    assertText(query, "The query of search()");
+    return this.#store.search(query, managerSearchRequest(options));
+  }
+
+  /** The same page by page. Errors as for `Session.searchPage`. */
+  async searchPage(query: string, options: ManagerSearchPageOptions = {}): Promise<SearchPage<SearchHit>> {
+    assertText(query, "The query of searchPage()");
+    const store = this.#store;
+    return searchPage(managerSearchRequest(options), options.cursor, (request) => store.search(query, request));
+  }
+
+  /** The AI SDK tool that searches all sessions: `session_search`. Never fails; a failed search is a result of the tool. */
+  async tools(): Promise<SessionTools & { session_search: SessionTool }> {
+    return { session_search: createSessionSearchTool((query) => this.search(query)) };
+  }
+
+  #deleteSession(id: string): Promise<Erased> {
+    const deleted = this.#store.sessions.delete(id);
+    // Now, in the order of the calls.
+    this.#sessions.reset(id);
+    return deleted;
+  }
+
+  #with(configure: Configure): this {
+    if (this.#started) {
+      throw new StemmaError("SESSION_STARTED", {}, "Configure a manager before its first session is used.");
+    }
+    this.#configure.push(configure);
+    return this;
+  }
+}
+
+function newSession(name: string, options: NewSessionOptions): NewSession {
+  assertKnownOptions(options, "a new session", NEW_NAMES);
+  const { metadata, userId, ...given } = options;
+  const session = { ...given, id: options.id ?? crypto.randomUUID(), name };
+  for (const [field, text] of Object.entries(session)) {
+    if (text === undefined && field !== "name") continue;
+    if (typeof text !== "string") throw invalid(`A session's ${field} must be a text.`, { field });
+    assertStorableText(text, `A session's ${field}`);
+  }
+  assertSessionId(session.id);
+  assertSessionTexts(session);
+  if (userId !== undefined) assertUserId(userId);
+  return { ...session, userId, metadata: metadata === undefined ? undefined : givenMetadata(metadata) };
+}

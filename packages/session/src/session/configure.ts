@@ -1,0 +1,126 @@
+import type { CompactFunction } from "@stemma/model";
+import { assertKnownOptions, invalid, type OptionNames, StemmaError, storableText } from "@stemma/model";
+import { promptKey, type Store } from "@stemma/store";
+import { BLOCK_OPTIONS } from "../context/block.js";
+import type { PromptStore } from "../context/prompt-keeper.js";
+import { isWritable } from "../context/provider.js";
+import type { LearnFunction } from "../learning/learn.js";
+import { assertFunction, assertList, assertTexts } from "./arguments.js";
+import { assertTimeout, DEFAULT_COMPACTION_TIMEOUT } from "./compaction/time-limit.js";
+import {
+  type CompactAfterOptions,
+  EMPTY_CONFIG,
+  type OnCompactionOptions,
+  type OnLearningOptions,
+  type SessionConfig,
+  type SessionOptions,
+} from "./options.js";
+
+const SESSION_OPTIONS: OptionNames<SessionOptions> = {
+  context: true,
+  promptStore: true,
+  tokenCounter: true,
+  onCompactionError: true,
+};
+
+// What each builder method of a session changes in its configuration. Each throws `INVALID_ARGUMENT`.
+
+/** See the constructor of `Session`. */
+export function configOf(options: SessionOptions): SessionConfig {
+  assertKnownOptions(options, "new Session()", SESSION_OPTIONS);
+  const { context = [] } = options;
+  assertList(context, "context is an array of blocks.");
+  for (const block of context) assertKnownOptions(block, "a block of the context", BLOCK_OPTIONS);
+  return {
+    ...EMPTY_CONFIG,
+    context: new Map(context.map((block) => [block.label, block])),
+    cachedPrompt: options.promptStore ?? false,
+    tokenCounter: options.tokenCounter ?? null,
+    onCompactionError: options.onCompactionError ?? null,
+  };
+}
+
+/** What a call that configures compaction is checked against: what the other one said before it. */
+export type Compacting = Pick<SessionConfig, "compact" | "threshold">;
+
+/** See `Session.onCompaction`. */
+export function compactionConfig(
+  compact: CompactFunction,
+  options: OnCompactionOptions,
+  { threshold }: Compacting,
+): Partial<SessionConfig> {
+  assertFunction(compact, "The argument of onCompaction()");
+  assertKnownOptions(options, "onCompaction()", { timeout: true });
+  assertTimeout(options.timeout, "onCompaction()");
+  assertRoom(compact, threshold);
+  return { compact, compactTimeout: options.timeout ?? null };
+}
+
+/** See `Session.compactAfter`. Without a counter of its own, one that was given before stays. */
+export function thresholdConfig(
+  tokenThreshold: number,
+  options: CompactAfterOptions,
+  { compact }: Compacting,
+): Partial<SessionConfig> {
+  assertKnownOptions(options, "compactAfter()", { tokenCounter: true, timeout: true });
+  const { tokenCounter, timeout } = options;
+  if (tokenCounter !== undefined) assertFunction(tokenCounter, "tokenCounter");
+  if (typeof tokenThreshold !== "number" || !(tokenThreshold > 0)) {
+    throw invalid("compactAfter() takes a number of tokens above 0.", { tokenThreshold });
+  }
+  assertTimeout(timeout, "compactAfter()");
+  assertRoom(compact, tokenThreshold);
+  const change = { threshold: tokenThreshold, automaticTimeout: timeout ?? null };
+  return tokenCounter === undefined ? change : { ...change, tokenCounter };
+}
+
+// A tail that holds all that the threshold allows leaves nothing to summarise.
+function assertRoom(compact: CompactFunction | null, threshold: number | null): void {
+  const { tailTokenBudget } = compact ?? {};
+  if (threshold === null || typeof tailTokenBudget !== "number" || tailTokenBudget < threshold) return;
+  const message = `tailTokenBudget (${tailTokenBudget}) must be less than the tokens of compactAfter() (${threshold}): nothing would ever be summarised. Leave it out, and the tail fits the threshold.`;
+  throw invalid(message, { tailTokenBudget, threshold });
+}
+
+const IDLE_AFTER = 300_000;
+
+/** See `Session.onLearning`. */
+export function learningConfig(learn: LearnFunction, options: OnLearningOptions): Partial<SessionConfig> {
+  assertFunction(learn, "The argument of onLearning()");
+  assertKnownOptions(options, "onLearning()", { idleAfter: true, timeout: true, blocks: true });
+  const { idleAfter = IDLE_AFTER, timeout = DEFAULT_COMPACTION_TIMEOUT, blocks } = options;
+  assertTimeout(timeout, "onLearning()");
+  if (typeof idleAfter !== "number" || !(idleAfter > 0)) {
+    throw invalid("The idleAfter of onLearning() must be a number of milliseconds above 0.");
+  }
+  if (blocks !== undefined) assertTexts(blocks, "The blocks of onLearning() are labels.");
+  return { learning: { learn, idleAfter, timeout, blocks: blocks ?? null } };
+}
+
+/** Where a session keeps its frozen prompt; null for in memory. Errors: `PROVIDER_REQUIRED`, `INVALID_ARGUMENT`. */
+export function promptStoreFor(
+  cachedPrompt: SessionConfig["cachedPrompt"],
+  store: Store | null,
+  sessionId: string,
+): PromptStore | null {
+  if (cachedPrompt === false) return null;
+  if (cachedPrompt === true) {
+    if (store !== null) return storedPrompt(store, sessionId);
+    const message = "This session has no store for the frozen prompt: call withCachedPrompt(provider).";
+    throw new StemmaError("PROVIDER_REQUIRED", {}, message);
+  }
+  const bound = cachedPrompt.forSession?.(sessionId) ?? cachedPrompt;
+  if (isWritable(bound)) return bound;
+  throw invalid("withCachedPrompt() takes a provider with get() and set().");
+}
+
+function storedPrompt(store: Store, sessionId: string): PromptStore {
+  const key = promptKey(sessionId);
+  return {
+    get: async () => (await store.blocks.get(key))?.content ?? null,
+    // What blocks of other providers hold is not checked when it is written.
+    set: (content, options) => store.blocks.set(key, storableText(content), options),
+    drop: () => store.blocks.delete(key),
+    stored: (prompt) => store.redaction?.text(storableText(prompt), { kind: "prompt", sessionId, label: "" }) ?? prompt,
+  };
+}

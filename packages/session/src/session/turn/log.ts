@@ -1,0 +1,210 @@
+import type { SessionMessage } from "@stemma/model";
+import { decodeJson, encodeJson, StemmaError } from "@stemma/model";
+import { type RecordScope, type RecordStore, TURNS } from "@stemma/store";
+import type { TurnNote } from "./notes.js";
+import type { ContextSize, PartSource } from "./parts.js";
+import type { RecalledMessage, RefreshReason } from "./request.js";
+/** What a log needs of a store's records. */
+export type TurnRecords = Pick<RecordStore, "get" | "set" | "delete" | "list" | "expire" | "now">;
+
+/** How long notes and records of turns are kept, in milliseconds: longer than any provider keeps a prefix. */
+const KEPT_FOR = 30 * 24 * 60 * 60 * 1000;
+
+const STATE = "last";
+const ALL = Number.MAX_SAFE_INTEGER;
+const noteKey = (prompt: string, messageId = "") => `note/${prompt}/${messageId}`;
+const turnKey = (messageId: string | null) => `turn/${messageId ?? ""}`;
+
+/** Keeps what a session's turns need to know of each other, in the session's records. */
+export class TurnLog {
+  readonly #scope: RecordScope;
+
+  constructor(
+    private readonly records: TurnRecords,
+    sessionId: string,
+  ) {
+    this.#scope = { sessionId, label: TURNS };
+  }
+
+  async state(): Promise<TurnState | null> {
+    return this.#read<TurnState>(STATE);
+  }
+
+  async keepState(state: TurnState): Promise<void> {
+    await this.records.set(this.#scope, STATE, encodeJson(state));
+  }
+
+  /** What was sent for a message when it was last to be answered; null where nothing is known of it. */
+  async turn(messageId: string): Promise<TurnRecord | null> {
+    return this.#read<TurnRecord>(turnKey(messageId));
+  }
+
+  async keepTurn(turn: TurnRecord): Promise<void> {
+    await this.records.set(this.#scope, turnKey(turn.messageId), encodeJson(turn), {
+      expiresAt: Date.now() + KEPT_FOR,
+    });
+  }
+
+  /** The notes that were told beside the prompt of this digest, by message. */
+  async notes(prompt: string | undefined): Promise<Map<string, TurnNote>> {
+    if (prompt === undefined) return new Map();
+    const found = await this.records.list(this.#scope, { prefix: noteKey(prompt), limit: ALL });
+    const notes = found.map(({ value }) => decodeJson(value) as TurnNote);
+    return new Map(notes.map((note) => [note.messageId, note]));
+  }
+
+  /** Keeps a note, unless another process was faster: then it is that one's. */
+  async add(prompt: string, note: TurnNote): Promise<TurnNote> {
+    const key = noteKey(prompt, note.messageId);
+    try {
+      const { value } = await this.records.set(this.#scope, key, encodeJson(note), {
+        expectedVersion: 0,
+        expiresAt: Date.now() + KEPT_FOR,
+      });
+      // As it will be read the next time, which a store's redaction may have changed.
+      return decodeJson(value) as TurnNote;
+    } catch (error) {
+      if (!StemmaError.isInstance(error, "RECORD_CONFLICT")) throw error;
+      return (await this.#read<TurnNote>(key)) ?? note;
+    }
+  }
+
+  async #read<T>(key: string): Promise<T | null> {
+    const record = await this.records.get(this.#scope, key);
+    return record === null ? null : (decodeJson(record.value) as T);
+  }
+}
+
+/** What was sent last. */
+export interface TurnState {
+  /** Milliseconds since 1970. */
+  readonly sentAt: number;
+  /** The digest of the prompt. */
+  readonly prompt: string;
+  /** The id of the newest summary; null without one. */
+  readonly summaryId: string | null;
+  /** The message that was to be answered; null without one. */
+  readonly messageId: string | null;
+  /** The last message; null without one. */
+  readonly leafId: string | null;
+  /** See `outlineOf`. */
+  readonly outline: readonly string[];
+}
+
+/** Where a request first differs from the one before, so that a provider's cache ends there. */
+export interface PrefixBreak {
+  /**
+   * Bytes that are still the same. In the prompt it is the first byte that differs, as long as this process or the store has the
+   * prompt that was sent; elsewhere the beginning of the first piece that differs.
+   */
+  readonly offset: number;
+  /** The piece that differs; null where the request ends earlier than the one before. */
+  readonly source: PartSource | null;
+  /** The tool's name, the block's folded label, or the message's id. */
+  readonly name: string | null;
+  /**
+   * What changed it: why the prompt was refreshed; `"prompt"` when the program or another process rendered it;
+   * `"tools"`; `"branch"` when another branch was chosen; `"edit"` when a message was changed or removed.
+   */
+  readonly by: RefreshReason | "prompt" | "tools" | "branch" | "edit";
+}
+
+/** What was told behind a message, or behind a summary. */
+export interface ToldNote {
+  readonly messageId: string;
+  readonly update: ContextSize;
+  /** The folded labels of the blocks that the update tells. */
+  readonly labels: readonly string[];
+  readonly recall: ContextSize;
+  readonly recalled: readonly RecalledMessage[];
+}
+
+/** What is kept of a request: sizes and hashes, no texts. */
+export interface TurnRecord {
+  readonly messageId: string | null;
+  readonly leafId: string | null;
+  /** Milliseconds since 1970. */
+  readonly sentAt: number;
+  readonly refreshed: false | RefreshReason;
+  readonly prefixHash: string;
+  readonly size: ContextSize;
+  /** Tools and the pieces of the prompt. */
+  readonly fixed: readonly (ContextSize & { readonly source: PartSource; readonly name: string })[];
+  /** The ids of the visible summaries' messages. */
+  readonly summaryIds: readonly string[];
+  /** Of the visible messages, summaries included, without what is told behind them. */
+  readonly history: ContextSize & { readonly count: number };
+  /** What was told behind messages. */
+  readonly notes: readonly ToldNote[];
+  /** Null when the request begins with all of the one before, or is the first. */
+  readonly brokenAt: PrefixBreak | null;
+}
+
+/** A request of which something is kept, in short; `explainContext` tells all of it. */
+export interface TurnSummary {
+  /** The message that it answered. */
+  readonly messageId: string;
+  /** Milliseconds since 1970. */
+  readonly sentAt: number;
+  /** Estimated. */
+  readonly tokens: number;
+  readonly bytes: number;
+  readonly refreshed: false | RefreshReason;
+  readonly prefixHash: string;
+  /** Null where it began with all of the request before. */
+  readonly brokenAt: PrefixBreak | null;
+}
+
+export interface TurnPage {
+  /** Newest first. */
+  readonly turns: TurnSummary[];
+  /** Pass it as `after` to get the page behind this one, also where this one is empty; null when there is none. */
+  readonly next: string | null;
+}
+
+export interface TurnPageOptions {
+  /** Only turns of messages before this one. Default: from the active leaf on. */
+  readonly after?: string | undefined;
+  /** Default 50. */
+  readonly limit?: number | undefined;
+}
+
+const DEFAULT_LIMIT = 50;
+
+/** So many messages are looked at for a page, at most. */
+const MOST_MESSAGES = 1000;
+
+/** How many are asked for at once. */
+const AT_ONCE = 32;
+
+/** The turns of `messages`, which come newest first. */
+export async function readTurns(
+  messages: AsyncIterable<SessionMessage>,
+  log: TurnLog,
+  limit: number = DEFAULT_LIMIT,
+): Promise<TurnPage> {
+  const turns: TurnSummary[] = [];
+  let seen = 0;
+  let waiting: string[] = [];
+  const look = async (): Promise<string | null> => {
+    for (const [index, turn] of (await Promise.all(waiting.map((id) => log.turn(id)))).entries()) {
+      if (turn === null) continue;
+      turns.push(summaryOf(waiting[index] as string, turn));
+      if (turns.length === limit) return waiting[index] as string;
+    }
+    return null;
+  };
+  for await (const { id } of messages) {
+    waiting.push(id);
+    seen += 1;
+    if (waiting.length < AT_ONCE && seen < MOST_MESSAGES) continue;
+    const next = (await look()) ?? (seen < MOST_MESSAGES ? null : id);
+    if (next !== null) return { turns, next };
+    waiting = [];
+  }
+  return { turns, next: await look() };
+}
+
+function summaryOf(messageId: string, { sentAt, size, refreshed, prefixHash, brokenAt }: TurnRecord): TurnSummary {
+  return { messageId, sentAt, tokens: size.tokens, bytes: size.bytes, refreshed, prefixHash, brokenAt };
+}

@@ -1,0 +1,99 @@
+import type { HistoryMessage, SessionMessage } from "@stemma/model";
+import { assertKnownOptions, invalid, isJsonObject, type OptionNames } from "@stemma/model";
+import type { ContextBlock } from "../../context/block.js";
+import type { SessionTools } from "../../tools/tool.js";
+import { assertOneOf, assertOptionalId, assertText } from "../arguments.js";
+
+/** How long providers keep the prefix of a request, in milliseconds, unless `cacheTtl` says otherwise. */
+export const DEFAULT_CACHE_TTL = 300_000;
+
+/** Estimated tokens of what is recalled for one message, unless `maxTokens` says otherwise. */
+export const DEFAULT_RECALL_TOKENS = 1000;
+
+export interface PrepareTurnOptions {
+  /** The user's message that is to be answered. Default: the last one of the visible history. */
+  messageId?: string | null | undefined;
+  /** How long the model's provider keeps the prefix of a request, in milliseconds. Default 300,000. */
+  cacheTtl?: number | undefined;
+  /** Of a stored message that cannot be read: throw `CORRUPT_MESSAGE` (the default), or leave it out. */
+  onCorrupt?: "throw" | "skip" | undefined;
+  /** Quotes what the user's other chats say about the message. Default: nothing. */
+  recall?: RecallOptions | undefined;
+  /** The other tools of the request, by name: where `session_search` is one, the model is told that it finds what was summarised. */
+  tools?: Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface RecallOptions {
+  /** Whose chats. Default: the user that the session is confined to. */
+  userId?: string | undefined;
+  /** The most that is quoted, in estimated tokens. Default 1,000. */
+  maxTokens?: number | undefined;
+}
+
+/**
+ * Why the prompt was rendered anew: there was none, a compaction rewrote the history, the provider no longer keeps the
+ * prefix, blocks were added or removed, or too much was told since.
+ */
+export type RefreshReason = "first" | "compaction" | "idle" | "blocks" | "size";
+
+/** A message of another session that was quoted. */
+export interface RecalledMessage {
+  readonly sessionId: string;
+  readonly messageId: string;
+}
+
+/** What a model is to be asked with, beside the tools. */
+export interface TurnRequest<M extends SessionMessage = SessionMessage> {
+  /** The frozen prompt. */
+  readonly system: string;
+  /** The visible history, oldest first; what is told beside it is the last text part of a user's message, or of a summary. */
+  readonly messages: M[];
+  /** The blocks whose change this turn tells for the first time. */
+  readonly changes: readonly ContextBlock[];
+  /** What this turn quotes for the first time from the user's other chats, best first. */
+  readonly recalled: readonly RecalledMessage[];
+  readonly refreshed: false | RefreshReason;
+  /** SHA-256, in hex, of tools, `system` and `messages`: equal for requests that are the same. */
+  readonly prefixHash: string;
+}
+
+/** What `prepareTurn` gives. */
+export type PreparedTurn<M extends SessionMessage = HistoryMessage, T = SessionTools> = TurnRequest<M> & {
+  readonly tools: T;
+  /**
+   * What others changed in the blocks since the turn was prepared, or since this was last called: a text for the model, to be
+   * sent as a user's message before its next step. Null for nothing; what the model itself wrote by the tools it knows. The
+   * next turn tells it again behind the user's message. Errors: those of the store.
+   */
+  update(): Promise<string | null>;
+};
+
+const NAMES: OptionNames<PrepareTurnOptions> = {
+  messageId: true,
+  cacheTtl: true,
+  onCorrupt: true,
+  recall: true,
+  tools: true,
+};
+const RECALL_NAMES: OptionNames<RecallOptions> = { userId: true, maxTokens: true };
+
+/** Errors: `INVALID_ARGUMENT`. */
+export function assertPrepareTurnOptions(options: PrepareTurnOptions, method: string): void {
+  assertKnownOptions(options, method, NAMES);
+  const { messageId, cacheTtl, recall } = options;
+  assertOptionalId(messageId, `The messageId of ${method} is the id of a message, or null for the last one`);
+  // Infinity is a number of milliseconds, too.
+  if (cacheTtl !== undefined && !(typeof cacheTtl === "number" && cacheTtl >= 0)) {
+    throw invalid(`The cacheTtl of ${method} must be a number of milliseconds, 0 or more.`);
+  }
+  if (options.tools !== undefined && !isJsonObject(options.tools)) {
+    throw invalid(`The tools of ${method} must be an object that holds tools by their names.`);
+  }
+  assertOneOf(options.onCorrupt, ["skip", "throw", undefined], "onCorrupt");
+  if (recall === undefined) return;
+  assertKnownOptions(recall, "recall", RECALL_NAMES);
+  if (recall.userId !== undefined) assertText(recall.userId, "The userId of recall");
+  if (recall.maxTokens !== undefined && !(typeof recall.maxTokens === "number" && recall.maxTokens > 0)) {
+    throw invalid("The maxTokens of recall must be a number of tokens above 0.");
+  }
+}

@@ -1,0 +1,1 @@
+export { type JsonlPlace, jsonlFiles } from "@stemma/formats/copy-node";

@@ -1,0 +1,1 @@
+export { StemmaChatMessageHistory } from "@stemma/adapters/langchain";

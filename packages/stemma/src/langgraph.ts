@@ -1,0 +1,1 @@
+export { StemmaSaver, type StemmaSaverOptions, StemmaStore, type StemmaStoreOptions } from "@stemma/adapters/langgraph";

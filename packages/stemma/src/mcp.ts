@@ -1,0 +1,2 @@
+export type { McpServerOptions } from "@stemma/mcp";
+export { createMcpServer } from "@stemma/mcp";

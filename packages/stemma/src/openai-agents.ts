@@ -1,0 +1,1 @@
+export { type OpenaiAgentsSession, openaiAgentsSession } from "@stemma/adapters/openai-agents";

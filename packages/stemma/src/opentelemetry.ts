@@ -1,0 +1,2 @@
+export type { TelemetryEvent } from "@stemma/telemetry";
+export { type InstrumentOptions, instrument } from "@stemma/telemetry";

@@ -1,0 +1,1 @@
+export { type FileSkillOptions, FileSkillProvider, type SkillProblem } from "@stemma/session/skills-node";

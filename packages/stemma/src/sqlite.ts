@@ -1,0 +1,7 @@
+export {
+  type SqliteClient,
+  type SqliteOptions,
+  type SqliteSource,
+  type SqliteStatement,
+  sqlite,
+} from "@stemma/store/sqlite";

@@ -1,0 +1,2 @@
+export type { Studio, StudioAccess, StudioOptions } from "@stemma/studio";
+export { createStudio } from "@stemma/studio";

@@ -1,0 +1,25 @@
+export type {
+  CompactTokenCounter,
+  ContextTokenCounter,
+  CountedInput,
+  CounterErrorHandler,
+  SummarizeFunction,
+  SummaryModel,
+} from "@stemma/model";
+export {
+  alignBoundaryBackward,
+  alignBoundaryForward,
+  buildSummaryPrompt,
+  type CompactContext,
+  type CompactFunction,
+  type CompactOptions,
+  type CompactResult,
+  computeSummaryBudget,
+  createCompactFunction,
+  findTailCutByTokens,
+  findTailStart,
+  isSummaryMessage as isCompactionMessage,
+  SUMMARY_ID_PREFIX as COMPACTION_PREFIX,
+  sanitizeToolPairs,
+  type TailOptions,
+} from "@stemma/model";

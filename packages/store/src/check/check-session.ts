@@ -1,0 +1,117 @@
+import { estimateMessageTokens, summaryMessage } from "@stemma/model";
+import type { Dialect } from "../engine/dialect.js";
+import { all, type Operation } from "../engine/operation.js";
+import { rowsOf, type SessionRows } from "../engine/session-rows.js";
+import type { CompactionRow } from "../operations/compactions/compactions.js";
+import { ceilingOf, floorOf } from "../operations/messages/row-id.js";
+import { MADE_UP_ID } from "../operations/path/history.js";
+import { countTo, measureTokens } from "../operations/path/measures.js";
+import { type Findings, isText, isTime, isWhole } from "./findings.js";
+import { checkMedia, checkRefs, openRefs } from "./media.js";
+import { checkRegistryRow, type RegisteredSession } from "./registry-row.js";
+import { type ScannedMessage, scanMessages } from "./scan.js";
+import { type BranchRow, TreeCheck } from "./tree.js";
+
+export interface SummaryRow extends CompactionRow {
+  readonly session_id: string;
+  readonly tokens: number;
+  readonly covered_tokens: number | null;
+}
+
+/** Holds everything that is kept by a session's number against the rules. */
+export function* checkSession(sql: Dialect, session: RegisteredSession, found: Findings): Operation<void> {
+  const { id } = session;
+  const rows = rowsOf(sql, id, session.no);
+  found.count("assistant_sessions", 1);
+  checkRegistryRow(session, found);
+  const branches = yield* readBranches(rows);
+  const summaries = yield* readSummaries(rows);
+  found.count("assistant_branches", branches.length);
+  found.count("assistant_compactions", summaries.length);
+  const wanted = [
+    session.leaf ?? 0,
+    session.counted_to ?? 0,
+    ...summaries.flatMap(({ from_n, to_n }) => [from_n ?? 0, to_n ?? 0]),
+  ];
+  const tree = new TreeCheck(session, branches, wanted, found);
+  const refs = openRefs(rows);
+  yield* scanMessages(sql, rows, function* (page) {
+    found.count("assistant_messages", page.length);
+    for (const scanned of page) {
+      checkFields(id, scanned, found);
+      tree.visit(scanned.row);
+    }
+    yield* checkRefs(id, refs, page, found);
+  });
+  tree.end();
+  if (session.leaf !== null && session.leaf !== 0 && !tree.passed.has(session.leaf)) {
+    found.add("session", "assistant_sessions", id, null, "The active leaf is no message of the session.");
+  }
+  for (const summary of summaries) checkSummary(id, summary, tree, found);
+  yield* checkMedia(rows, found);
+  if (!found.has("tree")) yield* checkLength(sql, session, tree, found);
+  // Only rows that fit together can be added up.
+  if (found.has("tree") || found.has("summary")) return;
+  for (const position of tree.measured) {
+    if ((yield* measureTokens(sql, rows, position)) === position.total) continue;
+    found.add("totals", "assistant_messages", id, position.id, "The sum of tokens up to it is not right.");
+  }
+}
+
+function* checkLength(sql: Dialect, session: RegisteredSession, tree: TreeCheck, found: Findings): Operation<void> {
+  if (session.counted_to === null) return;
+  const position = tree.passed.get(session.counted_to);
+  const lengths = position === undefined ? null : yield* countTo(sql, rowsOf(sql, session.id, session.no), position);
+  if (lengths?.path === session.counted && lengths.all === session.counted_all) return;
+  found.add("session", "assistant_sessions", session.id, null, "The length that it holds is not right.");
+}
+
+export function readBranches({ own, ids, sessionNumber }: SessionRows): Operation<BranchRow[]> {
+  const query = `SELECT branch, lo, parent_branch, parent_n FROM assistant_branches WHERE ${own}no = ?`;
+  return all<BranchRow>(query, ...ids, sessionNumber);
+}
+
+export function readSummaries({ own, ids, sessionNumber }: SessionRows): Operation<SummaryRow[]> {
+  const columns =
+    "n, id, session_id, summary, from_message_id, to_message_id, created_at, from_n, to_n, tokens, covered_tokens";
+  const query = `SELECT ${columns} FROM assistant_compactions WHERE ${own}n BETWEEN ? AND ? ORDER BY n`;
+  return all<SummaryRow>(query, ...ids, floorOf(sessionNumber), ceilingOf(sessionNumber));
+}
+
+function checkFields(sessionId: string, { row, said }: ScannedMessage, found: Findings): void {
+  const report = (message: string) => found.add("fields", "assistant_messages", sessionId, String(row.id), message);
+  if (!isText(row.id) || row.id === "") report("Its id is no text.");
+  if (!isTime(row.created_at)) report("When it was written is no time.");
+  if (!isText(row.content)) report("Its content is no text.");
+  if (!isWhole(row.tokens) || !(row.total === null || isWhole(row.total))) report("Its tokens are no number.");
+  if (said === null) {
+    found.add("content", "assistant_messages", sessionId, String(row.id), "It cannot be read.");
+    return;
+  }
+  const { message } = said;
+  if (message.id !== row.id && !String(row.id).startsWith(MADE_UP_ID)) {
+    report(`Its content is of the message "${message.id}".`);
+  }
+  if (message.role !== row.role) report("Its role is not that of its content.");
+  if (said.tokens !== row.tokens) report("Its tokens are not those of its content.");
+  if (said.datedAt !== row.dated_at) report("Its date is not that of its content.");
+  if (row.text_content !== undefined && row.text_content !== said.text) report("Its text is not that of its content.");
+}
+
+function checkSummary(sessionId: string, row: SummaryRow, tree: TreeCheck, found: Findings): void {
+  const report = (message: string) => found.add("summary", "assistant_compactions", sessionId, String(row.id), message);
+  if (![row.id, row.summary, row.from_message_id, row.to_message_id].every(isText)) {
+    report("It is no text.");
+    return;
+  }
+  if (row.session_id !== sessionId) report("It stands among the rows of another session.");
+  if (!isTime(row.created_at)) report("When it was made is no time.");
+  if (row.tokens !== estimateMessageTokens(summaryMessage(row))) report("Its tokens are not those of its text.");
+  if (row.covered_tokens !== null && !isWhole(row.covered_tokens)) report("What it covers is no number of tokens.");
+  if (row.from_n === null && row.to_n === null) return;
+  const from = tree.passed.get(row.from_n ?? 0);
+  const to = tree.passed.get(row.to_n ?? 0);
+  if (from === undefined || to === undefined || !tree.isOnPath(from, to)) report("Its range is not there.");
+  else if (from.id !== row.from_message_id || to.id !== row.to_message_id)
+    report("Its range has other ends than it names.");
+}

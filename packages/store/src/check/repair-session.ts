@@ -1,0 +1,257 @@
+import { decodeMessage, estimateMessageTokens, PendingMessage, sha256, summaryMessage } from "@stemma/model";
+import type { Dialect } from "../engine/dialect.js";
+import { column, first, type Operation, run, type SqlValue, tuples } from "../engine/operation.js";
+import { ownOf, rowsOf, type SessionRows } from "../engine/session-rows.js";
+import { insertRef, storeParts } from "../operations/messages/media.js";
+import { ceilingOf, floorOf } from "../operations/messages/row-id.js";
+import { MADE_UP_ID } from "../operations/path/history.js";
+import { forgetLength } from "../operations/path/measures.js";
+import { isoNow } from "../operations/registry/clock.js";
+import { readBranches, readSummaries, type SummaryRow } from "./check-session.js";
+import { type Findings, isText, isTime, isWhole } from "./findings.js";
+import { isTrue, scanMedia } from "./media.js";
+import { faultsOf, type RegisteredSession } from "./registry-row.js";
+import { type ScannedMessage, scanMessages, textOf } from "./scan.js";
+import { type Bone, mendParents, readBones, writeTree } from "./tree.js";
+/** Mends what a check found in a session. No message and no summary is removed; what cannot be read stays where it is. */
+export function* repairSession(sql: Dialect, session: RegisteredSession, found: Findings): Operation<void> {
+  const rows = rowsOf(sql, session.id, session.no);
+  yield* repairRegistryRow(rows, session);
+  if (found.has("content") || found.has("media")) yield* repairMedia(sql, rows);
+  const bones = yield* readBones(rows);
+  yield* repairFields(sql, rows, bones);
+  const branches = yield* readBranches(rows);
+  yield* mendParents(sql, rows, bones, branches);
+  if (found.has("tree") || found.has("fields")) {
+    yield* writeTree(rows, bones, branches);
+    // A row that was moved left what stands outside it behind.
+    yield* repairMedia(sql, rows);
+  }
+  yield* repairSummaries(rows, bones);
+  const at = [...rows.ids, rows.sessionNumber] as const;
+  const where = `WHERE ${rows.registered}no = ?`;
+  const leaf = yield* first<{ leaf: number | null }>(`SELECT leaf FROM assistant_sessions ${where}`, ...at);
+  const isLeaf = leaf?.leaf == null || leaf.leaf === 0 || bones.some(({ n: rowId }) => rowId === leaf.leaf);
+  if (!isLeaf) yield* run(`UPDATE assistant_sessions SET leaf = NULL ${where}`, ...at);
+  yield* forgetLength(rows);
+  // Totals are measured anew when they are asked for.
+  yield* run(`UPDATE assistant_sessions SET stale = ? ${where}`, bones.at(-1)?.n ?? null, ...at);
+}
+
+function* repairRegistryRow(
+  { registered, ids, sessionNumber }: SessionRows,
+  session: RegisteredSession,
+): Operation<void> {
+  const set = (column: string, value: SqlValue) =>
+    run(`UPDATE assistant_sessions SET ${column} = ? WHERE ${registered}no = ?`, value, ...ids, sessionNumber);
+  for (const column of faultsOf(session)) {
+    if (column === "id" || column === "name") yield* set(column, textOf(session[column]));
+    else if (column === "created_at" || column === "updated_at") yield* set(column, isoNow());
+    else if (/tokens|cost|changes/.test(column)) yield* set(column, 0);
+    else yield* set(column, null);
+  }
+}
+
+function* repairSummaries(rows: SessionRows, bones: readonly Bone[]): Operation<void> {
+  const byId = new Map(bones.map((bone) => [bone.id, bone]));
+  const byRow = new Map(bones.map((bone) => [bone.n, bone]));
+  for (const row of yield* readSummaries(rows)) {
+    const { from, to } = rangeOf(row, byId, byRow);
+    const tokens = estimateMessageTokens(summaryMessage({ id: textOf(row.id), summary: textOf(row.summary) }));
+    yield* run(
+      // Where rows name their session, they were found by it.
+      `UPDATE assistant_compactions SET ${rows.namesSessions ? "" : "session_id = ?, "}summary = ?, from_n = ?, from_message_id = ?, to_n = ?, to_message_id = ?,
+         tokens = ?, covered_tokens = ?, created_at = ? WHERE ${rows.own}n = ?`,
+      ...(rows.namesSessions ? [] : [rows.id]),
+      textOf(row.summary),
+      from?.n ?? null,
+      from?.id ?? textOf(row.from_message_id),
+      to?.n ?? null,
+      to?.id ?? textOf(row.to_message_id),
+      tokens,
+      isWhole(row.covered_tokens) ? row.covered_tokens : null,
+      isTime(row.created_at) ? row.created_at : isoNow(),
+      ...rows.ids,
+      row.n,
+    );
+  }
+}
+
+interface Range {
+  readonly from: Bone | null;
+  readonly to: Bone | null;
+}
+
+// The ends by their ids or by their rows, whichever lie on one path; a range that is gone keeps its words and covers nothing.
+function rangeOf(row: SummaryRow, byId: ReadonlyMap<string, Bone>, byRow: ReadonlyMap<number, Bone>): Range {
+  const none = { from: null, to: null };
+  if (row.from_n === null && row.to_n === null) return none;
+  const ends = [
+    [byId.get(row.from_message_id), byId.get(row.to_message_id)],
+    [byRow.get(row.from_n ?? 0), byRow.get(row.to_n ?? 0)],
+    [byId.get(row.from_message_id), byRow.get(row.to_n ?? 0)],
+    [byRow.get(row.from_n ?? 0), byId.get(row.to_message_id)],
+  ];
+  for (const [from, to] of ends) {
+    if (from !== undefined && to !== undefined && isOnPath(from, to)) return { from, to };
+  }
+  return none;
+}
+
+function isOnPath(from: Bone, to: Bone): boolean {
+  for (let bone: Bone | null = to; bone !== null && bone.n >= from.n; bone = bone.parent)
+    if (bone === from) return true;
+  return false;
+}
+
+/** Makes what stands in the rows of messages what their contents say. */
+function* repairFields(sql: Dialect, rows: SessionRows, bones: readonly Bone[]): Operation<void> {
+  const byRow = new Map(bones.map((bone) => [bone.n, bone]));
+  const names: Names = { taken: new Set(bones.map(({ id }) => id)), parents: new Set(bones.map((b) => b.parent_id)) };
+  yield* scanMessages(sql, rows, function* (page) {
+    for (const scanned of page) {
+      const { row, said } = scanned;
+      const set = (column: string, value: SqlValue) =>
+        run(`UPDATE assistant_messages SET ${column} = ? WHERE ${rows.own}n = ?`, value, ...rows.ids, row.n);
+      if (!isText(row.content)) yield* set("content", textOf(row.content));
+      if (!isTime(row.created_at)) yield* set("created_at", said?.datedAt ?? isoNow());
+      if (!(row.total === null || isWhole(row.total))) yield* set("total", null);
+      if (said === null) {
+        if (!isWhole(row.tokens)) yield* set("tokens", 0);
+        continue;
+      }
+      if (row.tokens !== said.tokens) yield* set("tokens", said.tokens);
+      if (row.dated_at !== said.datedAt) yield* set("dated_at", said.datedAt);
+      if (row.role !== said.message.role) {
+        if (isText(said.message.role)) yield* set("role", said.message.role);
+        else yield* set("content", withField(row.content, "role", row.role));
+      }
+      if (row.text_content !== undefined && row.text_content !== said.text) yield* set("text_content", said.text);
+      const id = yield* repairId(rows, scanned, names);
+      const bone = byRow.get(row.n);
+      if (bone !== undefined) bone.id = id;
+    }
+  });
+}
+
+interface Names {
+  readonly taken: Set<string>;
+  readonly parents: ReadonlySet<string | null>;
+}
+
+// A row and its content name different messages: what others hang below is the right one, else what a reader saw.
+function* repairId(
+  { own, ids }: SessionRows,
+  { row, said }: ScannedMessage,
+  { taken, parents }: Names,
+): Operation<string> {
+  const inside = said?.message.id;
+  if (inside === row.id || String(row.id).startsWith(MADE_UP_ID)) return row.id;
+  const isRowRight = isName(row.id) && (!isName(inside) || parents.has(row.id) || taken.has(inside));
+  if (isName(inside) && !taken.has(inside) && (!isRowRight || parents.has(inside))) {
+    yield* run(`UPDATE assistant_messages SET id = ? WHERE ${own}n = ?`, inside, ...ids, row.n);
+    taken.add(inside);
+    return inside;
+  }
+  const content = withField(row.content, "id", row.id);
+  yield* run(`UPDATE assistant_messages SET content = ? WHERE ${own}n = ?`, content, ...ids, row.n);
+  return row.id;
+}
+
+const isName = (id: unknown): id is string => isText(id) && id !== "";
+
+function withField(content: unknown, field: string, value: string): string {
+  return JSON.stringify({ ...JSON.parse(textOf(content)), [field]: value });
+}
+
+/**
+ * Brings back what messages lack outside their rows, where it is still somewhere: under another name in the session, or in another
+ * session. Then writes the references anew, and removes what no message shows.
+ */
+function* repairMedia(sql: Dialect, rows: SessionRows): Operation<void> {
+  const { own, ids, sessionNumber } = rows;
+  yield* restoreMissing(sql, rows);
+  let isReadable = true;
+  const withRefs = `SELECT DISTINCT n FROM assistant_media_refs WHERE ${own}no = ?`;
+  const mayHave = new Set(yield* column<number>(withRefs, ...ids, sessionNumber));
+  yield* scanMessages(sql, rows, function* (page) {
+    for (const { row, said } of page) {
+      if (said === null) {
+        isReadable = false;
+        continue;
+      }
+      const query = `SELECT hash FROM assistant_media_refs WHERE ${own}no = ? AND n = ?`;
+      const has = new Set(
+        said.keys.length === 0 && !mayHave.has(row.n) ? [] : yield* column<string>(query, ...ids, sessionNumber, row.n),
+      );
+      if (has.size === said.keys.length && said.keys.every((key) => has.has(key))) continue;
+      yield* run(`DELETE FROM assistant_media_refs WHERE ${own}no = ? AND n = ?`, ...ids, sessionNumber, row.n);
+      for (const key of said.keys) yield* insertRef(rows, row.n, key);
+    }
+  });
+  const removal = `DELETE FROM assistant_media_refs WHERE ${own}no = ? AND n NOT IN (
+       SELECT m.n FROM assistant_messages m WHERE ${ownOf(sql, "m")}m.n BETWEEN ? AND ?)`;
+  yield* run(removal, ...[...ids, sessionNumber], ...[...ids, floorOf(sessionNumber), ceilingOf(sessionNumber)]);
+  // What an unreadable message shows is not known, so nothing that it may show is removed.
+  if (!isReadable) return;
+  const deletion = `DELETE FROM assistant_media WHERE ${own}no = ? AND hash NOT IN (
+       SELECT r.hash FROM assistant_media_refs r WHERE ${ownOf(sql, "r")}r.no = ?)`;
+  yield* run(deletion, ...[...ids, sessionNumber], ...[...ids, sessionNumber]);
+}
+
+function* restoreMissing(sql: Dialect, rows: SessionRows): Operation<void> {
+  const wanted = yield* keysWanted(rows);
+  const whole = new Set<string>();
+  yield* scanMedia(rows, (media) => {
+    if (isTrue(media)) whole.add(media.hash);
+  });
+  for (const key of wanted) {
+    if (whole.has(key)) continue;
+    const data = yield* findElsewhere(sql, rows, key);
+    if (data === null) continue;
+    const removal = `DELETE FROM assistant_media WHERE ${rows.own}no = ? AND hash = ?`;
+    yield* run(removal, ...rows.ids, rows.sessionNumber, key);
+    yield* storeParts(sql, rows, key, data);
+  }
+}
+
+// The keys that contents name, and that references do.
+function* keysWanted({ own, ids, sessionNumber }: SessionRows): Operation<Set<string>> {
+  const keys = new Set(
+    yield* column<string>(`SELECT DISTINCT hash FROM assistant_media_refs WHERE ${own}no = ?`, ...ids, sessionNumber),
+  );
+  const marked = `SELECT n, content FROM assistant_messages
+    WHERE ${own}n BETWEEN ? AND ? AND content LIKE '%"$stemma":%'`;
+  const range = [...ids, floorOf(sessionNumber), ceilingOf(sessionNumber)];
+  for (const [, content] of yield* tuples<[number, string]>(marked, ...range)) {
+    try {
+      const decoded = decodeMessage(textOf(content));
+      if (decoded instanceof PendingMessage) for (const key of decoded.keys) keys.add(key);
+    } catch {
+      // It cannot be read, and is told of as that.
+    }
+  }
+  return keys;
+}
+
+// Data that is what the key says, whatever it is called where it stands.
+function* findElsewhere(sql: Dialect, rows: SessionRows, key: string): Operation<string | null> {
+  let found: string | null = null;
+  const isHash = !key.startsWith("row:");
+  yield* scanMedia(rows, ({ hash, data }) => {
+    if (isHash && sha256(data) === key) found = data;
+    else if (!isHash && hash === key) found = data;
+  });
+  if (found !== null) return found;
+  const [id, isOther, own] = sql.namesSessions
+    ? ["session_id", "session_id <> ?", rows.id]
+    : ["''", "no <> ?", rows.sessionNumber];
+  const others = `SELECT DISTINCT no, ${id} AS id FROM assistant_media WHERE hash = ? AND ${isOther}`;
+  for (const [other, otherId] of yield* tuples<[number, string]>(others, key, own)) {
+    yield* scanMedia(rowsOf(sql, otherId, other), (media) => {
+      if (media.hash === key && isTrue(media)) found = media.data;
+    });
+    if (found !== null) return found;
+  }
+  return null;
+}

@@ -1,0 +1,59 @@
+import type { SearchExplanation } from "@stemma/model";
+
+export type { SearchExplanation } from "@stemma/model";
+
+/** Which messages a search may find, and how many: whatever is left out does not narrow it. */
+export interface SearchRequest {
+  /** How many hits at most. */
+  limit: number;
+  /** How many of the best hits to pass over: the whole order is the same for every `limit` and `offset`. */
+  offset?: number | undefined;
+  sessionId?: string | undefined;
+  /** Only these sessions; unknown ids hold nothing. */
+  sessionIds?: readonly string[] | undefined;
+  /** Only sessions of this user. With `sessionId`: who searches it, `SESSION_OWNED` when it is another user's. */
+  userId?: string | undefined;
+  /** Only sessions whose metadata has these fields with these values; null stands for a field that is not there. */
+  sessionMetadata?: Readonly<Record<string, MetadataValue>> | undefined;
+  role?: string | undefined;
+  /** Milliseconds since 1970: not before this time. */
+  after?: number | undefined;
+  /** Milliseconds since 1970: before this time. */
+  before?: number | undefined;
+  /** Only what lies on the path to this message of `sessionId`; null is its active leaf. */
+  leafId?: string | null | undefined;
+  /** Only messages whose metadata has these fields with these values. */
+  metadata?: Readonly<Record<string, MetadataValue>> | undefined;
+  /** How many messages before and after each hit to give along. */
+  context?: number | undefined;
+  /** Tell of each hit why it ranks where it does. */
+  explain?: boolean | undefined;
+}
+
+export type MetadataValue = string | number | boolean | null;
+
+/** A message as a search shows it. */
+export interface FoundMessage {
+  id: string;
+  role: string;
+  /** The sender's name (`metadata.name`), when the message has one. */
+  name?: string;
+  /** The message's searchable text: its text parts, a line break between them. */
+  content: string;
+  /** ISO time: the message's own `createdAt`, else when it was stored. */
+  createdAt: string;
+}
+
+export interface SearchHit extends FoundMessage {
+  sessionId: string;
+  /** Higher is better; comparable within one query only. */
+  score: number;
+  /** A piece of `content` around what matched, which stands between « and »; see `markedSnippet`. */
+  snippet: string;
+  /** Ids of the compactions whose range holds the message, newest first. */
+  coveredBy: string[];
+  /** The messages beside it on its path, oldest first, when they were asked for. */
+  context?: { before: FoundMessage[]; after: FoundMessage[] };
+  /** When it was asked for. */
+  explanation?: SearchExplanation;
+}

@@ -1,0 +1,104 @@
+import type { SessionMessage } from "@stemma/model";
+import type { BlockKey, EntryScope, ReplaceBlockOptions, WriteEntryOptions } from "./memory.js";
+import type { RecordScope, WriteRecordOptions } from "./records.js";
+import type { SessionChange, Usage, UsageRow } from "./session-registry.js";
+/** Where an append attaches: `undefined` the active leaf, `null` a new root, otherwise a message id. */
+export type ParentRef = string | null | undefined;
+
+export interface AppendMessageOptions {
+  /** The active leaf that the caller knows of, null for none. If it is another one, nothing is inserted. Default: any. */
+  expectedLeaf?: string | null | undefined;
+}
+
+export interface MeasureOptions {
+  /**
+   * True: `visibleTokens` are measured in the same write where they are not known. Default: they are null then. A store need
+   * not heed it.
+   */
+  readonly measured?: boolean | undefined;
+}
+
+export interface AppendResult {
+  /** The ids that were not there before, in order. */
+  readonly insertedIds: readonly string[];
+  /** The id that a next message would continue from: the last one inserted, or the active leaf as it was. Null without one. */
+  readonly lastId: string | null;
+  /** Estimated tokens of the visible history up to there; null when it must be measured (`tokens`). */
+  readonly visibleTokens: number | null;
+  /** After a call with one message whose id was known: the message that is stored under that id. */
+  readonly stored?: SessionMessage | null | undefined;
+}
+
+export interface UpsertResult {
+  /** False when the id was known and its message was updated. */
+  readonly inserted: boolean;
+  /** Estimated tokens of the visible history; null when it must be measured (`tokens`). */
+  readonly visibleTokens: number | null;
+}
+
+/** One of several writes that are made together. */
+export type KeptWrite = BlockWrite | EntryWrite | RecordWrite | RecordCheck | MessageWrite | RegistryWrite;
+
+/**
+ * What became of writes that were made together: for each the ids of the messages that it inserted, or of the leaf that it made
+ * active; none for any other write.
+ */
+export type WrittenIds = readonly (readonly string[])[];
+
+/** As `BlockStore.set` makes it. */
+export interface BlockWrite {
+  readonly block: BlockKey;
+  readonly content: string;
+  readonly options?: ReplaceBlockOptions | undefined;
+}
+
+/** As `EntryStore.set` makes it, or where the content is null as `delete` does. */
+export interface EntryWrite {
+  readonly entries: EntryScope;
+  readonly key: string;
+  readonly content: string | null;
+  readonly value?: unknown;
+  readonly options?: WriteEntryOptions | undefined;
+}
+
+/** As `RecordStore.set` makes it, or where the value is null as `delete` does. */
+export interface RecordWrite {
+  readonly records: RecordScope;
+  readonly key: string;
+  readonly value: Uint8Array | null;
+  readonly options?: WriteRecordOptions | undefined;
+}
+
+/**
+ * Writes nothing: the other writes are made while the record is at this version, and nobody deletes or replaces it until
+ * they are. Errors: `RECORD_CONFLICT`.
+ */
+export interface RecordCheck {
+  readonly records: RecordScope;
+  readonly key: string;
+  readonly atVersion: number;
+}
+
+/** As `append`, `appendSibling`, `upsert`, `update`, `setActiveLeaf`, `selectBranch` and `clear` of the `SessionStore` with this id make it. */
+export type MessageWrite =
+  | (AppendMessageOptions & {
+      readonly session: string;
+      readonly append: readonly SessionMessage[];
+      readonly parent?: ParentRef;
+      /** With true, `MESSAGE_EXISTS` where the session has one of the ids. Default: such a message stays as it is. */
+      readonly onlyNew?: boolean | undefined;
+    })
+  | { readonly session: string; readonly appendSibling: SessionMessage; readonly of: string }
+  | { readonly session: string; readonly upsert: SessionMessage; readonly parent?: ParentRef }
+  /** With `expected`, `MESSAGE_CHANGED` where another message than this one is stored under the id. */
+  | { readonly session: string; readonly update: SessionMessage; readonly expected?: SessionMessage | undefined }
+  | { readonly session: string; readonly selectBranch: string }
+  /** Null for no active leaf: what is appended next is a new root. With `expectedLeaf`, `LEAF_MOVED` where that does not hold. */
+  | (AppendMessageOptions & { readonly session: string; readonly activeLeaf: string | null })
+  | { readonly session: string; readonly clear: true };
+
+/** As `update`, `addUsage` or `importUsage` of the `SessionRegistry` makes it for the session with this id. */
+export type RegistryWrite =
+  | { readonly registered: string; readonly change: SessionChange }
+  | { readonly registered: string; readonly imported: Usage; readonly rows: readonly UsageRow[] }
+  | { readonly registered: string; readonly usage: Usage; readonly model?: string | undefined };

@@ -1,0 +1,202 @@
+import { cut, documentOf, keyOf, type RowAddress } from "@stemma/model";
+import type { Dialect } from "../engine/dialect.js";
+import { all, type Operation, oneNumber } from "../engine/operation.js";
+import { ofSession, ownOf, registeredOrder, rowsOf, type SessionRows, sameSession } from "../engine/session-rows.js";
+import { type ContentRow, readContent } from "../operations/messages/content.js";
+import { ceilingOf, floorOf, SESSION_RANGE, sessionOf } from "../operations/messages/row-id.js";
+import { registeredBefore } from "../operations/registry/session-order.js";
+import { findTwin, type Twin, twinIn, WAITING_COLUMNS, type WaitingRow } from "./memory-index.js";
+import { type Model, numberOf } from "./vector-bytes.js";
+
+/** How many sessions a scan reads at once. */
+const PAGE = 500;
+
+interface Progress {
+  readonly no: number;
+  readonly id: string;
+  readonly registered: number;
+  /** The session's last row; null where it has none. */
+  readonly newest: number | null;
+  /** The last row that was looked at; 0 where none was. */
+  readonly seen: number;
+}
+
+// How far each of some sessions is.
+const PROGRESS = (sql: Dialect) => `
+  SELECT s.no AS no, s.id AS id, ${registeredOrder(sql).by} AS registered,
+    (SELECT max(m.n) FROM assistant_messages m WHERE ${ofSession(sql, "m")}m.n BETWEEN ${SESSION_RANGE("s.no")}) AS newest,
+    coalesce((SELECT max(v.n) FROM assistant_vectors v
+      WHERE ${ofSession(sql, "v")}v.n BETWEEN ${SESSION_RANGE("s.no")}), 0) AS seen
+  FROM assistant_sessions s`;
+
+const hasNew = ({ newest, seen }: Progress): boolean => newest !== null && newest > seen;
+
+/** A page of a scan of all sessions, the newest first. */
+export interface Page {
+  /** The sessions that have new messages. */
+  readonly sessions: string[];
+  /** The session before which the next page begins; null after the last one. */
+  readonly before: Before | null;
+}
+
+/** When a session was registered, and its id. */
+export interface Before {
+  readonly registered: number;
+  readonly id: string;
+}
+
+/** The page of the sessions that were registered before one. */
+export function* readPage(sql: Dialect, before: Before): Operation<Page> {
+  const { condition, values } = registeredBefore(sql, before.registered, before.id);
+  const { by, ties } = registeredOrder(sql);
+  const order = [by, ...ties].map((term) => `${term} DESC`).join(", ");
+  const rows = yield* all<Progress>(`${PROGRESS(sql)} WHERE ${condition} ORDER BY ${order} LIMIT ${PAGE}`, ...values);
+  const last = rows[PAGE - 1];
+  const next = last === undefined ? null : { registered: Number(last.registered), id: last.id };
+  return { sessions: rows.filter(hasNew).map(({ id }) => id), before: next };
+}
+
+/** What a look at some sessions finds. */
+export interface Found {
+  /** New messages of these sessions, each session's in order. */
+  readonly fresh: Waiting[];
+  /** Messages of any session whose row is old. */
+  readonly old: Waiting[];
+  /** Those of the sessions in which nothing is new. */
+  readonly done: string[];
+}
+
+/** The next messages to embed: of `sessions`, at most `limit`; then those whose row is old, up to `spare` more. Errors: `EMBEDDER_REPLACED`. */
+export function* readWaiting(
+  sql: Dialect,
+  model: Model,
+  sessions: readonly string[],
+  limit: number,
+  spare: number,
+): Operation<Found> {
+  const embedder = yield* numberOf(model);
+  const progress = yield* findProgress(sql, sessions);
+  const fresh: Waiting[] = [];
+  const done: string[] = [];
+  for (const id of sessions) {
+    const session = progress.get(id);
+    if (session === undefined || !hasNew(session)) done.push(id);
+    else if (fresh.length < limit) {
+      const rows = rowsOf(sql, id, session.no);
+      fresh.push(...(yield* findNew(sql, embedder, rows, session.seen, limit - fresh.length)));
+    }
+  }
+  const query = `SELECT n${sql.namesSessions ? ', session_id AS "sessionId"' : ""} FROM assistant_vectors
+     WHERE embedder < ? ORDER BY embedder DESC, n DESC LIMIT ?`;
+  const addresses = yield* all<RowAddress>(query, embedder, limit - fresh.length + spare);
+  return { fresh, old: yield* findOld(sql, embedder, addresses), done };
+}
+
+function* findProgress(sql: Dialect, sessions: readonly string[]): Operation<Map<string, Progress>> {
+  if (sessions.length === 0) return new Map();
+  const marks = sessions.map(() => "?").join(", ");
+  const rows = yield* all<Progress>(`${PROGRESS(sql)} WHERE s.id IN (${marks})`, ...sessions);
+  return new Map(rows.map((session) => [session.id, session]));
+}
+
+/** How many messages wait. Errors: `EMBEDDER_REPLACED`. */
+export function* countWaiting(sql: Dialect, model: Model): Operation<number> {
+  const embedder = yield* numberOf(model);
+  const query = `SELECT sum((SELECT count(*) FROM assistant_messages m
+       WHERE ${ofSession(sql, "m")}m.n BETWEEN ${SESSION_RANGE("s.no")} AND m.n > s.seen)) AS count
+     FROM (${PROGRESS(sql)}) AS s WHERE s.newest > s.seen`;
+  const fresh = yield* oneNumber(query);
+  return fresh + (yield* oneNumber("SELECT count(*) AS count FROM assistant_vectors WHERE embedder < ?", embedder));
+}
+
+/** A message that waits for its vector. */
+export interface Waiting {
+  readonly sessionId: string;
+  readonly n: number;
+  /** What is embedded; "" for a message that has no text, or cannot be read. */
+  readonly text: string;
+  /** The row of the same message of the session that this one was forked from, where that has its vector. */
+  readonly twin: Twin | null;
+}
+
+/** What tells a message that waits from all others, also when its row's number is given to another session. */
+export const waitingKey = ({ n, sessionId }: Pick<Waiting, "n" | "sessionId">): number | string =>
+  keyOf({ n, sessionId });
+
+/** How much of a message's text is embedded, in characters: what models take whole. */
+const MAX_CHARACTERS = 5_000;
+
+/** The first messages of a session after those that were looked at, in order. */
+export function* findNew(
+  sql: Dialect,
+  embedder: number,
+  rows: SessionRows,
+  seen: number,
+  limit: number,
+  lock = "",
+): Operation<Waiting[]> {
+  const fresh = yield* all<WaitingRow>(
+    `SELECT ${WAITING_COLUMNS(sql, embedder)} FROM assistant_messages m
+     WHERE ${ownOf(sql, "m")}m.n BETWEEN ? AND ? ORDER BY m.n LIMIT ?${lock}`,
+    ...rows.ids,
+    Math.max(seen + 1, floorOf(rows.sessionNumber)),
+    ceilingOf(rows.sessionNumber),
+    limit,
+  );
+  return yield* textsOf(sql, embedder, fresh);
+}
+
+/** Those of the messages whose row is old; all of one session where it is given. */
+function* findOld(
+  sql: Dialect,
+  embedder: number,
+  addresses: readonly RowAddress[],
+  lock = "",
+  sessionId: string | null = null,
+): Operation<Waiting[]> {
+  if (addresses.length === 0) return [];
+  const [own, ids] =
+    sessionId === null
+      ? [sql.namesSessions ? "v.session_id = given.owner AND " : "", []]
+      : ["v.session_id = ? AND ", [sessionId]];
+  const rows = yield* all<WaitingRow>(
+    `SELECT ${WAITING_COLUMNS(sql, embedder)} FROM ${sql.segmentTable} AS given CROSS JOIN assistant_vectors v CROSS JOIN assistant_messages m
+     WHERE ${own}v.n = given.lo AND v.embedder < ? AND ${sameSession(sql, "m", "v")}m.n = v.n${lock}`,
+    JSON.stringify(addresses.map(({ n: rowId, sessionId: id = "" }) => [0, Number(rowId), Number(rowId), id])),
+    ...ids,
+    embedder,
+  );
+  return yield* textsOf(sql, embedder, rows);
+}
+
+/** Those of `embedded` whose row is old. Rows that are spread are locked on one server after the other. */
+export function* findOldOf(
+  sql: Dialect,
+  embedder: number,
+  embedded: readonly Waiting[],
+  lock: string,
+): Operation<Waiting[]> {
+  if (!sql.isSpread) return yield* findOld(sql, embedder, embedded, lock);
+  const old: Waiting[] = [];
+  for (const id of new Set(embedded.map(({ sessionId }) => sessionId))) {
+    const ofSession = embedded.filter(({ sessionId }) => sessionId === id);
+    old.push(...(yield* findOld(sql, embedder, ofSession, lock, id)));
+  }
+  return old;
+}
+
+function* textsOf(sql: Dialect, embedder: number, rows: readonly WaitingRow[]): Operation<Waiting[]> {
+  const found: Waiting[] = [];
+  for (const row of rows) {
+    const text = yield* textToEmbed(sql, row.session_id, row);
+    const twin = sql.isSpread ? yield* findTwin(row, embedder) : twinIn(row);
+    found.push({ sessionId: row.session_id, n: row.n, text, twin });
+  }
+  return found;
+}
+
+/** What is embedded of a message: "" of one that has no text, or cannot be read. */
+export function* textToEmbed(sql: Dialect, sessionId: string, row: ContentRow): Operation<string> {
+  const message = yield* readContent(rowsOf(sql, sessionId, sessionOf(row.n)), row, () => {});
+  return message === null ? "" : cut(documentOf(message).toWellFormed(), 0, MAX_CHARACTERS);
+}

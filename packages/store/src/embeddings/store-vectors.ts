@@ -1,0 +1,177 @@
+import type { VectorModel } from "../contract/store.js";
+import type { Dialect } from "../engine/dialect.js";
+import { all, count, first, type Operation, run, type SqlValue } from "../engine/operation.js";
+import { ownOf, rowsOf, type SessionRows, sameSession } from "../engine/session-rows.js";
+import type { ContentRow } from "../operations/messages/content.js";
+import { ceilingOf, floorOf, sessionOf } from "../operations/messages/row-id.js";
+import { findSessionRows } from "../operations/registry/session-head.js";
+import { findNew, findOldOf, textToEmbed, type Waiting, waitingKey } from "./backlog.js";
+import type { Twin } from "./memory-index.js";
+import { claimModel, type Model, readClaim, type VectorDialect } from "./vector-bytes.js";
+/** What was found out about a message that waited. */
+export interface Embedded extends Waiting {
+  /** Null for a message that needs none. "refused": the embedder does not take its text, so that it goes on waiting. */
+  readonly vector: Float32Array | null | "refused";
+}
+
+/**
+ * Writes vectors of what `readWaiting` gave, as far as it still waits and is still what was embedded. Gives the model's
+ * number. Errors: `EMBEDDER_REPLACED`.
+ */
+export function* storeVectors(
+  sql: Dialect,
+  dialect: VectorDialect,
+  model: Model & { readonly dimensions: number },
+  embedded: readonly Embedded[],
+): Operation<number> {
+  const embedder = yield* claimModel(sql, model, model.dimensions);
+  const lock = sql.forUpdate === "" ? "" : `${sql.forUpdate} OF m`;
+  const results = new Map(embedded.map((result) => [waitingKey(result), result]));
+  const old = yield* findOldOf(sql, embedder, embedded, lock);
+  const wasOld = new Set(old.map(waitingKey));
+  const sessions = new Map<string, { readonly rows: SessionRows; readonly given: Embedded[] }>();
+  for (const result of results.values()) {
+    const { n: rowId, sessionId } = result;
+    const known = sessions.get(sessionId) ?? { rows: rowsOf(sql, sessionId, sessionOf(rowId)), given: [] };
+    known.given.push(result);
+    sessions.set(sessionId, known);
+  }
+  for (const { rows, given } of sessions.values()) {
+    const replacing: Result[] = [];
+    for (const waiting of old) {
+      const result = results.get(waitingKey(waiting));
+      if (waiting.sessionId !== rows.id || result?.text !== waiting.text) continue;
+      replacing.push({ ...result, present: waiting.twin });
+    }
+    yield* deleteVectors(rows, replacing);
+    yield* insertVectors(sql, dialect, embedder, rows, replacing);
+    const few = given.filter((result) => !wasOld.has(waitingKey(result))).length;
+    if (few === 0) continue;
+    const fresh: Result[] = [];
+    for (const waiting of yield* findNew(sql, embedder, rows, yield* findSeen(rows), few, lock)) {
+      const result = results.get(waitingKey(waiting));
+      // A session's messages after one that has no row yet wait with it.
+      if (result?.text !== waiting.text) break;
+      fresh.push({ ...result, present: waiting.twin });
+    }
+    yield* insertVectors(sql, dialect, embedder, rows, fresh);
+  }
+  return embedder;
+}
+
+function* findSeen({ own, ids, sessionNumber }: SessionRows): Operation<number> {
+  const seen = `SELECT coalesce(max(n), 0) AS seen FROM assistant_vectors WHERE ${own}n BETWEEN ? AND ?`;
+  return Number((yield* first<{ seen: number }>(seen, ...ids, floorOf(sessionNumber), ceilingOf(sessionNumber)))?.seen);
+}
+
+/** What was found out about a message, and the twin that it has now. */
+interface Result extends Embedded {
+  readonly present: Twin | null;
+}
+
+/** Engines bind at least a hundred values to a statement: four for each row. */
+const ROWS_AT_ONCE = 25;
+
+// A row is written anew, with a number of its own: those who keep vectors in memory see by it what changed.
+function* deleteVectors({ own, ids }: SessionRows, results: readonly Result[]): Operation<void> {
+  for (const some of chunksOf(results)) {
+    const marks = some.map(() => "?").join(", ");
+    const removal = `DELETE FROM assistant_vectors WHERE ${own}n IN (${marks})`;
+    yield* run(removal, ...ids, ...some.map(({ n: rowId }) => rowId));
+  }
+}
+
+// Of messages of one session, none of which has a row.
+function* insertVectors(
+  sql: Dialect,
+  dialect: VectorDialect,
+  embedder: number,
+  session: SessionRows,
+  results: readonly Result[],
+): Operation<void> {
+  const { ids, column: named, mark } = session;
+  const rows: SqlValue[][] = [];
+  for (const result of results) {
+    const { n: rowId, twin, vector } = result;
+    if (yield* copyVector(sql, embedder, session, result)) continue;
+    const isKnown = twin === null && vector !== "refused";
+    const encoded = isKnown && vector !== null ? dialect.encode(vector) : null;
+    rows.push([...ids, rowId, isKnown ? embedder : 0, encoded]);
+  }
+  for (const some of chunksOf(rows)) {
+    const values = some.map(() => `(${mark}?, ?, ${dialect.bound})`).join(", ");
+    yield* run(`INSERT INTO assistant_vectors (${named}n, embedder, vector) VALUES ${values}`, ...some.flat());
+  }
+}
+
+// Writes the vector of the twin. False where there is none.
+function* copyVector(
+  sql: Dialect,
+  embedder: number,
+  { ids, column: named, mark }: SessionRows,
+  { n: rowId, twin, present }: Result,
+): Operation<boolean> {
+  if (twin === null || present === null) return false;
+  const source = rowsOf(sql, present.sessionId, sessionOf(present.n));
+  const copy = `INSERT INTO assistant_vectors (${named}n, embedder, vector)
+    SELECT ${mark}?, v.embedder, v.vector FROM assistant_vectors v WHERE ${ownOf(source, "v")}v.n = ? AND v.embedder = ?`;
+  return (yield* count(copy, [...ids, rowId, ...source.ids, present.n, embedder])) > 0;
+}
+
+function* chunksOf<T>(items: readonly T[]): Generator<T[]> {
+  for (let start = 0; start < items.length; start += ROWS_AT_ONCE) yield items.slice(start, start + ROWS_AT_ONCE);
+}
+
+/** Rows that are read together. */
+const PAGE = 64;
+
+interface VectorPage {
+  readonly rows: readonly {
+    readonly id: string;
+    readonly text: string;
+    /** Null for a message that needs none; undefined for one that waits. */
+    readonly vector: Float32Array | null | undefined;
+  }[];
+  /** The row id to go on behind; null when there is no more. */
+  readonly next: number | null;
+}
+
+interface VectorRow extends ContentRow {
+  readonly id: string;
+  readonly embedder: number;
+  readonly vector: unknown;
+}
+
+/** A page of the messages of a session that have a row among the vectors, behind the row `after`. */
+export function* listVectors(
+  sql: Dialect,
+  dialect: VectorDialect,
+  sessionId: string,
+  model: VectorModel,
+  after: number,
+): Operation<VectorPage> {
+  const owned = yield* findSessionRows(sql, sessionId);
+  if (owned === null) return { rows: [], next: null };
+  const claim = yield* readClaim();
+  const isOfModel = claim.id === model.id && claim.dimensions === model.dimensions;
+  const found = yield* all<VectorRow>(
+    `SELECT m.n AS n, m.id AS id, m.content AS content, v.embedder AS embedder, ${dialect.read} AS vector
+     FROM assistant_vectors v JOIN assistant_messages m ON ${sameSession(sql, "m", "v")}m.n = v.n
+     WHERE ${ownOf(sql, "v")}v.n BETWEEN ? AND ? ORDER BY v.n LIMIT ${PAGE}`,
+    ...owned.ids,
+    Math.max(after + 1, floorOf(owned.sessionNumber)),
+    ceilingOf(owned.sessionNumber),
+  );
+  const rows: VectorPage["rows"][number][] = [];
+  for (const row of found) {
+    const isMade = isOfModel && row.embedder === claim.no;
+    const vector = row.vector === null ? null : plain(dialect.decode(row.vector));
+    rows.push({ id: row.id, text: yield* textToEmbed(sql, sessionId, row), vector: isMade ? vector : undefined });
+  }
+  return { rows, next: found.length < PAGE ? null : (found[PAGE - 1] as VectorRow).n };
+}
+
+/** Without the sign of a zero, which not every engine keeps. */
+export function plain(vector: Float32Array): Float32Array {
+  return vector.map((value) => (value === 0 ? 0 : value));
+}

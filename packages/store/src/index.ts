@@ -1,0 +1,175 @@
+export { assertSessionFits, assertSessionTexts } from "./assert-names.js";
+export { addTerm, type CheckDialect } from "./check/check-dialect.js";
+export { checkable } from "./check/store-check.js";
+export type { CompactionGuard, NewCompaction, StoredCompaction } from "./contract/compactions.js";
+export type {
+  CheckOptions,
+  CheckProblem,
+  CheckReport,
+  CheckRule,
+  Erased,
+  Pruned,
+  Residue,
+  RowCounts,
+} from "./contract/erasing.js";
+export type { FoundMessage, MetadataValue, SearchHit, SearchRequest } from "./contract/found.js";
+export type { ImportedCompaction, ImportedMessage, ImportedTree } from "./contract/import.js";
+export {
+  type Author,
+  type BlockKey,
+  type BlockScope,
+  DEFAULT_KEPT_VERSIONS,
+  type EntryScope,
+  type EntryStore,
+  type FoundEntry,
+  type ListedBlock,
+  type ListedEntry,
+  type MemoryOwner,
+  type MemoryScope,
+  promptKey,
+  type RememberedVersion,
+  type StoredBlock,
+  type StoredEntry,
+  type StoredVersion,
+  type VersionOptions,
+  type WriteOrigin,
+} from "./contract/memory.js";
+export type { AgentUsage, Observed, Observer } from "./contract/observer.js";
+export type {
+  HistoryRowStat,
+  ReadOptions,
+  RecentHistory,
+  StoredMessage,
+  StreamOptions,
+  TreeNode,
+  TreePage,
+} from "./contract/reading.js";
+export {
+  LEARNING,
+  type ListRecordsOptions,
+  type RecordScope,
+  type RecordStore,
+  type StoredRecord,
+  TURNS,
+  type WriteRecordOptions,
+} from "./contract/records.js";
+export type { RedactFunction, Redaction, RedactWhere } from "./contract/redact.js";
+export type { SessionStore } from "./contract/session.js";
+export type {
+  CompactionSum,
+  CompactionSumRequest,
+  NewSession,
+  SessionDates,
+  SessionFilter,
+  SessionInfo,
+  SessionListRequest,
+  SessionOrder,
+  SessionRegistry,
+  Usage,
+  UsageRequest,
+  UsageRow,
+  UsageSum,
+} from "./contract/session-registry.js";
+export type { Store, StoreCapabilities } from "./contract/store.js";
+export type { ImportedVector, KeptVector, VectorModel, VectorStore } from "./contract/vectors.js";
+export type {
+  AppendMessageOptions,
+  AppendResult,
+  EntryWrite,
+  KeptWrite,
+  MessageWrite,
+  ParentRef,
+  RecordCheck,
+  RecordWrite,
+  WrittenIds,
+} from "./contract/writing.js";
+export type {
+  EmbeddableStore,
+  EmbeddedStore,
+  Embedder,
+  EmbedderOptions,
+  EmbeddingModel,
+  Embeddings,
+  EmbedFunction,
+} from "./embeddings/contract.js";
+export { embeddable } from "./embeddings/embed-store.js";
+export { EMBEDDER_TABLE, NO_MODEL, type VectorDialect, versionColumn } from "./embeddings/vector-bytes.js";
+export type { AsyncConnection, Connection, SyncConnection, TransactionMode } from "./engine/connection.js";
+export {
+  type Appended,
+  bestEntries,
+  type ChosenSessions,
+  type CorruptHandler,
+  type Dialect,
+  type FoundMatches,
+  type FoundRow,
+  INDEX_TABLES,
+  type NativeOperations,
+  type NumberedSession,
+  type PathOptions,
+  type RecentOptions,
+  type RowRange,
+  type SearchDialect,
+  type SearchIndex,
+  type SequenceMatches,
+} from "./engine/dialect.js";
+export { assertKnown, recordVersion } from "./engine/migrations.js";
+export {
+  all,
+  type Condition,
+  column,
+  first,
+  type Operation,
+  oneNumber,
+  type Row,
+  run,
+  runEach,
+  type SqlValue,
+  type Statement,
+  type Together,
+} from "./engine/operation.js";
+export { rowsOf } from "./engine/session-rows.js";
+export { withoutUnstorable } from "./engine/storable.js";
+export { DATA_TABLES, missingTable, SHARED_TABLES, tablesMissing } from "./engine/tables.js";
+export { skillsOf } from "./operations/memory/skill-state.js";
+export { readContents } from "./operations/messages/content.js";
+export { messageNotFound } from "./operations/messages/message-position.js";
+export { appendMessages, importMessages } from "./operations/messages/messages.js";
+export { MAX_NUMBER, SPAN, sessionOf } from "./operations/messages/row-id.js";
+export { storedBytes } from "./operations/path/view.js";
+export { isoNow } from "./operations/registry/clock.js";
+export { owned } from "./operations/registry/owners.js";
+export {
+  APPENDS_UNDATED,
+  cursorOf,
+  isBehind,
+  LATEST_CHANGE,
+  type ListPosition,
+  parseCursor,
+} from "./operations/registry/session-order.js";
+export { type Marks, markAllUnindexed, READ_MARKS, reindexSome } from "./operations/search/reindex.js";
+export { MOST_NAMED } from "./operations/search/search-scope.js";
+export { OLD_PREFIX } from "./operations/upgrade/old-tables.js";
+export { copyCompactions, copyMessages } from "./operations/upgrade/upgrade.js";
+export { redactLangChain } from "./redact/langchain.js";
+export { redactedObserver } from "./redact/observer.js";
+export { redactedWith, redactStore } from "./redact/redact-store.js";
+export { type HandOver, methodsOf, valuesIn } from "./sql/hand-over.js";
+export { completeKept, type KeptItem, readKept, writeKept } from "./sql/kept-items.js";
+export { allOwners, allSessions, listAll } from "./sql/list-all.js";
+export { type Outcome, observed, observedValues } from "./sql/observed.js";
+export {
+  assertScope,
+  assertSessionId,
+  assertUserId,
+  isScope,
+  keyScope,
+  UPGRADED_ROWS,
+  userScope,
+} from "./sql/session-id.js";
+export { confining, refuseBackup } from "./sql/sql-calls.js";
+export { type OpenStore, openSqlStore } from "./sql/sql-store.js";
+export { assertStore, isStore, kindOfHost, orderOf, storeOf } from "./sql/store-of.js";
+export type { SqlProvider } from "./sqlite/agent-sql.js";
+export { isDamage } from "./sqlite/error.js";
+export { storeTime } from "./store-time.js";

@@ -1,0 +1,253 @@
+import type { EncodedMessage, SessionMessage } from "@stemma/model";
+import { setField } from "@stemma/model";
+import type { Appended, Dialect } from "../../engine/dialect.js";
+import { first, type Operation, pause, tuples } from "../../engine/operation.js";
+import { ownOf, type SessionRows } from "../../engine/session-rows.js";
+import { type ContentTuple, readable, readRows } from "../messages/content.js";
+import { damaged } from "../messages/damage.js";
+import { findAllWithParents, findWithParent, type WithParent } from "../messages/message-parent.js";
+import {
+  assertWithin,
+  findNamed,
+  type MessagePosition,
+  messageNotFound,
+  POSITION,
+} from "../messages/message-position.js";
+import { append } from "../messages/messages.js";
+import { ceilingOf, floorOf } from "../messages/row-id.js";
+import { findSessionHead, openSessionHead, type SessionHead } from "../registry/session-head.js";
+import { touchSession } from "../registry/sessions.js";
+import { inListPortions } from "../row-portions.js";
+import { readMessage } from "./history.js";
+
+/** See `SessionStore.branches`. */
+export function* readBranches(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage[]> {
+  const parent = yield* openNamed(sql, sessionId, id);
+  const [children = []] = yield* findChildren(sql, parent.rows, [parent.position], CONTENT);
+  return yield* readChildren(parent.rows, children);
+}
+
+/** See `SessionStore.branchIds`. */
+export function* readBranchIds(sql: Dialect, sessionId: string, id: string): Operation<string[]> {
+  const parent = yield* openNamed(sql, sessionId, id);
+  const [children = []] = yield* findChildren(sql, parent.rows, [parent.position]);
+  return children.map((child) => child.id);
+}
+
+/** See `SessionStore.siblings`. */
+export function* readSiblings(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage[]> {
+  const { position, parent } = yield* findWithParent(sql, sessionId, id);
+  const head = yield* findSessionHead(sql, sessionId);
+  assertWithin(head, position);
+  const { rows } = head as SessionHead;
+  const [children = []] = yield* findChildren(sql, rows, [parent], CONTENT);
+  assertAmong(children, position);
+  return yield* readChildren(rows, children);
+}
+
+/** See `SessionStore.siblingIds`. */
+export function* readSiblingIds(
+  sql: Dialect,
+  sessionId: string,
+  ids: readonly string[],
+): Operation<Record<string, string[]>> {
+  const head = yield* findSessionHead(sql, sessionId);
+  if (head === null) return {};
+  const found: WithParent[] = [];
+  const parents = new Map<string | undefined, MessagePosition | null>();
+  yield* inListPortions(sql, ids, function* (some) {
+    for (const each of yield* findAllWithParents(sql, sessionId, some)) {
+      assertWithin(head, each.position);
+      found.push(each);
+      parents.set(each.parent?.id, each.parent);
+    }
+  });
+  yield* pause();
+  // In their order, each branch that begins below them is read once.
+  const ordered = [...parents.values()].sort((a, b) => (a?.rowId ?? 0) - (b?.rowId ?? 0));
+  const byParent = new Map<string | undefined, Child[]>();
+  yield* inListPortions(sql, ordered, function* (some) {
+    const families = yield* findChildren(sql, head.rows, some);
+    for (const [index, parent] of some.entries()) byParent.set(parent?.id, families[index] as Child[]);
+  });
+  const siblingIds: Record<string, string[]> = {};
+  yield* inListPortions(sql, found, function* (some) {
+    for (const { position, parent } of some) {
+      const siblings = byParent.get(parent?.id) as Child[];
+      assertAmong(siblings, position);
+      setField(
+        siblingIds,
+        position.id,
+        siblings.map((sibling) => sibling.id),
+      );
+    }
+    yield* pause();
+  });
+  return siblingIds;
+}
+
+function* openNamed(sql: Dialect, sessionId: string, id: string) {
+  const position = (yield* findNamed(sql, sessionId, id)) ?? messageNotFound(sessionId, id);
+  const head = yield* findSessionHead(sql, sessionId);
+  assertWithin(head, position);
+  return { position, rows: (head as SessionHead).rows };
+}
+
+function assertAmong(children: readonly Child[], { rowId, id }: MessagePosition): void {
+  if (children.some((child) => child.rowId === rowId)) return;
+  throw damaged({ messageId: id }, `Message "${id}" does not hang where it says.`);
+}
+
+/** See `SessionStore.parent`. */
+export function* readParent(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage | null> {
+  const { parent } = yield* findWithParent(sql, sessionId, id);
+  return parent === null ? null : yield* readMessage(sql, sessionId, parent.id);
+}
+
+/** See `SessionStore.appendSibling`. */
+export function* appendSibling(
+  sql: Dialect,
+  sessionId: string,
+  id: string,
+  message: EncodedMessage,
+): Operation<Appended> {
+  const { parent } = yield* findWithParent(sql, sessionId, id);
+  return yield* append(sql, sessionId, [message], parent?.id ?? null);
+}
+
+/** See `SessionStore.selectBranch`. */
+export function* selectBranch(sql: Dialect, sessionId: string, messageId: string): Operation<SessionMessage> {
+  const position = (yield* findNamed(sql, sessionId, messageId)) ?? messageNotFound(sessionId, messageId);
+  const head = yield* openSessionHead(sql, sessionId);
+  assertWithin(head, position);
+  const leaf = yield* findNewestBelow(sql, head, position);
+  yield* touchSession(head.rows, leaf.rowId === head.newest?.rowId ? null : leaf.rowId, head.stale);
+  return (yield* readMessage(sql, sessionId, leaf.id)) ?? messageNotFound(sessionId, leaf.id);
+}
+
+interface Child {
+  readonly rowId: number;
+  readonly id: string;
+  readonly parentId: string | null;
+  /** "" where it was not asked for. */
+  readonly content: string;
+}
+
+const CONTENT = "m.content";
+
+type BranchStart = [branch: number, lo: number, parentBranch: number | null, parentN: number | null];
+type FirstRow = [branch: number, lo: number, rowId: number, id: string, parentId: string | null, content: string];
+
+// For each of `parents` the rows below it, or the roots for null: the next one of its own branch, and the first one of each
+// branch that begins below it.
+function* findChildren(
+  sql: Dialect,
+  rows: SessionRows,
+  parents: readonly (MessagePosition | null)[],
+  content: typeof CONTENT | "''" = "''",
+): Operation<Child[][]> {
+  const begun = yield* branchesBelow(rows, parents);
+  const families = parents.map((parent) => {
+    const own: Start = parent === null ? [0, floorOf(rows.sessionNumber)] : [parent.branch, parent.rowId + 1];
+    return { parent, own, starts: [own, ...(begun.get(keyOf(parent?.branch, parent?.rowId)) ?? [])] };
+  });
+  const firsts = yield* firstRows(
+    sql,
+    rows,
+    families.flatMap(({ starts }) => starts),
+    content,
+  );
+  return families.map(({ parent, own, starts }) => {
+    const children = starts.flatMap((start) => {
+      const child = firsts.get(keyOf(...start));
+      // Where the parent's own branch ends, none follows; a branch that began below it has one.
+      if (child === undefined ? start !== own : child.parentId !== (parent?.id ?? null)) {
+        const id = parent?.id ?? "";
+        throw damaged({ messageId: id }, `What hangs below message "${id}" does not say so.`);
+      }
+      return child ?? [];
+    });
+    return children.sort((a, b) => a.rowId - b.rowId);
+  });
+}
+
+/** Where a branch is looked into, and from which row on. */
+type Start = readonly [branch: number, lo: number];
+
+const keyOf = (branch: number | undefined, rowId: number | undefined) => `${branch ?? null}/${rowId ?? null}`;
+
+// The branches that begin below rows, by the place of the row.
+function* branchesBelow(
+  rows: SessionRows,
+  parents: readonly (MessagePosition | null)[],
+): Operation<Map<string, Start[]>> {
+  // Nothing has the row id 0, so it stands for the parent of roots.
+  const rowIds = parents.map((parent) => parent?.rowId ?? 0);
+  const lo = rowIds.reduce((least, rowId) => Math.min(least, rowId), Infinity);
+  const hi = rowIds.reduce((most, rowId) => Math.max(most, rowId), 0);
+  const query = `SELECT branch, lo, parent_branch, parent_n FROM assistant_branches
+     WHERE ${rows.own}no = ? AND coalesce(parent_n, 0) BETWEEN ? AND ?`;
+  const begun = new Map<string, Start[]>();
+  const found = yield* tuples<BranchStart>(query, ...rows.ids, rows.sessionNumber, lo, hi);
+  for (const [branch, from, parentBranch, parentN] of found) {
+    const key = keyOf(parentBranch ?? undefined, parentN ?? undefined);
+    const starts = begun.get(key);
+    if (starts === undefined) begun.set(key, [[branch, from]]);
+    else starts.push([branch, from]);
+  }
+  return begun;
+}
+
+// The first row of each branch from a row on, by branch and that row.
+function* firstRows(
+  sql: Dialect,
+  rows: SessionRows,
+  starts: readonly Start[],
+  content: string,
+): Operation<Map<string, Child>> {
+  const { ids, sessionNumber } = rows;
+  const query = `SELECT c.branch, c.lo, m.n, m.id, m.parent_id, ${content}
+     FROM (SELECT s.branch AS branch, s.lo AS lo, (
+         SELECT f.n FROM assistant_messages f
+         WHERE ${ownOf(rows, "f")}f.n BETWEEN s.lo AND s.hi AND f.branch = s.branch ORDER BY f.n LIMIT 1) AS n
+       FROM ${sql.segmentTable} AS s) AS c
+     JOIN assistant_messages m ON ${ownOf(rows, "m")}m.n = c.n`;
+  const ranges = JSON.stringify(starts.map(([branch, lo]) => [branch, lo, ceilingOf(sessionNumber)]));
+  const found = yield* tuples<FirstRow>(query, ...ids, ranges, ...ids);
+  return new Map(
+    found.map(([branch, lo, rowId, id, parentId, text]) => [keyOf(branch, lo), { rowId, id, parentId, content: text }]),
+  );
+}
+
+function* readChildren(rows: SessionRows, children: readonly Child[]): Operation<SessionMessage[]> {
+  const found = children.map(({ rowId, content }): ContentTuple => [rowId, content]);
+  return readable(yield* readRows(rows, found));
+}
+
+type BranchBelow = [branch: number, parentBranch: number | null, parentN: number | null];
+
+// The newest row of the branches that `position` leads to: row ids grow along a path, so it is a leaf. Where a branch ends,
+// no row says; what is read are the rows that are newer than the leaf, without their content.
+function* findNewestBelow(sql: Dialect, head: SessionHead, position: MessagePosition): Operation<MessagePosition> {
+  const { rows, newest } = head;
+  // A branch begins behind the one that it hangs from, so that one comes first.
+  const query = `SELECT branch, parent_branch, parent_n FROM assistant_branches WHERE ${rows.own}no = ? AND lo > ? ORDER BY lo`;
+  const behind = yield* tuples<BranchBelow>(query, ...rows.ids, rows.sessionNumber, position.rowId);
+  const below = new Set([position.branch]);
+  for (const [branch, parentBranch, parentN] of behind) {
+    if (parentBranch === null || parentN === null) continue;
+    if (below.has(parentBranch) && (parentBranch !== position.branch || parentN >= position.rowId)) below.add(branch);
+  }
+  if (newest !== null && below.has(newest.branch)) return newest;
+  // IS TRUE keeps Postgres from making a join of it.
+  const leaf = yield* first<MessagePosition>(
+    `SELECT ${POSITION} FROM assistant_messages
+     WHERE ${rows.own}n BETWEEN ? AND ? AND (branch IN (SELECT s.branch FROM ${sql.segmentTable} AS s)) IS TRUE
+     ORDER BY n DESC LIMIT 1`,
+    ...rows.ids,
+    position.rowId,
+    ceilingOf(rows.sessionNumber),
+    JSON.stringify([...below].map((branch) => [branch])),
+  );
+  return leaf ?? position;
+}

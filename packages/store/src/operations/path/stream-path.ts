@@ -1,0 +1,175 @@
+import type { SessionMessage } from "@stemma/model";
+import { summaryMessage } from "@stemma/model";
+import type { StoredMessage, StreamOptions } from "../../contract/store.js";
+import type { Dialect, PathOptions } from "../../engine/dialect.js";
+import { all, type Operation } from "../../engine/operation.js";
+import { type ContentRow, readRows } from "../messages/content.js";
+import { rowAfter } from "../messages/damage.js";
+import { findPosition, messageNotFound } from "../messages/message-position.js";
+import { ceilingOf, floorOf } from "../messages/row-id.js";
+import { findSessionHead } from "../registry/session-head.js";
+import type { PathSpan, Segment } from "./path.js";
+import { openView, readViewPage, type View } from "./view.js";
+
+const PAGE_BYTES = 128 * 1024;
+const FIRST_PAGE = 32;
+const MAX_PAGE = 512;
+
+type StreamPathOptions = PathOptions & Pick<StreamOptions, "newestFirst" | "after">;
+
+/**
+ * See `SessionStore.stream`. The call itself finds the path and reads the first page; each further page is a transaction
+ * of its own, so a message that is edited or deleted before its page is read is seen as it is then.
+ */
+export function streamPath(
+  sql: Dialect,
+  read: ReadOperation,
+  sessionId: string,
+  options: StreamPathOptions,
+): AsyncGenerator<SessionMessage, void, undefined> {
+  return streamPages(read, () => openStream(sql, sessionId, options));
+}
+
+function* openStream(
+  sql: Dialect,
+  sessionId: string,
+  options: StreamPathOptions,
+): Operation<MessagePage<SessionMessage>> {
+  const view = yield* openView(sql, sessionId, options);
+  if (view === null) return NO_MESSAGES;
+  const { newestFirst = false, after } = options;
+  const spans = after === undefined ? view.spans : yield* spansBehind(sessionId, view.spans, after, newestFirst);
+  return yield* readSpans(view, newestFirst ? spans : spans.slice().reverse(), FIRST_PAGE, options);
+}
+
+// What is left of a path to read behind one of the messages that it shows. Errors: `MESSAGE_NOT_FOUND`.
+function* spansBehind(
+  sessionId: string,
+  spans: readonly PathSpan[],
+  after: string,
+  newestFirst: boolean,
+): Operation<readonly PathSpan[]> {
+  const summary = spans.findIndex((span) => "compaction" in span && summaryMessage(span.compaction).id === after);
+  if (summary >= 0) return newestFirst ? spans.slice(0, summary) : spans.slice(summary + 1);
+  const position = (yield* findPosition(sessionId, after)) ?? messageNotFound(sessionId, after);
+  const at = spans.findIndex(
+    (span) =>
+      "range" in span &&
+      span.range.branch === position.branch &&
+      span.range.lo <= position.rowId &&
+      position.rowId <= span.range.hi,
+  );
+  if (at < 0) return messageNotFound(sessionId, after);
+  const { range } = spans[at] as { readonly range: Segment };
+  const rest = newestFirst ? { ...range, hi: position.rowId - 1 } : { ...range, lo: position.rowId + 1 };
+  const own = rest.lo > rest.hi ? [] : [{ range: rest }];
+  return newestFirst ? [...spans.slice(0, at), ...own] : [...own, ...spans.slice(at + 1)];
+}
+
+// Reads `limit` messages, of as many spans as it takes. Of `spans`, the next one to read is the last.
+function* readSpans(
+  view: View,
+  spans: readonly PathSpan[],
+  limit: number,
+  options: StreamPathOptions,
+): Operation<MessagePage<SessionMessage>> {
+  const { newestFirst = false } = options;
+  const rest = spans.slice();
+  const messages: SessionMessage[] = [];
+  let bytes = 0;
+  while (messages.length < limit) {
+    const span = rest.pop();
+    if (span === undefined) break;
+    if ("compaction" in span) {
+      messages.push(summaryMessage(span.compaction));
+      continue;
+    }
+    const { range } = span;
+    const wanted = { newestFirst, limit: limit - messages.length, later: true };
+    const page = yield* readViewPage(view, range, wanted, options);
+    for (const message of page.messages) messages.push(message);
+    for (const size of page.bytes) bytes += size;
+    if (!page.full) continue;
+    const last = page.last as number;
+    rest.push({ range: newestFirst ? { ...range, hi: last - 1 } : { ...range, lo: last + 1 } });
+  }
+  if (rest.length === 0) return { messages, next: null };
+  // Pages hold about as many bytes as each other, whatever the size of a message.
+  const fitting = Math.floor((PAGE_BYTES * messages.length) / Math.max(bytes, 1));
+  const more = Math.max(1, Math.min(MAX_PAGE, limit * 2, fitting));
+  return { messages, next: () => readSpans(view, rest, more, options) };
+}
+
+/** Runs an operation that reads, in a transaction of its own. */
+export type ReadOperation = <T>(operation: () => Operation<T>) => Promise<T>;
+
+/** Messages that were read at once. */
+export interface MessagePage<Message> {
+  readonly messages: readonly Message[];
+  /** Reads the page behind it; null where there is none. */
+  readonly next: (() => Operation<MessagePage<Message>>) | null;
+}
+
+/** The messages of page after page. The first page is read by the call itself. */
+export function streamPages<Message>(
+  read: ReadOperation,
+  open: () => Operation<MessagePage<Message>>,
+): AsyncGenerator<Message, void, undefined> {
+  const first = read(open);
+  // Whoever iterates is told of a failure; perhaps nobody does.
+  first.catch(() => {});
+  return messagesFrom(read, first);
+}
+
+async function* messagesFrom<Message>(
+  read: ReadOperation,
+  first: Promise<MessagePage<Message>>,
+): AsyncGenerator<Message, void, undefined> {
+  for (let page = await first; ; ) {
+    yield* page.messages;
+    if (page.next === null) return;
+    page = await read(page.next);
+  }
+}
+
+export const NO_MESSAGES = { messages: [], next: null };
+
+/** See `SessionStore.messages`. Each page is a transaction of its own. */
+export function streamMessages(
+  sql: Dialect,
+  read: ReadOperation,
+  sessionId: string,
+): AsyncGenerator<StoredMessage, void, undefined> {
+  return streamPages(read, () => readStoredPage(sql, sessionId, 0));
+}
+
+const STORED_PAGE = 128;
+
+interface StoredRow extends ContentRow {
+  readonly parent_id: string | null;
+  readonly dated_at: string | null;
+  readonly created_at: string;
+}
+
+function* readStoredPage(sql: Dialect, sessionId: string, after: number): Operation<MessagePage<StoredMessage>> {
+  const head = yield* findSessionHead(sql, sessionId);
+  if (head === null) return NO_MESSAGES;
+  const from = Math.max(after, floorOf(head.sessionNumber));
+  const query = `SELECT n, parent_id, dated_at, created_at, content FROM assistant_messages
+     WHERE ${head.rows.own}n BETWEEN ? AND ? ORDER BY n LIMIT ${STORED_PAGE}`;
+  const rows = yield* all<StoredRow>(query, ...head.rows.ids, from, ceilingOf(head.sessionNumber));
+  const read = yield* readRows(
+    head.rows,
+    rows.map(({ n: rowId, content }) => [rowId, content]),
+  );
+  const messages = rows.map(({ parent_id, dated_at, created_at }, index) => ({
+    message: read[index] as SessionMessage,
+    parentId: parent_id,
+    createdAt: dated_at ?? created_at,
+    storedAt: created_at,
+  }));
+  const last = rows.length < STORED_PAGE ? undefined : rows.at(-1);
+  if (last === undefined) return { messages, next: null };
+  const next = rowAfter(last.n, from);
+  return { messages, next: () => readStoredPage(sql, sessionId, next) };
+}

@@ -1,0 +1,182 @@
+import {
+  type EncodedMessage,
+  estimateMessageTokens,
+  foreignContent,
+  isTooDeep,
+  measureMessage,
+  summaryMessage,
+} from "@stemma/model";
+import type { Dialect } from "../../engine/dialect.js";
+import { all, first, insert, type Operation, OR_KEEP, run } from "../../engine/operation.js";
+import { UPGRADED_ROWS } from "../../sql/session-id.js";
+import { findPosition, type MessagePosition } from "../messages/message-position.js";
+import { insertRow } from "../messages/message-rows.js";
+import { floorOf, nextPosition } from "../messages/row-id.js";
+import { findSegments } from "../path/path.js";
+import { isoNow } from "../registry/clock.js";
+import { openFirstHead } from "../registry/session-head.js";
+import { hasOldTable, isoFromSql, OLD_PREFIX, OLD_TABLES } from "./old-tables.js";
+/** Copies the rows that were set aside, then drops their tables. */
+export function* upgradeAgentsTables(sql: Dialect): Operation<void> {
+  yield* copySessions(sql);
+  yield* copyMessages(sql);
+  yield* copyCompactions(sql);
+  yield* copyBlocks(sql);
+  yield* copyEntries(sql);
+  for (const { name } of OLD_TABLES) yield* run(`DROP TABLE IF EXISTS ${OLD_PREFIX}${name}`);
+}
+
+function* copySessions(sql: Dialect): Operation<void> {
+  if (!(yield* hasOldTable(sql, "assistant_sessions"))) return;
+  const columns = yield* sql.columns(`${OLD_PREFIX}assistant_sessions`);
+  const texts = ["parent_session_id", "model", "source", "end_reason"].filter((name) => columns.includes(name));
+  const numbers = ["input_tokens", "output_tokens", "estimated_cost"].filter((name) => columns.includes(name));
+  const counted = numbers.map((name) => `coalesce(${name}, 0) AS ${name}`);
+  const query = `SELECT ${["id", "name", ...texts, ...counted, "created_at", "updated_at"].join(", ")}
+     FROM ${OLD_PREFIX}assistant_sessions ORDER BY created_at, rowid`;
+  const rows = yield* all<Record<string, string | number | null>>(query);
+  for (const row of rows) {
+    const created_at = isoFromSql(row.created_at) ?? isoNow();
+    const updated_at = isoFromSql(row.updated_at) ?? isoNow();
+    yield* insert("assistant_sessions", { ...row, created_at, updated_at }, OR_KEEP);
+  }
+}
+
+// As they are: which session a label means is for the program that wrote it to say.
+function* copyBlocks(sql: Dialect): Operation<void> {
+  if (!(yield* hasOldTable(sql, "cf_agents_context_blocks"))) return;
+  const query = `SELECT label, content, updated_at FROM ${OLD_PREFIX}cf_agents_context_blocks ORDER BY rowid`;
+  const rows = yield* all<{ label: string; content: string; updated_at: string | null }>(query);
+  for (const row of rows) {
+    const updated_at = isoFromSql(row.updated_at) ?? isoNow();
+    const block = { session_id: UPGRADED_ROWS, kind: "block", ...row, version: 1, updated_at };
+    yield* insert("cf_agents_context_blocks", block, OR_KEEP);
+  }
+}
+
+function* copyEntries(sql: Dialect): Operation<void> {
+  if (!(yield* hasOldTable(sql, "cf_agents_search_entries"))) return;
+  const rows = yield* all<{ label: string; key: string; content: string; created_at: string; updated_at: string }>(
+    `SELECT label, key, content, created_at, updated_at FROM ${OLD_PREFIX}cf_agents_search_entries ORDER BY rowid`,
+  );
+  for (const row of rows) {
+    const query = "SELECT 1 FROM cf_agents_search_entries WHERE session_id = ? AND label = ? AND key = ?";
+    const known = yield* first(query, UPGRADED_ROWS, row.label, row.key);
+    if (known !== undefined) continue;
+    const created_at = isoFromSql(row.created_at) ?? isoNow();
+    const updated_at = isoFromSql(row.updated_at) ?? isoNow();
+    yield* insert("cf_agents_search_entries", { session_id: UPGRADED_ROWS, ...row, created_at, updated_at });
+  }
+}
+
+interface OldMessage {
+  readonly rowid: number;
+  readonly id: string;
+  readonly session_id: string;
+  readonly parent_id: string | null;
+  readonly created_at: string | null;
+}
+
+/** A row may have been written before its parent; one whose parent is gone becomes a root, as it was read before. */
+export function* copyMessages(sql: Dialect): Operation<void> {
+  if (!(yield* hasOldTable(sql, "assistant_messages"))) return;
+  const rows = yield* all<OldMessage>(
+    // A row could be written without an id.
+    `SELECT rowid AS rowid, coalesce(id, 'agents-row-' || rowid) AS id, session_id, parent_id, created_at
+     FROM ${OLD_PREFIX}assistant_messages ORDER BY session_id, rowid`,
+  );
+  const known = new Map(rows.map((row) => [`${row.session_id}\0${row.id}`, row]));
+  const done = new Set<OldMessage>();
+  for (const row of rows) {
+    const waiting: OldMessage[] = [];
+    for (let next: OldMessage | undefined = row; next !== undefined && !done.has(next); ) {
+      done.add(next);
+      waiting.push(next);
+      next = next.parent_id === null ? undefined : known.get(`${row.session_id}\0${next.parent_id}`);
+    }
+    for (const ready of waiting.reverse()) yield* copyMessage(sql, ready);
+  }
+  yield* keepLeaves(sql, rows);
+}
+
+// The leaf was the latest row that no row of its session named as its parent; the last written where times were equal.
+function* keepLeaves(sql: Dialect, rows: readonly OldMessage[]): Operation<void> {
+  const parents = new Set(rows.map((row) => `${row.session_id}\0${row.parent_id}`));
+  const leaves = new Map<string, OldMessage>();
+  for (const row of rows) {
+    const latest = leaves.get(row.session_id);
+    const isLeaf = !parents.has(`${row.session_id}\0${row.id}`);
+    if (isLeaf && (latest === undefined || (row.created_at ?? "") >= (latest.created_at ?? ""))) {
+      leaves.set(row.session_id, row);
+    }
+  }
+  for (const { session_id, id } of leaves.values()) {
+    const position = yield* findPosition(session_id, id);
+    const head = yield* openFirstHead(sql, session_id);
+    if (position === null || position.rowId === head.newest?.rowId) continue;
+    yield* run("UPDATE assistant_sessions SET leaf = ? WHERE id = ?", position.rowId, session_id);
+  }
+}
+
+function* copyMessage(sql: Dialect, old: OldMessage): Operation<void> {
+  const query = `SELECT role, content, created_at FROM ${OLD_PREFIX}assistant_messages WHERE rowid = ?`;
+  const row = yield* first<{ role: string; content: string; created_at: string | null }>(query, old.rowid);
+  if (row === undefined) return;
+  const known = yield* findPosition(old.session_id, old.id);
+  const parent: MessagePosition | null =
+    old.parent_id === null ? null : yield* findPosition(old.session_id, old.parent_id);
+  const head = yield* openFirstHead(sql, old.session_id);
+  const position = known ?? (yield* insertRow(sql, head, head.newest, encodeOld(old.id, row), parent));
+  const written = isoFromSql(row.created_at);
+  if (position === null || written === null) return;
+  const update = "UPDATE assistant_messages SET created_at = ? WHERE session_id = ? AND n = ?";
+  yield* run(update, written, old.session_id, position.rowId);
+}
+
+// Content is kept to the letter, also where this program would not have written it.
+function encodeOld(id: string, row: { role: string; content: string }): EncodedMessage {
+  const read = foreignContent(row.content);
+  const base = { id, role: row.role, content: read?.content ?? row.content, media: [] };
+  if (read === null || isTooDeep(read.message)) return { ...base, text: "", name: "", tokens: 0, createdAt: null };
+  return { ...base, ...measureMessage(read.message) };
+}
+
+interface OldCompaction {
+  readonly id: string;
+  readonly session_id: string;
+  readonly summary: string;
+  readonly from_message_id: string;
+  readonly to_message_id: string;
+  readonly created_at: string | null;
+}
+
+/** A compaction whose range is gone keeps its words and covers nothing. */
+export function* copyCompactions(sql: Dialect): Operation<void> {
+  if (!(yield* hasOldTable(sql, "assistant_compactions"))) return;
+  const query = `SELECT id, session_id, summary, from_message_id, to_message_id, created_at
+     FROM ${OLD_PREFIX}assistant_compactions ORDER BY created_at, rowid`;
+  const rows = yield* all<OldCompaction>(query);
+  for (const row of rows) {
+    const { rows: own, sessionNumber } = yield* openFirstHead(sql, row.session_id);
+    const from = yield* findPosition(row.session_id, row.from_message_id);
+    const to = yield* findPosition(row.session_id, row.to_message_id);
+    const path = to === null ? [] : yield* findSegments(own, to);
+    const isOnPath =
+      from !== null && path.some((s) => s.branch === from.branch && s.lo <= from.rowId && from.rowId <= s.hi);
+    const findLast = "SELECT max(n) AS n FROM assistant_compactions WHERE session_id = ?";
+    const last = yield* first<{ n: number | null }>(findLast, row.session_id);
+    const compaction = {
+      ...row,
+      n: nextPosition(sessionNumber, last?.n ?? floorOf(sessionNumber)),
+      created_at: isoFromSql(row.created_at) ?? isoNow(),
+      from_n: isOnPath ? from.rowId : null,
+      to_n: isOnPath ? (to?.rowId ?? null) : null,
+      tokens: estimateMessageTokens(summaryMessage(row)),
+    };
+    yield* insert("assistant_compactions", compaction, OR_KEEP);
+    // The totals were written before the compaction was there.
+    const update =
+      "UPDATE assistant_sessions SET stale = (SELECT max(n) FROM assistant_messages WHERE session_id = ?) WHERE id = ?";
+    yield* run(update, row.session_id, row.session_id);
+  }
+}

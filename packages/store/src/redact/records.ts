@@ -1,0 +1,145 @@
+import {
+  decodeJson,
+  encodeJson,
+  findJson,
+  isJsonObject,
+  type JsonObject,
+  packFrames,
+  unpackFrames,
+} from "@stemma/model";
+import { LEARNING, type RecordScope, type RedactWhere, TURNS } from "../contract/store.js";
+import { type IsIdentifier, type RedactText, redactJson } from "./json.js";
+import { redactLangChain } from "./langchain.js";
+
+type RedactRecord = (value: Uint8Array, key: string, where: RedactWhere, text: RedactText) => Uint8Array;
+
+const unchanged: RedactRecord = (value) => value;
+
+/** What the records of our own labels hold; those of any other label may hold any JSON or text. */
+const RECORDS: Readonly<Record<string, RedactRecord>> = {
+  chat: (value, key, where, text) => (key === "run" ? value : redactChunks(value, where, text)),
+  [TURNS]: (value, key, where, text) => (key.startsWith("note/") ? redactBytes(value, where, text, isOfNote) : value),
+  [LEARNING]: unchanged,
+  title: unchanged,
+  "imported-usage": unchanged,
+  imported: redactPiece,
+  claude: (value, _key, where, text) => redactBytes(value, where, text, isOfTranscript),
+  langgraph: redactFrames,
+  "langgraph-writes": redactFrames,
+  "langgraph-values": redactFrames,
+  "langgraph-children": unchanged,
+  openaiAgents: unchanged,
+  langchain: unchanged,
+  "langgraph-removed": unchanged,
+};
+
+/**
+ * A record whose texts are redacted: the strings of one in JSON, all of one in plain text. Other bytes are no text, and stay
+ * as they are. Errors: `REDACTION_FAILED`.
+ */
+export function redactRecord(
+  { sessionId, label }: RecordScope,
+  key: string,
+  value: Uint8Array,
+  text: RedactText,
+): Uint8Array {
+  const where: RedactWhere = { kind: "record", sessionId, label, key };
+  const known = Object.hasOwn(RECORDS, label) ? RECORDS[label] : undefined;
+  return (known ?? ((bytes) => redactBytes(bytes, where, text)))(value, key, where, text);
+}
+
+function redactBytes(value: Uint8Array, where: RedactWhere, text: RedactText, isIdentifier?: IsIdentifier): Uint8Array {
+  const plain = plainText(value);
+  if (plain === null) return value;
+  const json = findJson(plain);
+  if (json === undefined) {
+    const redacted = text(plain, where);
+    return redacted === plain ? value : new TextEncoder().encode(redacted);
+  }
+  const redacted = redactJson(json, where, text, isIdentifier);
+  return redacted === json ? value : encodeJson(redacted);
+}
+
+// What a client is told of the run names it and its messages.
+function redactChunks(value: Uint8Array, where: RedactWhere, text: RedactText): Uint8Array {
+  const chunks = decodeJson(value) as JsonObject[];
+  const redacted = chunks.map((chunk) =>
+    chunk.type === "data-run" ? chunk : redactJson(chunk, where, text, ([field]) => CHUNK.has(field)),
+  );
+  return redacted.every((chunk, index) => chunk === chunks[index]) ? value : encodeJson(redacted);
+}
+
+// A line of a file as it stood there, mostly of JSON itself.
+function redactPiece(value: Uint8Array, _key: string, where: RedactWhere, text: RedactText): Uint8Array {
+  const piece = decodeJson(value);
+  if (!isJsonObject(piece) || typeof piece.source !== "string") return redactBytes(value, where, text);
+  const json = findJson(piece.source);
+  if (json === undefined) return redactBytes(value, where, text, isOfPiece);
+  const source = redactJson(json, where, text);
+  return source === json ? value : encodeJson({ ...piece, source: JSON.stringify(source) });
+}
+
+// The header names channels, types and other records.
+function redactFrames(value: Uint8Array, key: string, where: RedactWhere, text: RedactText): Uint8Array {
+  const { header, frames } = unpackFrames(value, key);
+  // A checkpoint and its metadata come before the values of its channels.
+  const redacted = frames.map((frame, index) =>
+    redactFrame(frame, where, text, where.label === "langgraph" && index < 2),
+  );
+  return redacted.every((frame, index) => frame === frames[index]) ? value : packFrames(header, redacted);
+}
+
+function redactFrame(frame: Uint8Array, where: RedactWhere, text: RedactText, isCheckpoint: boolean): Uint8Array {
+  const json = findJson(plainText(frame) ?? "");
+  if (json === undefined) return redactBytes(frame, where, text);
+  const redacted = redactLangChain(json, where, text, isCheckpoint);
+  return redacted === json ? frame : encodeJson(redacted);
+}
+
+// Null for bytes that are no text: not UTF-8, or with characters that no text has.
+function plainText(value: Uint8Array): string | null {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(value);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
+    return /[\0-\x08\x0e-\x1f]/.test(text) ? null : text;
+  } catch {
+    return null;
+  }
+}
+
+const CHUNK: ReadonlySet<string | number | undefined> = new Set([
+  "type",
+  "id",
+  "toolName",
+  "toolCallId",
+  "messageId",
+  "approvalId",
+  "mediaType",
+  "sourceId",
+]);
+
+const isOfNote: IsIdentifier = ([field]) => field === "messageId" || field === "recalled";
+
+const isOfPiece: IsIdentifier = ([field]) => field === "messageId";
+
+const TRANSCRIPT: ReadonlySet<string | number | undefined> = new Set([
+  "parent",
+  "uuid",
+  "parentUuid",
+  "logicalParentUuid",
+  "leafUuid",
+  "messageId",
+  "sessionId",
+  "agentId",
+  "requestId",
+  "id",
+  "type",
+  "subtype",
+  "role",
+  "timestamp",
+  "version",
+]);
+
+// Of an entry of Claude, of its message, or of the summary.
+const isOfTranscript: IsIdentifier = (path) =>
+  (path.length <= 2 || (path.length === 3 && path[1] === "message")) && TRANSCRIPT.has(path.at(-1));

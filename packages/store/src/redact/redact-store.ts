@@ -1,0 +1,88 @@
+import { invalid, kindOf } from "@stemma/model";
+import type { RedactFunction, Redaction, Store } from "../contract/store.js";
+import { assertStore } from "../sql/store-of.js";
+import { BLOCKS, ENTRIES, RECORDS, SESSION, SESSIONS, STORE, VECTORS } from "./methods.js";
+import { redactedObserver } from "./observer.js";
+import { redactionOf } from "./redaction.js";
+
+type Method = (...values: unknown[]) => unknown;
+/** The rules of a part of the contract, whichever it is. */
+type AnyRules = Readonly<Record<string, ((redaction: Redaction, id: string, ...values: never[]) => unknown[]) | null>>;
+
+/**
+ * The same store, which calls `redact` on each text before it is stored, indexed, embedded or told to anyone. Use the result in
+ * place of the store. It works for every store, also one of your own, and for what `withEmbedder` and `forUser` give.
+ * Errors: `STORE_UNSUPPORTED` for what is no store, `INVALID_ARGUMENT`; of its calls `REDACTION_FAILED` for what `redact`
+ * threw, and where it gave no text.
+ */
+export function redactStore<S extends Store>(store: S, redact: RedactFunction): S {
+  assertStore(store, "redactStore()");
+  assertRedact(redact, "redactStore()");
+  return redacting(store, redactionOf(redact, store.redaction));
+}
+
+/** For a constructor: the store as it is where no `redact` was given. */
+export function redactedWith<S extends Store>(store: S, redact: RedactFunction | undefined, method: string): S {
+  if (redact === undefined) return store;
+  assertRedact(redact, method);
+  return redacting(store, redactionOf(redact));
+}
+
+function assertRedact(redact: unknown, method: string): void {
+  if (typeof redact === "function") return;
+  throw invalid(`The redact of ${method} is a function; got ${kindOf(redact)}.`);
+}
+
+function redacting<S extends Store>(store: S, redaction: Redaction, whole?: Store): S {
+  const part = <T extends object>(methods: T, rules: AnyRules, id = ""): T => withRules(methods, rules, redaction, id);
+  const { sessions, blocks, entries, records, vectors } = store;
+  const above = whole ?? (store.whole && redacting(store.whole, redaction));
+  const redacted: S = {
+    ...part(store, STORE),
+    // Of a class these may be getters, which a copy leaves out.
+    name: store.name,
+    capabilities: store.capabilities,
+    userId: store.userId,
+    order: store.order,
+    observer: store.observer && redactedObserver(store.observer, redaction),
+    redaction,
+    whole: above,
+    session: (id: string) => {
+      const session = store.session(id);
+      return { ...part(session, SESSION, id), id: session.id };
+    },
+    sessions: part(sessions, SESSIONS),
+    blocks: part(blocks, BLOCKS),
+    entries: part(entries, ENTRIES),
+    records: part(records, RECORDS),
+    ...(vectors === undefined ? {} : { vectors: part(vectors, VECTORS) }),
+    forUser: (userId: string) => redacting(store.forUser(userId), redaction, above ?? redacted),
+    ...("withEmbedder" in store
+      ? {
+          withEmbedder: (...values: unknown[]) =>
+            redacting((store.withEmbedder as Method)(...values) as Store, redaction),
+        }
+      : {}),
+  };
+  return redacted;
+}
+
+// Nothing is awaited before the store's own method is called: calls of one turn keep their order.
+function withRules<T extends object>(methods: T, rules: AnyRules, redaction: Redaction, id: string): T {
+  const own: Record<string, unknown> = {};
+  for (const [name, rule] of Object.entries(rules)) {
+    const method = (methods as Record<string, unknown>)[name] as Method | undefined;
+    if (typeof method !== "function") continue;
+    own[name] = (...values: unknown[]) => {
+      if (rule === null) return method.apply(methods, values);
+      let redacted: unknown[];
+      try {
+        redacted = rule(redaction, id, ...(values as never[]));
+      } catch (error) {
+        return Promise.reject(error);
+      }
+      return method.apply(methods, redacted);
+    };
+  }
+  return { ...methods, ...own };
+}

@@ -1,0 +1,58 @@
+import { assertFits, assertStorableText, invalid, NAME_LIMITS } from "@stemma/model";
+import type { BlockScope, MemoryOwner } from "../contract/memory.js";
+
+/** The session id below which an upgrade keeps the blocks and entries that `agents` wrote. No session has it. */
+export const UPGRADED_ROWS = "agents_before_upgrade";
+
+/** Begins what stands in the place of a session id for blocks and entries that belong to no session. No session's id begins so. */
+export const SCOPES = "stemma:";
+
+/** What they begin with, by whose they are. */
+export const MEMORY_SCOPES = { user: `${SCOPES}user:`, key: `${SCOPES}key:` } as const;
+
+/** Where the blocks and entries of a user are kept: all of them have this in the column `session_id`. */
+export const userScope = (userId: string) => MEMORY_SCOPES.user + userId;
+
+/** Where those are kept that several share under a key. */
+export const keyScope = (key: string) => MEMORY_SCOPES.key + key;
+
+/** Whose blocks and entries are kept under `sessionId`. */
+export function memoryOwner(sessionId: string): MemoryOwner {
+  if (sessionId.startsWith(MEMORY_SCOPES.user)) return { user: sessionId.slice(MEMORY_SCOPES.user.length) };
+  if (sessionId.startsWith(MEMORY_SCOPES.key)) return { key: sessionId.slice(MEMORY_SCOPES.key.length) };
+  return { session: sessionId };
+}
+
+/** True for what `userScope` and `keyScope` give. */
+export const isScope = (sessionId: string) => sessionId.startsWith(SCOPES);
+
+/** True for an id that names no session. */
+export const isReserved = (sessionId: string) => sessionId === UPGRADED_ROWS || isScope(sessionId);
+
+/** Errors: `INVALID_TEXT`, and `INVALID_ARGUMENT` for an id that is reserved. */
+export function assertSessionId(sessionId: string): void {
+  assertStorableText(sessionId, "A session id");
+  if (!isReserved(sessionId)) return;
+  const message = `The session id "${sessionId}" is reserved: "${UPGRADED_ROWS}" and ids that begin with "${SCOPES}" name no session.`;
+  throw invalid(message, { sessionId });
+}
+
+/** Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`. */
+export function assertUserId(userId: unknown): asserts userId is string {
+  assertScopeName(userId, "A user id");
+}
+
+/** Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`. */
+export function assertScope(scope: unknown): asserts scope is BlockScope {
+  if (scope === "session" || scope === "user") return;
+  if (typeof scope === "object" && scope !== null && "key" in scope)
+    return assertScopeName(scope.key, "The key of a scope");
+  throw invalid('A scope must be "session", "user" or { key: "…" }.');
+}
+
+function assertScopeName(name: unknown, what: string): asserts name is string {
+  if (typeof name !== "string" || name === "") throw invalid(`${what} must be a text that is not empty.`);
+  // Earlier versions counted characters, and what they stored is found: a write is measured in bytes.
+  if (name.length > NAME_LIMITS.owner) assertFits(name, what, "owner");
+  assertStorableText(name, what);
+}

@@ -1,0 +1,67 @@
+import type { MetadataValue } from "../contract/store.js";
+import type { Dialect } from "../engine/dialect.js";
+import type { Migration } from "../engine/migrations.js";
+import { all, type Condition } from "../engine/operation.js";
+import { SQLITE_MIGRATIONS } from "./migrations/index.js";
+import { migrateSqlite } from "./schema.js";
+import { sqliteSearch } from "./search.js";
+
+export interface SqliteDialectOptions {
+  readonly name: string;
+  /** Bytes that one column takes; without a limit of its own a file of SQLite takes a gigabyte. */
+  readonly maxTextBytes: number;
+  readonly search: boolean;
+  /** See `SearchDialect.indexesLater`. Default false: where written rows are paid for, a note is one more. */
+  readonly indexesLater?: boolean;
+  /** Default: those of this version of the program. */
+  readonly migrations?: readonly Migration[] | undefined;
+}
+
+/** SQLite, wherever it runs: a file, memory, a Durable Object. */
+export function sqliteDialect(options: SqliteDialectOptions): Dialect {
+  const dialect: Dialect = {
+    name: options.name,
+    maxTextBytes: options.maxTextBytes,
+    search: options.search ? sqliteSearch(options.maxTextBytes, options.indexesLater ?? false) : null,
+    // The LIMIT keeps SQLite from taking the JSON apart for every row that is compared with it.
+    segmentTable: `(SELECT json_extract(value, '$[0]') AS branch, json_extract(value, '$[1]') AS lo, json_extract(value, '$[2]') AS hi FROM json_each(?) LIMIT -1)`,
+    textTable: "(SELECT value AS text FROM json_each(?) LIMIT -1)",
+    // A CROSS JOIN is made from the left; to sort would carry every content along.
+    segmentOrder: "",
+    // octet_length is younger than the oldest SQLite that there is.
+    byteLength: (text) => `length(CAST(${text} AS BLOB))`,
+    dayOf: (time) => `substr(${time}, 1, 10)`,
+    keepsText: false,
+    namesSessions: false,
+    countsSessions: true,
+    isSpread: false,
+    isInProcess: true,
+    namesKeys: true,
+    serverTime: null,
+    bytes: {
+      bound: "?",
+      read: (column) => column,
+      ordered: (column) => column,
+      encode: (bytes) => bytes,
+      decode: (value) => (value instanceof ArrayBuffer ? new Uint8Array(value) : Uint8Array.from(value as Uint8Array)),
+    },
+    hasField,
+    forUpdate: "",
+    lockSession: null,
+    markEdited: null,
+    *columns(table) {
+      return (yield* all<{ name: string }>("SELECT name FROM pragma_table_info(?)", table)).map(({ name }) => name);
+    },
+    migrate: () => migrateSqlite(dialect, options.migrations ?? SQLITE_MIGRATIONS),
+  };
+  return dialect;
+}
+
+// A field by itself, not by a path: its name may hold whatever a path is made of.
+function hasField(column: string, name: string, value: MetadataValue): Condition {
+  const field = `SELECT 1 FROM json_each(${column}) WHERE key = ?`;
+  if (value === null) return { condition: `NOT EXISTS (${field})`, values: [name] };
+  if (typeof value === "boolean") return { condition: `EXISTS (${field} AND type = '${value}')`, values: [name] };
+  const types = typeof value === "string" ? "'text'" : "'integer', 'real'";
+  return { condition: `EXISTS (${field} AND type IN (${types}) AND atom = ?)`, values: [name, value] };
+}

@@ -1,0 +1,217 @@
+import { LEAST_RARITY, messagesOf, NEAR, nearMessages, rarityOf, type ScopeSize, scoreBy } from "@stemma/model";
+import { INDEX_TABLES, type SequenceMatches } from "../engine/dialect.js";
+import { first, type Operation } from "../engine/operation.js";
+import { lengthOf, lengthsFrom } from "./index-entries.js";
+import {
+  ascending,
+  baseOf,
+  isApart,
+  MATCH_BEHIND,
+  matchesIn,
+  matchQuery,
+  newestIn,
+  type SearchedRows,
+} from "./rows-in-range.js";
+/** A sequence that so many messages hold is in too many of them to look at each. */
+export const MANY = 2_000;
+
+/** The matches of a sequence, as far as they are counted and scored. */
+export interface Counted extends SequenceMatches {
+  /** What the index is asked for. */
+  readonly match: string;
+  /** See `isCommon`. */
+  readonly isCommon: boolean;
+  documents: number;
+  /** The oldest of those that were counted, by how much it is above `baseOf`. */
+  oldest: number;
+  /** JSON of those that were counted, the newest first and by how much they are above `baseOf`, where they are fewer than `MANY`. */
+  newest: string | null;
+  complete: boolean;
+  numbers: readonly number[];
+  scores: readonly number[];
+  others: readonly number[];
+}
+
+/** The matches of what the index is asked for, before either. */
+export function countable(match: string, isCommon: boolean): Counted {
+  const counted = { documents: Number.POSITIVE_INFINITY, oldest: 0, newest: null, complete: false };
+  return { match, isCommon, ...counted, numbers: [], scores: [], others: [] };
+}
+
+/** To count is a twentieth of the work of scoring, but not even that is done for every match. */
+export function* countMatches(matches: Counted, range: SearchedRows, limit: number): Operation<void> {
+  const { match, isCommon } = matches;
+  if (isCommon && !isApart(range) && range?.isShort !== true) {
+    // Of those that are not counted to the end, the last one tells how far back they go.
+    const last = yield* first<{ n: number }>(...newestIn(MATCH_BEHIND, match, range, limit - 1));
+    if (last !== undefined) return void Object.assign(matches, { documents: limit, oldest: last.n });
+  }
+  const row = yield* first<{ count: number; oldest: number | null; newest: string | null }>(
+    ...matchesIn(COUNT, match, range, limit),
+  );
+  matches.documents = row?.count ?? 0;
+  matches.oldest = row?.oldest ?? 0;
+  matches.newest = row?.newest ?? null;
+}
+
+const COUNT = matchQuery(
+  "DESC",
+  `count(*) AS count, min(n) AS oldest, CASE WHEN count(*) < ${MANY} THEN json_group_array(n) END AS newest`,
+);
+
+/** Of those that were not counted to the end, the rarer goes further back. */
+export function rarestFirst(a: Counted, b: Counted): number {
+  return a.documents - b.documents || a.oldest - b.oldest;
+}
+
+/** Finds the others of each sequence whose matches are not all scored: see `SearchDialect.matches`. */
+export function* findOthers(range: SearchedRows, found: readonly Counted[]): Operation<void> {
+  const messages = messagesOf(found);
+  const scored = found.filter(({ numbers }) => numbers.length > 0);
+  const rare = scored.filter(({ documents }) => documents < MANY);
+  for (const matches of scored) {
+    if (matches.complete) continue;
+    const others =
+      matches.documents < MANY
+        ? ascending(matches.newest, baseOf(range))
+        : yield* holdingBoth(
+            matches,
+            rare.length > 0 ? rare : scored.filter((other) => other !== matches),
+            nearRange(range, messages),
+          );
+    matches.others = nearMessages(others, messages);
+  }
+}
+
+/** The rows of a range that are, or stand near, one of the messages, or between two of them; of several ranges those that have one. */
+function nearRange(range: SearchedRows, messages: Float64Array): SearchedRows {
+  const within = range ?? { lo: 0, hi: Number.MAX_SAFE_INTEGER, sessionId: null };
+  const { lo, hi, several } = within;
+  const [first = lo, last = hi] = [messages[0], messages.at(-1)];
+  const near = { ...within, lo: Math.max(lo, first - NEAR), hi: Math.min(hi, last + NEAR) };
+  if (several === undefined) return near;
+  let next = 0;
+  const ranges = several.ranges.filter(([lo, hi]) => {
+    while ((messages[next] as number) < lo) next += 1;
+    return (messages[next] as number) <= hi;
+  });
+  return { ...near, several: { ...several, ranges } };
+}
+
+// The newest messages that hold a sequence and one of others. What two lists have in common FTS5 finds sooner from the oldest
+// on, so it is asked for the newest only where there may be many.
+function* holdingBoth(
+  { match }: Counted,
+  others: readonly Counted[],
+  range: SearchedRows,
+): Operation<readonly number[]> {
+  const both = `(${others.map((other) => other.match).join(" OR ")}) AND ${match}`;
+  const most = others.reduce((sum, { documents }) => sum + documents, 0);
+  const query = most < MANY ? OLDEST : NEWEST;
+  const row = yield* first<{ numbers: string }>(...matchesIn(query, both, range, MANY));
+  const numbers = ascending(row?.numbers, baseOf(range));
+  return query === OLDEST ? numbers.reverse() : numbers;
+}
+
+const OLDEST = matchQuery("ASC", "json_group_array(n) AS numbers");
+const NEWEST = matchQuery("DESC", "json_group_array(n) AS numbers");
+
+/** bm25() counts all messages of the store that hold a word before it scores one. That takes 0.4 ms of so many. */
+const COMMON = 25_000;
+
+/** What is known of a word holds while the number of all messages changes by less than this share of it. */
+const TOLERANCE = 0.1;
+const MAX_WORDS = 10_000;
+/** A word is shorter. A quoted phrase that is longer is not remembered. */
+const MAX_LENGTH = 200;
+
+/**
+ * What a store has learned of how rare words are, each by what the index is asked for: searches ask for the same common ones
+ * again and again. `documents` is how many messages are indexed.
+ */
+export class WordRarities {
+  readonly #known = new Map<string, { readonly rarity: number; readonly documents: number }>();
+
+  /** Undefined where it is not known; `Infinity` where not even a word of every message is common. */
+  find(match: string, documents: number): number | undefined {
+    if (documents < COMMON) return Number.POSITIVE_INFINITY;
+    const known = this.#known.get(match);
+    const isOld = known === undefined || Math.abs(documents - known.documents) > TOLERANCE * known.documents;
+    return isOld ? undefined : known.rarity;
+  }
+
+  learn(match: string, documents: number, rarity: number): void {
+    if (match.length > MAX_LENGTH) return;
+    if (this.#known.size >= MAX_WORDS) this.#known.clear();
+    this.#known.set(match, { rarity, documents });
+  }
+}
+
+/** True of words of which is known that so many messages hold them that these are not counted for each search. */
+export const isCommon = (rarity: number | undefined, documents: number) =>
+  rarity !== undefined && rarity <= rarityOf(documents, COMMON);
+
+/** An index of messages, and what is known of its words. */
+export interface KnownIndex {
+  readonly size: ScopeSize;
+  readonly rarities: WordRarities;
+}
+
+/** In ascending order. */
+export interface ScoredMatches {
+  readonly numbers: readonly number[];
+  readonly scores: readonly number[];
+}
+
+/**
+ * Scores the newest matches of what the index is asked for, by BM25. Common words are scored as if each message held them once:
+ * of all that FTS5 has, only bm25() tells how often one does, which first counts all that do.
+ */
+export function* scoreNewest(
+  match: string,
+  range: SearchedRows,
+  limit: number,
+  { size: { documents, length }, rarities }: KnownIndex,
+): Operation<ScoredMatches> {
+  const known = rarities.find(match, documents);
+  const query = known === undefined ? SCORES_AND_LENGTHS : isCommon(known, documents) ? LENGTHS : SCORES;
+  const row = yield* first<Scored>(...matchesIn(query, match, range, limit));
+  const numbers = ascending(row?.numbers, baseOf(range));
+  const scores = ascending(row?.scores, 0, SCALE);
+  if (query === SCORES || numbers.length === 0) return { numbers, scores };
+  const lengths = lengthsFrom(row?.lengths, length);
+  const rarity = known ?? rarityBy(scores, lengths, length);
+  if (known === undefined) rarities.learn(match, documents, rarity);
+  if (!isCommon(rarity, documents)) return { numbers, scores };
+  const scoreOf = scoreBy(rarity, length);
+  return { numbers, scores: lengths.map((each) => scoreOf(1, each)) };
+}
+
+// What of a score does not come of the message, by one that holds the words once: no other has less.
+function rarityBy(scores: readonly number[], lengths: readonly number[], meanLength: number): number {
+  const scoreOf = scoreBy(1, meanLength);
+  let rarity = Number.POSITIVE_INFINITY;
+  for (const [index, score] of scores.entries())
+    rarity = Math.min(rarity, score / scoreOf(1, lengths[index] as number));
+  // The score of a very long message may be less than what is handed over.
+  return Math.max(rarity, LEAST_RARITY);
+}
+
+interface Scored {
+  readonly numbers: string;
+  readonly scores?: string;
+  readonly lengths?: string;
+}
+
+/** Scores are handed over as whole numbers of billionths. */
+const SCALE = 1e9;
+
+const SCORE = `CAST(-${SCALE} * bm25(${INDEX_TABLES.messages}) AS INTEGER) AS score`;
+const LENGTH_OF_ROW = `${lengthOf("messages")} AS length`;
+const ALL_NUMBERS = "json_group_array(n) AS numbers";
+const ALL_SCORES = "json_group_array(score) AS scores";
+const ALL_LENGTHS = "json_group_array(length) AS lengths";
+
+const SCORES = matchQuery("DESC", `${ALL_NUMBERS}, ${ALL_SCORES}`, SCORE);
+const LENGTHS = matchQuery("DESC", `${ALL_NUMBERS}, ${ALL_LENGTHS}`, LENGTH_OF_ROW);
+const SCORES_AND_LENGTHS = matchQuery("DESC", `${ALL_NUMBERS}, ${ALL_SCORES}, ${ALL_LENGTHS}`, SCORE, LENGTH_OF_ROW);

@@ -1,0 +1,2 @@
+export type { TelemetryEvent } from "./events.js";
+export { type InstrumentOptions, instrument } from "./instrument.js";

@@ -1,1 +1,0 @@
-export { type JsonlPlace, jsonlFiles } from "./copy/jsonl-files.js";

@@ -1,1 +1,0 @@
-export { StemmaChatMessageHistory } from "./adapters/langchain/chat-history.js";

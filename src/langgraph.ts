@@ -1,2 +1,0 @@
-export { StemmaSaver, type StemmaSaverOptions } from "./langgraph/saver/stemma-saver.js";
-export { StemmaStore, type StemmaStoreOptions } from "./langgraph/store/stemma-store.js";

@@ -1,2 +1,0 @@
-export { createMcpServer } from "./mcp/build-server.js";
-export type { McpServerOptions } from "./mcp/options.js";

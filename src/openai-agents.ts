@@ -1,1 +1,0 @@
-export { type OpenaiAgentsSession, openaiAgentsSession } from "./adapters/openai-agents/session.js";
