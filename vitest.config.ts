@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
@@ -8,7 +7,6 @@ import { entryPoints } from "./scripts/entry-points.mjs";
 import { studioDefine } from "./scripts/studio-page.mjs";
 import { measureSlowness, patience } from "./test/helpers/patience.js";
 
-const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 const hasNative = loadsBetterSqlite();
 const define = await studioDefine();
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -21,8 +19,8 @@ measureSlowness();
  */
 const QUICK = [
   // Units.
-  "src/**/*.test.ts",
-  "test/package/{entry-points,first-mistakes,import-order}.test.ts",
+  "packages/*/test/quick/**/*.test.ts",
+  "test/package/{entry-points,first-mistakes,wings}.test.ts",
   // The runner and the command line, in process.
   "test/runner/{accepted,chat,runner,states,store-session-storage}.test.ts",
   "test/repair/{malformed,rules}.test.ts",
@@ -89,10 +87,8 @@ const PLATFORMS = [
 const SLOW = {
   docs: ["test/docs/*.test.ts", "test/documents/*.test.ts"],
   processes: [
-    "src/model/{quoted-results,shapes}.test.ts",
-    "src/runner/tools/attacks.test.ts",
+    "packages/*/test/slow/**/*.test.ts",
     "test/ai-sdk/readers.test.ts",
-    "src/storage/sqlite/search.test.ts",
     "test/**/*processes.test.ts",
     "test/runner/{chat-screen,commit,examples,kill,long,memory}.test.ts",
     "test/cli/{process,real-data}.test.ts",
@@ -160,7 +156,7 @@ export default defineConfig({
       resolve: {
         // Tests and the code of the docs name the package as its users do, and run on its sources.
         alias: [
-          ...entryPoints(manifest).flatMap(({ specifier, source }) =>
+          ...entryPoints().flatMap(({ specifier, source }) =>
             specifier === null ? [] : [{ find: new RegExp(`^${specifier}$`), replacement: file(source) }],
           ),
           // The sources import them where they are installed, which is beside the tests.
@@ -189,7 +185,7 @@ export default defineConfig({
     globalSetup: [file("test/postgres/run-folder.ts")],
     coverage: {
       provider: "v8",
-      include: ["src/**/*.{ts,tsx}"],
+      include: ["packages/*/src/**/*.{ts,tsx}"],
       reporter: ["text-summary", "json-summary", "html"],
       // A little below what was measured: 92, 83, 90 and 94 per cent.
       thresholds: { statements: 90, branches: 82, functions: 88, lines: 91 },

@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { FROM_SOURCES } from "../scripts/entry-points.mjs";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -20,21 +21,26 @@ export function installPeers() {
 
 /** Builds the entry points, and the parts that one row measures alone, which `stemma-internals.mjs` exports. */
 export async function buildStemma() {
-  const sql = ["engine/runner", "operations/search/search", "sqlite/dialect", "sqlite/client"].map(
-    (name) => `storage/${name}`,
-  );
-  const model = ["codec", "query", "rank", "terms", "text"].map((name) => `model/${name}`);
-  const entries = ["session", "sqlite", "utils", "postgres", "agent", ...model, ...sql];
+  const parts = [
+    ...["messages/codec", "messages/text", "search/query", "search/rank", "search/terms"].map(
+      (name) => `model/src/${name}`,
+    ),
+    ...["engine/runner", "operations/search/run-search", "sqlite/dialect", "sqlite/client"].map(
+      (name) => `store/src/${name}`,
+    ),
+  ];
+  const entries = ["session", "sqlite", "utils", "postgres", "agent"].map((name) => [name, `stemma/src/${name}`]);
   await build({
-    entryPoints: entries.map((entry) => `${ROOT}src/${entry}.ts`),
-    outbase: `${ROOT}src`,
+    entryPoints: Object.fromEntries(
+      [...entries, ...parts.map((name) => [name.replace("/src", ""), name])].map(([out, name]) => [
+        out,
+        `${ROOT}packages/${name}.ts`,
+      ]),
+    ),
     outdir: `${HERE}node_modules/.stemma`,
-    bundle: true,
     splitting: true,
-    format: "esm",
-    platform: "node",
     target: "es2022",
-    packages: "external",
+    ...FROM_SOURCES,
     logLevel: "error",
   });
 }

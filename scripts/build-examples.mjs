@@ -2,13 +2,16 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PACKAGE } from "./entry-points.mjs";
 import { run } from "./shell.mjs";
 
 const EXAMPLES = ["worker", "memory-per-user", "nextjs"];
 const folder = mkdtempSync(join(tmpdir(), "stemma-examples-"));
 
 try {
-  const [{ filename }] = JSON.parse(run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", folder]));
+  const [{ filename }] = JSON.parse(
+    run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", folder], { cwd: PACKAGE }),
+  );
   for (const name of EXAMPLES) {
     const started = Date.now();
     const cwd = join(folder, name);

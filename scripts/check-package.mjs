@@ -3,22 +3,23 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { entryPoints } from "./entry-points.mjs";
+import { entryPoints, PACKAGE } from "./entry-points.mjs";
 import { writeDocuments } from "./packed-documents.mjs";
 import { installNode, run } from "./shell.mjs";
 
-const manifest = JSON.parse(readFileSync("package.json", "utf8"));
-const specifiers = entryPoints(manifest).flatMap(({ specifier }) => specifier ?? []);
+const specifiers = entryPoints().flatMap(({ specifier }) => specifier ?? []);
 const tsc = resolve("node_modules/.bin/tsc");
 const folder = mkdtempSync(join(tmpdir(), "stemma-package-"));
 const file = (name, text) => writeFileSync(join(folder, name), text);
 
 try {
   const [{ filename, files, size }] = JSON.parse(
-    run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", folder]),
+    run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", folder], { cwd: PACKAGE }),
   );
   console.log(`${filename}: ${files.length} files, ${(size / 1000).toFixed(0)} kB`);
-  const stray = files.filter(({ path }) => !/^(dist\/|(package\.json|README\.md|LICENSE|CHANGELOG\.md)$)/.test(path));
+  const stray = files.filter(
+    ({ path }) => !/^((dist|docs)\/|(package\.json|README\.md|LICENSE|CHANGELOG\.md)$)/.test(path),
+  );
   if (stray.length > 0) throw new Error(`Packed, but not meant to be: ${stray.map(({ path }) => path).join(", ")}`);
 
   file("package.json", JSON.stringify({ name: "stranger", private: true, type: "module" }));
@@ -63,7 +64,7 @@ try {
     '{"messages":2,"found":2,"tools":["set_context"]}\n',
   );
 
-  await writeDocuments(manifest, join(folder, "documents.mjs"));
+  await writeDocuments(join(folder, "documents.mjs"));
   for (const store of ["agent", "sqlite", "memory"]) {
     const printed = run("node", ["documents.mjs", store], { cwd: folder }).trim();
     console.log(`The documents on ${store}: ${printed} do what they say`);

@@ -1,5 +1,6 @@
 // Puts the MCP packages, and zod, which they need, into the one file through which the command reaches them, so that `stemma mcp` needs no other package.
 import { build } from "esbuild";
+import { PACKAGE } from "./entry-points.mjs";
 
 const FILE = "cli/mcp/sdk";
 
@@ -14,8 +15,8 @@ const SHIMS = `
 export async function bundleMcp() {
   const { metafile } = await build({
     metafile: true,
-    entryPoints: [`src/${FILE}.ts`],
-    outfile: `dist/${FILE}.js`,
+    entryPoints: ["packages/cli/src/mcp/sdk.ts"],
+    outfile: `${PACKAGE}dist/${FILE}.js`,
     allowOverwrite: true,
     bundle: true,
     minify: true,

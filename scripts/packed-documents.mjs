@@ -7,8 +7,8 @@ const program = `
   import { runOn } from "./test/documents/host.ts";
   import { cases } from "./test/workers/suites/vitest.ts";
   ${PAGES.map((page) => `import "./test/documents/${page}.test.ts";`).join("\n")}
-  import { memory } from "./src/memory.js";
-  import { sqlite } from "./src/sqlite.js";
+  import { memory } from "./packages/stemma/src/memory.js";
+  import { sqlite } from "./packages/stemma/src/sqlite.js";
 
   const stores = { sqlite: () => sqlite(":memory:"), memory };
   const [store] = process.argv.slice(2);
@@ -27,11 +27,10 @@ const program = `
 /**
  * Writes a program that runs the samples of the documents, as the tests have them, on the installed package: on an agent's
  * database, or with the argument `sqlite` or `memory` on such a store.
- * @param {Parameters<typeof entryPoints>[0]} manifest
  * @param {string} outfile
  */
-export async function writeDocuments(manifest, outfile) {
-  const specifiers = new Map(entryPoints(manifest).map(({ source, specifier }) => [source, specifier]));
+export async function writeDocuments(outfile) {
+  const specifiers = new Map(entryPoints().map(({ source, specifier }) => [source, specifier]));
   await build({
     stdin: { contents: program, resolveDir: process.cwd(), loader: "ts" },
     outfile,
@@ -46,7 +45,7 @@ export async function writeDocuments(manifest, outfile) {
         name: "installed-package",
         setup({ onResolve }) {
           onResolve({ filter: /\/src\/.*\.js$/ }, ({ path }) => {
-            const source = `src/${path.split("/src/")[1]?.replace(/js$/, "ts")}`;
+            const source = `packages/stemma/src/${path.split("/src/")[1]?.replace(/js$/, "ts")}`;
             const specifier = specifiers.get(source);
             if (!specifier) throw new Error(`A sample imports ${source}, which is no entry point.`);
             return { path: specifier, external: true };

@@ -23,8 +23,8 @@ export function bundleSession({ resolveDir, path }) {
 export function bundleDurableObject() {
   const contents = `
     import { DurableObject } from "cloudflare:workers";
-    import { Session } from "./dist/index.js";
-    import { durableObject } from "./dist/durable-object.js";
+    import { Session } from "./packages/stemma/dist/index.js";
+    import { durableObject } from "./packages/stemma/dist/durable-object.js";
     export class Chat extends DurableObject {
       session = Session.create(durableObject(this.ctx));
     }`;

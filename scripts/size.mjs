@@ -7,7 +7,7 @@ import { studioPage } from "./studio-page.mjs";
 /** Of all files of the studio's page together. */
 const PAGE_LIMIT = 80_000;
 
-const session = await bundleSession({ resolveDir: ".", path: "./dist/session.js" });
+const session = await bundleSession({ resolveDir: ".", path: "./packages/stemma/dist/session.js" });
 show("stemma/session, with all that it reaches", session, SESSION_LIMIT);
 console.log(`Left outside: ${session.imports.join(", ") || "nothing"}`);
 show("The smallest program on a Durable Object", await bundleDurableObject(), PROGRAM_LIMIT);

@@ -1,9 +1,9 @@
 // Bundles the page of the studio: its script and its style, each as one text.
-import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { manifest } from "./entry-points.mjs";
 
-const page = fileURLToPath(new URL("../src/studio/page/", import.meta.url));
+const page = fileURLToPath(new URL("../packages/studio/src/page/", import.meta.url));
 
 /** Browsers that know what the page uses. */
 const BROWSERS = ["chrome120", "firefox121", "safari17"];
@@ -37,8 +37,7 @@ export async function studioPage() {
   };
 }
 
-/** What a bundler puts in the place of the names that `src/studio/page-files.ts` declares. */
+/** What a bundler puts in the place of the names that `packages/studio/src/page-files.ts` declares. */
 export async function studioDefine() {
-  const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
-  return { STUDIO_PAGE: JSON.stringify(await studioPage()), STEMMA_VERSION: JSON.stringify(version) };
+  return { STUDIO_PAGE: JSON.stringify(await studioPage()), STEMMA_VERSION: JSON.stringify(manifest.version) };
 }

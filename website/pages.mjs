@@ -45,9 +45,8 @@ function withSiteLinks(page, text) {
 const swap = (record) => Object.fromEntries(Object.entries(record).map(([from, to]) => [to, from]));
 
 async function writeReference() {
-  const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
   // "stemma" exports again what "stemma/session" and "stemma/utils" do.
-  const sources = entryPoints(manifest).flatMap(({ specifier, source }) =>
+  const sources = entryPoints().flatMap(({ specifier, source }) =>
     specifier === null || specifier === "stemma" ? [] : [join(ROOT, source)],
   );
   const app = await Application.bootstrapWithPlugins({

@@ -11,9 +11,9 @@ import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import pg from "pg";
-import { StemmaSaver } from "../../dist/langgraph.js";
-import { postgres } from "../../dist/postgres.js";
-import { sqlite } from "../../dist/sqlite.js";
+import { StemmaSaver } from "../../packages/stemma/dist/langgraph.js";
+import { postgres } from "../../packages/stemma/dist/postgres.js";
+import { sqlite } from "../../packages/stemma/dist/sqlite.js";
 import { openDatabase } from "../database.mjs";
 import { startServer } from "../postgres-server.mjs";
 

@@ -6,8 +6,8 @@
 import { randomUUID } from "node:crypto";
 import { parseArgs } from "node:util";
 import pg from "pg";
-import { postgres } from "../../dist/postgres.js";
-import { SessionManager } from "../../dist/session.js";
+import { postgres } from "../../packages/stemma/dist/postgres.js";
+import { SessionManager } from "../../packages/stemma/dist/session.js";
 import { show } from "../cells.mjs";
 import { appendAtOnce, median } from "../clients/at-once.mjs";
 import { sessionOf } from "../postgres-size/corpus.mjs";

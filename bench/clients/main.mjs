@@ -4,8 +4,8 @@
 // function of the database that only inserts, into the documented table; its call is a prepared statement, so stemma runs with
 // prepared statements too, and without. Clients are connections of one process. With --fsync the server waits for the disk.
 import { parseArgs } from "node:util";
-import { postgres } from "../../dist/postgres.js";
-import { SessionManager } from "../../dist/session.js";
+import { postgres } from "../../packages/stemma/dist/postgres.js";
+import { SessionManager } from "../../packages/stemma/dist/session.js";
 import { show } from "../cells.mjs";
 import { startServer } from "../postgres-server.mjs";
 import { median } from "./at-once.mjs";

@@ -4,8 +4,8 @@ import { PGlite } from "@electric-sql/pglite";
 import { vector } from "@electric-sql/pglite-pgvector";
 import pg from "pg";
 import * as sqliteVec from "sqlite-vec";
-import { postgres } from "../../dist/postgres.js";
-import { sqlite } from "../../dist/sqlite.js";
+import { postgres } from "../../packages/stemma/dist/postgres.js";
+import { sqlite } from "../../packages/stemma/dist/sqlite.js";
 import { openDatabase } from "../database.mjs";
 
 /** Each gives the store, its `size()` in bytes and `end()`, which closes what the store was opened on; `received()`, the bytes that a server sent. */

@@ -1,7 +1,7 @@
 // Measures one store in a process of its own, so that its memory can be told, and prints what it found as JSON.
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { SessionManager } from "../../dist/session.js";
+import { SessionManager } from "../../packages/stemma/dist/session.js";
 import { verify } from "../verify.mjs";
 import { readTexts, readVectors, sessionsOf } from "./corpus.mjs";
 import { ENGINES } from "./engines.mjs";

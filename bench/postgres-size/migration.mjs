@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import pg from "pg";
-import { postgres, schemaSql } from "../../dist/postgres.js";
+import { postgres, schemaSql } from "../../packages/stemma/dist/postgres.js";
 import { startServer } from "../postgres-server.mjs";
 import { load } from "./operations.mjs";
 

@@ -1,6 +1,6 @@
 // What is measured. Each operation is prepared, timed, and then undone, so that the store stays as large as it is.
 import { randomUUID } from "node:crypto";
-import { SessionManager } from "../../dist/session.js";
+import { SessionManager } from "../../packages/stemma/dist/session.js";
 import { LONG, QUERIES, SESSION, sessionOf, tenSessions } from "./corpus.mjs";
 
 const LONG_MESSAGES = 200;

@@ -3,8 +3,8 @@
 // What search by meaning adds to search by words, with a real but weak embedder, and with one whose vectors mean nothing.
 // R@10, and its difference from words alone with an interval of 95 % by drawing conversations (customers) again.
 import { parseArgs } from "node:util";
-import { SessionManager } from "../../dist/session.js";
-import { sqlite } from "../../dist/sqlite.js";
+import { SessionManager } from "../../packages/stemma/dist/session.js";
+import { sqlite } from "../../packages/stemma/dist/sqlite.js";
 import { randomEmbedder, weakEmbedder } from "./embedders.mjs";
 import { readSets } from "./sets.mjs";
 

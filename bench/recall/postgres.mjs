@@ -1,7 +1,7 @@
 // A Postgres server for the measurement: one that runs already, or one that npm brings and that keeps nothing.
 import pg from "pg";
-import { postgres } from "../../dist/postgres.js";
-import { SessionManager } from "../../dist/session.js";
+import { postgres } from "../../packages/stemma/dist/postgres.js";
+import { SessionManager } from "../../packages/stemma/dist/session.js";
 import { startServer } from "../postgres-server.mjs";
 
 /** Gives `open(name)`, a manager on an empty schema of that name, and `stop()`. */

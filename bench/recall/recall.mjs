@@ -5,8 +5,8 @@
 
 import { createRequire } from "node:module";
 import { parseArgs } from "node:util";
-import { SessionManager } from "../../dist/session.js";
-import { sqlite } from "../../dist/sqlite.js";
+import { SessionManager } from "../../packages/stemma/dist/session.js";
+import { sqlite } from "../../packages/stemma/dist/sqlite.js";
 import { measureCjk } from "./cjk.mjs";
 import { readLocomo } from "./locomo.mjs";
 import { startPostgres } from "./postgres.mjs";

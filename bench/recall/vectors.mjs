@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import * as sqliteVec from "sqlite-vec";
-import { Session } from "../../dist/index.js";
-import { postgres } from "../../dist/postgres.js";
-import { sqlite } from "../../dist/sqlite.js";
+import { Session } from "../../packages/stemma/dist/index.js";
+import { postgres } from "../../packages/stemma/dist/postgres.js";
+import { sqlite } from "../../packages/stemma/dist/sqlite.js";
 import { startServer } from "../postgres-server.mjs";
 
 const DIMENSIONS = 384;

@@ -1,6 +1,6 @@
 // What is measured at every size, and what a store of that size holds.
 import { randomUUID } from "node:crypto";
-import { SessionManager } from "../../dist/session.js";
+import { SessionManager } from "../../packages/stemma/dist/session.js";
 import { SESSION, sessionOf, tenSessions, wordOf } from "../postgres-size/corpus.mjs";
 
 export { SESSION };

@@ -1,5 +1,5 @@
 // What was copied inside the database is what appends would have left: a sample of copies is checked, read, searched and appended to.
-import { SessionManager } from "../../dist/session.js";
+import { SessionManager } from "../../packages/stemma/dist/session.js";
 import { sessionOf } from "../postgres-size/corpus.mjs";
 import { verify, verifyMessages } from "../verify.mjs";
 

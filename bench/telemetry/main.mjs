@@ -12,11 +12,11 @@ const APPENDS = 3000;
 
 const root = resolve(import.meta.dirname, "../..");
 const build = async (/** @type {string} */ folder) => ({
-  ...(await import(join(folder, "dist/memory.js"))),
-  ...(await import(join(folder, "dist/session.js"))),
+  ...(await import(join(folder, "packages/stemma/dist/memory.js"))),
+  ...(await import(join(folder, "packages/stemma/dist/session.js"))),
 });
 const now = await build(root);
-const { instrument } = await import(join(root, "dist/opentelemetry.js"));
+const { instrument } = await import(join(root, "packages/stemma/dist/opentelemetry.js"));
 
 /** @type {Record<string, () => Promise<number>>} */
 const ways = {

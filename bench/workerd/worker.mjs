@@ -1,7 +1,7 @@
 // The worker whose Durable Objects hold the conversations: one class, an object per candidate, methods called by name.
 import { AgentSessionProvider } from "agents-0.22/experimental/memory/session";
-import { durableObject } from "../../packages/store/src/durable-object.js";
 import { Session, SessionManager } from "../../packages/stemma/src/session.js";
+import { durableObject } from "../../packages/store/src/durable-object.js";
 import { openBaseline } from "../baseline.mjs";
 import { writeRows } from "../candidates/agents-22-rows.mjs";
 import { onStorage } from "../candidates/agents-32-storage.mjs";

@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import { entryPoints } from "../../scripts/entry-points.mjs";
+import { sourceFiles } from "../../scripts/entry-points.mjs";
 import { studioDefine } from "../../scripts/studio-page.mjs";
 import { inPlace } from "./in-place.mjs";
 
@@ -10,8 +10,6 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** Bundles the rows and their programs with the sources as they are now. Resolves to their folder, which can see the project's packages. */
 export async function bundlePrograms() {
   const outdir = `${ROOT}node_modules/.cache/stemma/reliability-${process.pid}`;
-  const manifest = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8"));
-  const sources = entryPoints(manifest).filter(({ specifier }) => specifier !== null);
   const programs = readdirSync(`${ROOT}reliability/programs`).map((file) => `${ROOT}reliability/programs/${file}`);
   await build({
     entryPoints: [
@@ -29,7 +27,7 @@ export async function bundlePrograms() {
     target: "node20",
     packages: "external",
     alias: {
-      ...Object.fromEntries(sources.map(({ specifier, source }) => [specifier, `${ROOT}${source}`])),
+      ...sourceFiles(),
       vitest: `${ROOT}reliability/tools/expect.ts`,
     },
     define: await studioDefine(),

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { claudeSessionStore, memoryTool } from "../../packages/stemma/src/claude.js";
 import { Session } from "../../packages/stemma/src/session.js";
 import { sqlite } from "../../packages/store/src/sqlite.js";
+import { FROM_SOURCES } from "../../scripts/entry-points.mjs";
 
 const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), "stemma-claude-processes-"));
@@ -21,15 +22,12 @@ beforeAll(async () => {
   await build({
     entryPoints: {
       writer: join(import.meta.dirname, "writer-process.ts"),
-      claude: join(import.meta.dirname, "../../src/claude.ts"),
+      claude: join(import.meta.dirname, "../../packages/stemma/src/claude.ts"),
     },
     outdir: programs,
     outExtension: { ".js": ".mjs" },
-    bundle: true,
     splitting: true,
-    platform: "node",
-    format: "esm",
-    packages: "external",
+    ...FROM_SOURCES,
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import manifest from "../../package.json" with { type: "json" };
+import manifest from "../../packages/stemma/package.json" with { type: "json" };
 import { patience } from "../helpers/patience.js";
 import { replaceStreams } from "../helpers/replaced-streams.js";
 

@@ -5,6 +5,7 @@ import { build } from "esbuild";
 import { afterAll } from "vitest";
 import type { Io } from "../../packages/cli/src/io.js";
 import { runCli } from "../../packages/cli/src/run.js";
+import { FROM_SOURCES } from "../../scripts/entry-points.mjs";
 import { studioDefine } from "../../scripts/studio-page.mjs";
 
 export interface Ran {
@@ -27,12 +28,9 @@ export async function buildCommand(folder: string): Promise<string> {
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
   symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
   await build({
-    entryPoints: ["src/cli/main.ts"],
+    entryPoints: ["packages/cli/src/main.ts"],
     outfile: program,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    packages: "external",
+    ...FROM_SOURCES,
     define: { ...(await studioDefine()), STEMMA_VERSION: '"7.8.9"' },
   });
   return program;

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { build } from "esbuild";
 import { afterAll, expect, it } from "vitest";
 import { sqlite } from "../../packages/store/src/sqlite.js";
+import { FROM_SOURCES } from "../../scripts/entry-points.mjs";
 
 const root = join(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "stemma-copy-"));
@@ -35,7 +36,7 @@ it("a session of 100,000 messages is copied in little memory, to a store and to 
   await store.close();
   const program = join(programs, "copier.mjs");
   const entryPoints = [join(import.meta.dirname, "copier-process.ts")];
-  await build({ entryPoints, outfile: program, bundle: true, platform: "node", format: "esm", packages: "external" });
+  await build({ entryPoints, outfile: program, ...FROM_SOURCES });
   const ways = [
     [path, join(folder, "copy.db")],
     [path, join(folder, "lines/")],

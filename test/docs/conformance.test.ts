@@ -1,10 +1,10 @@
 // The program of the docs that tests a store of one's own, as the page shows it.
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { afterAll, expect, it } from "vitest";
-import { entryPoints } from "../../scripts/entry-points.mjs";
+import { FROM_SOURCES } from "../../scripts/entry-points.mjs";
 import { ROOT } from "../package/manifest.js";
 import { snippetsOf } from "./snippets.js";
 
@@ -16,19 +16,11 @@ const program = found?.code ?? "";
 
 // The same store meets the suite under vitest in test/runner/conformance.test.ts.
 it("the program of the docs runs with node:test, in a process where nothing else goes on", async () => {
-  const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
-  const sources = entryPoints(manifest).flatMap(({ specifier, source }) =>
-    specifier === null ? [] : [[specifier, join(ROOT, source)]],
-  );
   const outfile = join(folder, "conformance.mjs");
   await build({
     stdin: { contents: program.replace('from "vitest"', 'from "node:test"'), resolveDir: folder, loader: "ts" },
-    alias: Object.fromEntries(sources),
+    ...FROM_SOURCES,
     outfile,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    packages: "external",
   });
   // A process that a test runner starts for its files reports otherwise.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;

@@ -1,12 +1,13 @@
 import ts from "typescript";
-import { ENTRY_POINTS, ROOT } from "../package/manifest.js";
+import { sourceFiles } from "../../scripts/entry-points.mjs";
+import { ROOT } from "../package/manifest.js";
 
 const { config } = ts.readConfigFile(`${ROOT}tsconfig.json`, ts.sys.readFile);
 
 /** The project's options; the package goes by its own name, and is read from its sources. */
 const options: ts.CompilerOptions = {
   ...ts.parseJsonConfigFileContent(config, ts.sys, ROOT).options,
-  paths: Object.fromEntries(ENTRY_POINTS.map(({ specifier, source }) => [specifier, [ROOT + source]])),
+  paths: Object.fromEntries(Object.entries(sourceFiles()).map(([name, file]) => [name, [file]])),
   noUnusedLocals: false,
   noUnusedParameters: false,
   noEmit: false,

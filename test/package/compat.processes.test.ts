@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { build } from "esbuild";
 import { expect, it } from "vitest";
-import { ENTRY_POINTS, ROOT } from "./manifest.js";
+import { sourceFiles } from "../../scripts/entry-points.mjs";
+import { ROOT } from "./manifest.js";
 
 const { dependencies } = JSON.parse(readFileSync(`${ROOT}compat/package.json`, "utf8")) as {
   dependencies: Record<string, string>;
@@ -38,7 +39,7 @@ it("npm test imports nothing that only compat/ has", async () => {
     format: "esm",
     platform: "node",
     packages: "external",
-    alias: Object.fromEntries(ENTRY_POINTS.map(({ specifier, source }) => [specifier, ROOT + source])),
+    alias: sourceFiles(),
     logLevel: "error",
   });
   // What is loaded later says what is missing by an error of its own.

@@ -69,5 +69,5 @@ function declarationPath(source: string): string {
 
 // The sources stand beside their declarations, and would be taken before them.
 function isSource(path: string): boolean {
-  return path.startsWith(`${ROOT}src/`) && !path.endsWith(".d.ts");
+  return /\/packages\/[a-z]+\/src\//.test(path) && !path.endsWith(".d.ts");
 }

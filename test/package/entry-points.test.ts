@@ -99,7 +99,7 @@ describe("the page of the entry points", () => {
 });
 
 function builtFrom(source: string): string {
-  return source.replace(/^src\/(.*)\.ts$/, "dist/$1.js");
+  return source.replace(/\/src\/(.*)\.ts$/, "/dist/$1.js");
 }
 
 /** What a bundle of each file still imports. One build makes all of them, with chunks for what they share. */

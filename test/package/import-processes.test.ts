@@ -20,7 +20,7 @@ const FRAMEWORKS: Readonly<Record<string, readonly string[]>> = {
 /** Milliseconds of CPU. The aim is 100 on an idle machine; beside other work the same takes more. */
 const LIMIT = 250;
 
-describe.skipIf(!existsSync(join(ROOT, "dist/index.js")))("a cold import of the built package", () => {
+describe.skipIf(!existsSync(join(ROOT, "packages/stemma/dist/index.js")))("a cold import of the built package", () => {
   it.each(ENTRY_POINTS.map(({ specifier }) => specifier))("of %s takes little", (specifier) => {
     const times: number[] = [];
     // Once is enough where nothing disturbs it.

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { entryPoints } from "../../scripts/entry-points.mjs";
 
@@ -6,6 +5,6 @@ import { entryPoints } from "../../scripts/entry-points.mjs";
 export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** What `import` can name: each specifier with the source file behind it, relative to the repository. */
-export const ENTRY_POINTS = entryPoints(JSON.parse(readFileSync(`${ROOT}package.json`, "utf8"))).flatMap(
-  ({ specifier, source }) => (specifier === null ? [] : [{ specifier, source }]),
+export const ENTRY_POINTS = entryPoints().flatMap(({ specifier, source }) =>
+  specifier === null ? [] : [{ specifier, source }],
 );

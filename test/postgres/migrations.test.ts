@@ -69,7 +69,7 @@ const DEFINITIONS = `
     WHERE c.relnamespace = current_schema()::regnamespace AND NOT tgisinternal`;
 
 it("the tables of Postgres are made by one file for each version", () => {
-  const names = readdirSync(join(import.meta.dirname, "../../src/storage/postgres/migrations")).sort();
+  const names = readdirSync(join(import.meta.dirname, "../../packages/postgres/src/tables/migrations")).sort();
   expect(names.filter((name) => /^\d{3}-/.test(name)).map((name) => Number(name.slice(0, 3)))).toEqual(
     POSTGRES_MIGRATIONS.map((_, index) => index + 1),
   );

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { postgres } from "../../packages/postgres/src/postgres.js";
 import { Session } from "../../packages/stemma/src/session.js";
 import type { Store } from "../../packages/store/src/contract/store.js";
+import { FROM_SOURCES } from "../../scripts/entry-points.mjs";
 import { textMessage } from "../helpers/messages.js";
 import { ENGINES } from "./engines.js";
 import { describeServer } from "./server.js";
@@ -23,10 +24,7 @@ beforeAll(async () => {
   await build({
     entryPoints: [join(import.meta.dirname, "writer-process.ts")],
     outfile: program,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    packages: "external",
+    ...FROM_SOURCES,
   });
 });
 

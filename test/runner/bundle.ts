@@ -1,8 +1,9 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
+import { FROM_SOURCES } from "../../scripts/entry-points.mjs";
 import { studioDefine } from "../../scripts/studio-page.mjs";
-import { ENTRY_POINTS, ROOT } from "../package/manifest.js";
+import { ROOT } from "../package/manifest.js";
 
 /**
  * Bundles programs for plain Node, with our sources in place of our package. Resolves to the folder that they stand in, as
@@ -19,16 +20,10 @@ export async function bundle(
   await build({
     entryPoints: programs.map((program) => join(ROOT, program)),
     outdir,
-    bundle: true,
     splitting: true,
-    format: "esm",
-    platform: "node",
     target: "node20",
-    alias: {
-      ...Object.fromEntries(ENTRY_POINTS.map(({ specifier, source }) => [specifier, join(ROOT, source)])),
-      ...replaced,
-    },
-    packages: "external",
+    ...FROM_SOURCES,
+    alias: { ...FROM_SOURCES.alias, ...replaced },
     define: await studioDefine(),
     outExtension: { ".js": ".mjs" },
   });

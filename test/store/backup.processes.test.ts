@@ -6,6 +6,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { build } from "esbuild";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { sqlite } from "../../packages/store/src/sqlite.js";
+import { FROM_SOURCES } from "../../scripts/entry-points.mjs";
 import type { Task } from "./writer-process.js";
 
 const root = join(import.meta.dirname, "../..");
@@ -18,7 +19,7 @@ beforeAll(async () => {
   mkdirSync(cache, { recursive: true });
   program = join(mkdtempSync(join(cache, "stemma-")), "writer.mjs");
   const entryPoints = [join(import.meta.dirname, "writer-process.ts")];
-  await build({ entryPoints, outfile: program, bundle: true, platform: "node", format: "esm", packages: "external" });
+  await build({ entryPoints, outfile: program, ...FROM_SOURCES });
 });
 
 // One for each attempt, since a backup overwrites nothing.

@@ -10,6 +10,7 @@ import { message } from "../../packages/conformance/src/samples.js";
 import { AgentSearchProvider } from "../../packages/session/src/context/providers/agent-search.js";
 import { SessionManager } from "../../packages/session/src/manager/session-manager.js";
 import { sqlite } from "../../packages/store/src/sqlite.js";
+import { FROM_SOURCES } from "../../scripts/entry-points.mjs";
 
 const root = join(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "stemma-erasing-"));
@@ -21,7 +22,7 @@ beforeAll(async () => {
   mkdirSync(cache, { recursive: true });
   program = join(mkdtempSync(join(cache, "stemma-")), "eraser.mjs");
   const entryPoints = [join(import.meta.dirname, "eraser-process.ts")];
-  await build({ entryPoints, outfile: program, bundle: true, platform: "node", format: "esm", packages: "external" });
+  await build({ entryPoints, outfile: program, ...FROM_SOURCES });
 });
 
 afterAll(() => {

@@ -107,7 +107,7 @@ describe("the tables of SQLite", () => {
   });
 
   it("are made by one file for each version", () => {
-    const names = readdirSync(join(import.meta.dirname, "../../src/storage/sqlite/migrations")).sort();
+    const names = readdirSync(join(import.meta.dirname, "../../packages/store/src/sqlite/migrations")).sort();
     expect(names.filter((name) => /^\d{3}-/.test(name)).map((name) => Number(name.slice(0, 3)))).toEqual(
       SQLITE_MIGRATIONS.map((_, index) => index + 1),
     );

@@ -7,6 +7,7 @@ import { build } from "esbuild";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { Session } from "../../packages/stemma/src/session.js";
 import { sqlite } from "../../packages/store/src/sqlite.js";
+import { FROM_SOURCES } from "../../scripts/entry-points.mjs";
 import type { Task } from "./writer-process.js";
 
 const root = join(import.meta.dirname, "../..");
@@ -23,10 +24,7 @@ beforeAll(async () => {
   await build({
     entryPoints: [join(import.meta.dirname, "writer-process.ts")],
     outfile: program,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    packages: "external",
+    ...FROM_SOURCES,
   });
 });
 

@@ -4,8 +4,9 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
-if (!existsSync(`${root}/dist/ai-sdk.js`)) {
+if (!existsSync(`${root}/packages/stemma/dist/ai-sdk.js`)) {
   console.log("Building stemma once …");
   execFileSync("npm", ["ci"], { cwd: root, stdio: "inherit", shell: process.platform === "win32" });
-  if (!existsSync(`${root}/dist/ai-sdk.js`)) execFileSync("npm", ["run", "build"], { cwd: root, stdio: "inherit" });
+  if (!existsSync(`${root}/packages/stemma/dist/ai-sdk.js`))
+    execFileSync("npm", ["run", "build"], { cwd: root, stdio: "inherit" });
 }

@@ -2,8 +2,6 @@ import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "./message.js";
 import { estimateStringTokens } from "./tokens.js";
 
-export { assertStorableText } from "./storable-text.js";
-
 /** The text that a search looks at and shows: the message's text parts, one below the other. Never tool payloads, reasoning or files. */
 export function searchableText(message: SessionMessage): string {
   let text = "";

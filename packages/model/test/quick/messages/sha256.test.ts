@@ -33,7 +33,7 @@ describe("sha256", () => {
     process.getBuiltinModule = (() => undefined) as typeof getBuiltinModule;
     try {
       // Another copy of the module, which looks for it anew.
-      const copy = "./sha256.js?anew";
+      const copy = "../../../src/messages/sha256.js?anew";
       const portable: typeof import("../../../src/messages/sha256.js") = await import(copy);
       expect(portable.sha256("Grüße, half a pair \ud83d")).toBe(inHex("Grüße, half a pair \ud83d"));
       expect(portable.sha256Bytes(new Uint8Array([1, 2]))).toEqual(new Uint8Array(expected(new Uint8Array([1, 2]))));
