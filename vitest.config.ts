@@ -14,109 +14,22 @@ const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 measureSlowness();
 
 /**
- * What `npm test` runs: tests that start no process of their own but one Postgres server, and need no package but those of the
- * project. They are one project whose files share processes, since each project, and each process, reads the sources anew.
+ * A test runs where its folder says: `test/<project>/`, or `quick` and `slow` beside the sources of a wing. Quick files share
+ * processes, since each process reads the sources anew.
  */
-const QUICK = [
-  // Units.
-  "packages/*/test/quick/**/*.test.ts",
-  "test/package/{entry-points,first-mistakes,wings}.test.ts",
-  // The runner and the command line, in process.
-  "test/runner/{accepted,chat,runner,states,store-session-storage}.test.ts",
-  "test/repair/{malformed,rules}.test.ts",
-  "test/cli/{check,commands,export,foreign-file,import,main,named-formats,screen}.test.ts",
-  // The contract.
-  "test/ai-sdk/!(summaries).test.ts",
-  "test/store/{ai-sdk,arguments,content,cost,durable-object,misspelt-options,open,search-option,sqlite,unindexed}.test.ts",
-  "test/postgres/conformance.test.ts",
-  "test/providers/session-provider.test.ts",
-  "test/upgrade/!(half-done).test.ts",
-  // Adapters, formats and servers, in process.
-  "test/adapters/{langchain,openai-agents,openai-agents-changes}.test.ts",
-  "test/cli/{backup,copy}.test.ts",
-  "test/formats/{archives,find-and-watch,formats,missing-parents,nothing-in-silence,other-programs,pieces}.test.ts",
-  "test/langgraph/store.test.ts",
-  "test/mcp/{hostile,install,resources,scope,stdio,tools}.test.ts",
-  "test/postgres/{documents,spread-search}.test.ts",
-  "test/studio/{command,routes}.test.ts",
-  "test/store/approval.test.ts",
-  "test/redact/programs.test.ts",
-  "test/trips/{trips,refused}.test.ts",
-];
-
-/** Files of it that put something in place of a module. */
-const ALONE = ["test/store/driver.test.ts"];
-
-/** Tests of the same kind of what other frameworks make of the package: they need the packages of compat/. */
-const FRAMEWORKS = [
-  "test/adapters/{crossing,openai-agents-runs}.test.ts",
-  "test/ai-sdk/summaries.test.ts",
-  "test/claude/{agent-sdk,continued,memory-files,session-store}.test.ts",
-  "test/langgraph/{saver,validation}.test.ts",
-  "test/mcp/{http,imported-projects}.test.ts",
-  "test/react/*.test.ts",
-  "test/redact/claude.test.ts",
-  "test/runner/documents-003.test.ts",
-  "test/studio/mounted.test.ts",
-  "test/telemetry/{agents,instrument}.test.ts",
-];
-
-/** Slower tests that need them. */
-const PLATFORMS = [
-  "test/ai-sdk/random-chats.test.ts",
-  "test/claude/{memory-tool,processes,session-store-cost}.test.ts",
-  "test/copy/copy-{store,vectors}.test.ts",
-  "test/documents/on-postgres.test.ts",
-  "test/examples/*.test.ts",
-  "test/formats/claude-code-oracle.test.ts",
-  "test/langgraph/{cost,processes,two-writers}.test.ts",
-  "test/mcp/processes.test.ts",
-  "test/package/compiled.test.ts",
-  "test/postgres/{pglite,vectors}.test.ts",
-  "test/providers/libsql.test.ts",
-  "test/runner/redis.test.ts",
-  "test/store/encrypted.test.ts",
-  "test/studio/{figures,page,pages,xss}.test.ts",
-  "test/telemetry/conformance.test.ts",
-  "test/trips/pglite.test.ts",
-  "test/website/*.test.ts",
-  "test/workers/*.test.ts",
-];
-
-/** The rest, which `npm run test:all` runs as well. */
-const SLOW = {
-  docs: ["test/docs/*.test.ts", "test/documents/*.test.ts"],
-  processes: [
-    "packages/*/test/slow/**/*.test.ts",
-    "test/ai-sdk/readers.test.ts",
-    "test/**/*processes.test.ts",
-    "test/runner/{chat-screen,commit,examples,kill,long,memory}.test.ts",
-    "test/cli/{process,real-data}.test.ts",
-    "test/postgres/durability.test.ts",
-    "test/providers/order.test.ts",
-    "test/repair/{providers,repair}.test.ts",
-    "test/store/{faults,flips,fuzz,large,random-queries}.test.ts",
-  ],
-};
-
-// Whatever no other project names.
-const engines = {
-  include: ["test/**/*.test.ts"],
-  exclude: [QUICK, ALONE, FRAMEWORKS, PLATFORMS, ...Object.values(SLOW)].flat(),
-};
-
 const projects = [
+  { name: "quick", include: ["packages/*/test/quick/**/*.test.ts", "test/quick/**/*.test.ts"], isolate: false },
+  // Of the quick ones, those that put something in place of a module.
+  { name: "alone", include: ["test/alone/**/*.test.ts"], isolate: true },
+  { name: "frameworks", include: ["test/frameworks/**/*.test.ts"], isolate: false },
+  { name: "platforms", include: ["test/platforms/**/*.test.ts"], isolate: true },
+  { name: "docs", include: ["test/docs/**/*.test.ts"], isolate: true },
   {
-    name: "quick",
-    include: QUICK,
-    exclude: [...SLOW.processes, ...ALONE, ...FRAMEWORKS, ...PLATFORMS],
-    isolate: false,
+    name: "processes",
+    include: ["packages/*/test/slow/**/*.test.ts", "test/processes/**/*.test.ts"],
+    isolate: true,
   },
-  { name: "alone", include: ALONE, exclude: [], isolate: true },
-  { name: "frameworks", include: FRAMEWORKS, exclude: [], isolate: false },
-  { name: "platforms", include: PLATFORMS, exclude: [], isolate: true },
-  ...Object.entries(SLOW).map(([name, include]) => ({ name, include, exclude: PLATFORMS, isolate: true })),
-  { name: "engines", ...engines, isolate: true },
+  { name: "engines", include: ["test/engines/**/*.test.ts"], isolate: true },
 ];
 
 /** The projects that need the packages of compat/, which each of them installs where they are not. */
@@ -133,7 +46,7 @@ const skipped: Vite.Plugin = {
 };
 
 /** The longest of the quick files, by far, and one whose size does not tell how long it takes. */
-const LONG = ["test/postgres/conformance.test.ts", "test/store/sqlite.test.ts", "test/langgraph/validation.test.ts"];
+const LONG = ["postgres/conformance.test.ts", "store/sqlite.test.ts", "langgraph/validation.test.ts"];
 
 /**
  * Isolated files begin first, since a process that others share ends when one of them is next. Then the longest, so that none of
@@ -149,7 +62,7 @@ class LongestFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    projects: projects.map(({ name, include, exclude, isolate }) => ({
+    projects: projects.map(({ name, include, isolate }) => ({
       // Vitest takes the names out of the object.
       define: { ...define },
       plugins: WITH_COMPAT.includes(name) ? [skipped] : [],
@@ -170,7 +83,7 @@ export default defineConfig({
       test: {
         name,
         include,
-        exclude: [...exclude, "**/node_modules/**"],
+        exclude: ["**/node_modules/**"],
         isolate,
         globalSetup: WITH_COMPAT.includes(name) ? [file("compat/setup.mjs")] : [],
         // They end what hangs. What is slow goes on.

@@ -12,7 +12,7 @@ export const flippedDatabases: Row = {
   sizes: { SQLite: [5_000, 50] },
   async run({ folder, size }: Scene) {
     const env = { STEMMA_FLIPS: String(size), STEMMA_FLIPS_SEED: "1" };
-    const tests = runTests(folder, ["test/store/flips.test.ts"], env);
+    const tests = runTests(folder, ["test/processes/store/flips.test.ts"], env);
     const counts = JSON.parse(/flips of \d+ images: (\{.*?\})/.exec(tests.output)?.[1] ?? "{}") as Record<
       string,
       number
@@ -30,9 +30,9 @@ export const upgrades: Row = {
   sizes: { SQLite: [1, 0], Postgres: [1, 0], workerd: [1, 0] },
   async run({ folder, engine }: Scene) {
     const files = {
-      SQLite: ["test/upgrade/", "test/store/migrations.test.ts"],
-      Postgres: ["test/postgres/migrations.test.ts", "test/postgres/upgrade.test.ts"],
-      workerd: ["test/workers/upgrade.test.ts"],
+      SQLite: ["test/upgrade/", "test/engines/store/migrations.test.ts"],
+      Postgres: ["test/engines/postgres/migrations.test.ts", "test/engines/postgres/upgrade.test.ts"],
+      workerd: ["test/platforms/workers/upgrade.test.ts"],
     }[engine as "SQLite"];
     const tests = runTests(folder, files);
     return result(tests, `${tests.failed.length} of ${tests.passed + tests.failed.length} cases lose something`);
@@ -45,7 +45,7 @@ export const rowsOfColdObject: Row = {
   target: "≤ 6",
   sizes: { workerd: [1, 0] },
   async run({ folder }: Scene) {
-    const tests = runTests(folder, ["test/workers/counts.test.ts"]);
+    const tests = runTests(folder, ["test/platforms/workers/counts.test.ts"]);
     const rows = [...tests.output.matchAll(/(\d+) +\d+ +cold open to first append/g)].map(([, read]) => Number(read));
     const most = Math.max(...rows);
     return {
@@ -62,7 +62,7 @@ export const scriptsInStudio: Row = {
   target: "0 run",
   sizes: { everywhere: [200, 0] },
   async run({ folder }: Scene) {
-    const tests = runTests(folder, ["test/studio/xss.test.ts"]);
+    const tests = runTests(folder, ["test/platforms/studio/xss.test.ts"]);
     const figure = `${tests.failed.length} of ${tests.passed + tests.failed.length} pages run something`;
     return { ...result(tests, figure), met: tests.failed.length === 0 && tests.passed > 0 };
   },
@@ -74,9 +74,13 @@ export const foreignHosts: Row = {
   target: "refused",
   sizes: { everywhere: [1, 0] },
   async run({ folder }: Scene) {
-    const studio = runTests(folder, ["test/studio/routes.test.ts"]);
-    const mcp = runTests(folder, ["test/mcp/http.test.ts", "-t", "answers its own token, host and origin only"]);
-    const chat = runTests(folder, ["test/ai-sdk/chat-handler.test.ts", "-t", "whoever asks"]);
+    const studio = runTests(folder, ["test/quick/studio/routes.test.ts"]);
+    const mcp = runTests(folder, [
+      "test/frameworks/mcp/http.test.ts",
+      "-t",
+      "answers its own token, host and origin only",
+    ]);
+    const chat = runTests(folder, ["test/quick/ai-sdk/chat-handler.test.ts", "-t", "whoever asks"]);
     const failed = [studio, mcp, chat].flatMap((tests) => tests.failed);
     const passed = studio.passed + mcp.passed + chat.passed;
     return { figure: `${failed.length} answered, of ${passed} cases`, met: failed.length === 0, details: failed };

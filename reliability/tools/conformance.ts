@@ -69,7 +69,9 @@ export async function runCases(scene: Scene, topic: Topic, words: string, times 
 // The same cases, on a Durable Object and on an agent's `sql`: a worker runs the suite.
 function runInWorkerd({ folder }: Scene, topic: Topic, words: string, times: number): Outcome {
   const named = [topic.name, words].map((text) => text.replace(/[^\w ]/g, "\\$&")).join(".*");
-  const runs = Array.from({ length: times }, () => runTests(folder, ["test/workers/suites.test.ts", "-t", named]));
+  const runs = Array.from({ length: times }, () =>
+    runTests(folder, ["test/platforms/workers/suites.test.ts", "-t", named]),
+  );
   if (runs.some(({ passed, failed }) => passed + failed.length === 0)) throw new RangeError(`No case says "${words}".`);
   const passed = runs.reduce((sum, run) => sum + run.passed, 0);
   return { passed, failed: runs.flatMap(({ failed }) => failed), faults: null };

@@ -14,7 +14,7 @@ const SCRIPTED = [
   ['from "@anthropic-ai/sdk"', 'from "../scripted-anthropic.js"'],
 ] as const;
 
-// That all of it compiles is tested in test/package/compiled.test.ts.
+// That all of it compiles is tested in test/platforms/package/compiled.test.ts.
 const programs = pages()
   .flatMap(snippetsOf)
   .filter(({ runs }) => runs)

@@ -3,9 +3,9 @@ import { bucketUsed, enter } from "./host.js";
 import { cases } from "./vitest.js";
 import "./chat-handler.js";
 import "./conformance.js";
-import "../../documents/sessions-page.test.js";
-import "../../documents/older-sessions-page.test.js";
-import "../../documents/memory-page.test.js";
+import "../../docs/documents/sessions-page.test.js";
+import "../../docs/documents/older-sessions-page.test.js";
+import "../../docs/documents/memory-page.test.js";
 
 interface Env {
   readonly BUCKET: {

@@ -1,0 +1,35 @@
+import { afterAll, beforeAll, describe } from "vitest";
+import { type PostgresSource, postgres } from "../../../packages/postgres/src/postgres.js";
+import { describeStore } from "../../describe-store.js";
+import { type OpenDatabase, openClient, openPool, openPostgresJs, openWrapped } from "../../postgres/databases.js";
+import { describeServer } from "../../postgres/server.js";
+import { postgresTarget } from "../../postgres/target.js";
+
+/** Where connections differ from a pool of pg: values, transactions, errors, and what happens at once. */
+const OF_CONNECTIONS = ["messages", "branches", "concurrency", "order", "isolation", "faults", "embeddings", "records"];
+
+describeServer("a server", (server) => {
+  // Only postgres.js has a connection for each of several cases.
+  for (const [name, open, topics, options] of [
+    ["postgres.js", openPostgresJs, undefined, {}],
+    ["a connection with execute(text, values)", openWrapped("execute"), undefined, {}],
+    // Through the same code as the one before, and as the pool.
+    ["a connection with query(text, values)", openWrapped("query"), OF_CONNECTIONS, {}],
+    ["one connection of pg", openClient, OF_CONNECTIONS, {}],
+    ["a pool of pg with prepared statements", openPool, OF_CONNECTIONS, { prepare: true }],
+  ] as const) {
+    describe(name, () => {
+      let database: OpenDatabase;
+      beforeAll(async () => {
+        database = await open(server.url);
+      });
+      afterAll(() => database?.close());
+      const openStore = (source: PostgresSource, schema: string) => postgres(source, { schema, ...options });
+      describeStore(
+        "postgres-clients",
+        postgresTarget(name, () => database, { openStore }),
+        { topics, concurrent: open === openPostgresJs || open === openPool },
+      );
+    });
+  }
+});

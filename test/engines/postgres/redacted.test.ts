@@ -1,0 +1,26 @@
+// A redact that changes nothing changes nothing else either. Every case of the suite once more, so it runs when it is asked for.
+import { afterAll, beforeAll, describe } from "vitest";
+import { postgres } from "../../../packages/postgres/src/postgres.js";
+import { describeStore } from "../../describe-store.js";
+import { type OpenDatabase, openPool } from "../../postgres/databases.js";
+import { describeServer } from "../../postgres/server.js";
+import { postgresTarget } from "../../postgres/target.js";
+
+describeServer("a server", (server) => {
+  describe.skipIf(!process.env.STEMMA_SOAK)("with a redact that changes nothing (STEMMA_SOAK=1)", () => suite(server));
+});
+
+function suite(server: Parameters<Parameters<typeof describeServer>[1]>[0]): void {
+  let database: OpenDatabase;
+  beforeAll(() => {
+    database = openPool(server.url);
+  });
+  afterAll(() => database?.close());
+  describeStore(
+    "postgres",
+    postgresTarget("Postgres, with a redact that changes nothing", () => database, {
+      openStore: (source, schema) => postgres(source, { schema, redact: (text) => text }),
+    }),
+    { concurrent: true },
+  );
+}

@@ -1,0 +1,13 @@
+import { afterAll } from "vitest";
+import { describeStore } from "../../describe-store.js";
+import { openPGlite } from "../../postgres/pglite.js";
+import { postgresTarget } from "../../postgres/target.js";
+
+const database = openPGlite();
+
+afterAll(() => database.close());
+
+describeStore(
+  "pglite",
+  postgresTarget("PGlite", () => database),
+);

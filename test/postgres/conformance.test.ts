@@ -1,4 +1,0 @@
-import { describePool } from "./conformance.js";
-import { EMBEDDED } from "./engines.js";
-
-describePool("postgres", EMBEDDED);
