@@ -1,5 +1,5 @@
 // What a redact that changes nothing costs: CPU time of an append in memory without one and with one, in turns.
-import { memory } from "../../dist/memory.js";
+import { memory } from "../../packages/stemma/dist/memory.js";
 
 const APPENDS = 5000;
 const ROUNDS = 7;
