@@ -1,7 +1,7 @@
 // npm run bench -- [--quick] [--only append,history] [--cpu] [--out <folder> | --publish]
 //
 // Measures stemma against a baseline of hand-written SQL and against its peers, on this machine, in this one process. Prints
-// the table, and writes it as JSON with a plot. docs/benchmark.md says how.
+// the table, and writes it as JSON with a plot. docs/background/benchmark.md says how.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

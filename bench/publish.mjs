@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { cellsOf, show } from "./cells.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const PAGE = "docs/benchmark.md";
+const PAGE = "docs/background/benchmark.md";
 
 /** The rows that matter most to who chooses: the beginnings of their names. */
 const FOR_README = [
@@ -16,7 +16,7 @@ const FOR_README = [
   "append at 10,000: how much faster, vs agents@0.22 Session",
 ];
 
-/** Writes six rows into the README, and all that was measured into docs/benchmark.md. */
+/** Writes six rows into the README, and all that was measured into docs/background/benchmark.md. */
 export function publishTables({ run, machine, rows, comparisons, counts, wires }) {
   const { date, node, sqlite, cpu, load } = machine;
   const made = `\`${run.command}\` on ${date}: Node ${node}, SQLite ${sqlite}, ${cpu}, load ${load.toFixed(1)} before it began.`;

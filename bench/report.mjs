@@ -10,7 +10,7 @@ import { spread } from "./runner.mjs";
 
 /** Where a run leaves its results, and where those that the documents show are. */
 const FOLDER = fileURLToPath(new URL("./results", import.meta.url));
-const PUBLISHED = fileURLToPath(new URL("../docs/benchmark", import.meta.url));
+const PUBLISHED = fileURLToPath(new URL("../docs/background/benchmark", import.meta.url));
 
 /** Collects what is measured, and says it as soon as it is known. `run` says how this was run. */
 export function createReport({ run, out, publish }) {

@@ -8,7 +8,7 @@ import { DELAY } from "./turn.mjs";
 
 const LABELS = { stemma: "stemma", bare: "by hand" };
 
-/** Prints the table; with `publish` also puts it into docs/benchmark.md. */
+/** Prints the table; with `publish` also puts it into docs/background/benchmark.md. */
 export function reportTable({ settings, found, turns, count, publish }) {
   const line = (cells) => `| ${cells.join(" | ")} |`;
   const rows = found.flatMap(({ title, times }) =>
@@ -31,7 +31,7 @@ export function reportTable({ settings, found, turns, count, publish }) {
   const load = loadavg()[0].toFixed(1);
   const made = `\`${command}\` on ${date}, at ${count.toLocaleString("en")} messages: Node ${node}, ${cpu}, load ${load} at its end.`;
   console.log(`\n${table}\n\n${made}`);
-  if (publish) replaceSection("docs/benchmark.md", "defaults", [table, made]);
+  if (publish) replaceSection("docs/background/benchmark.md", "defaults", [table, made]);
 }
 
 function spreadOf(times, unit = "") {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-const CURVES = new URL("../../docs/scaling/curves.json", import.meta.url);
+const CURVES = new URL("../../docs/background/scaling/curves.json", import.meta.url);
 const [BASE, LARGEST] = [10_000, 10_000_000];
 
 /**

@@ -3,7 +3,7 @@
 // What a call takes as a store grows. Every size is open at once and all are measured in turn, so that what else the machine
 // does is in all of them. With `--folder` the files of SQLite are kept there, and one that was not filled is filled further.
 // On Postgres so many messages are appended at most; the sessions of a larger store are copied from those inside the database.
-// --publish puts the table and the plot where docs/scaling.md shows them.
+// --publish puts the table and the plot where docs/background/scaling.md shows them.
 import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -8,7 +8,7 @@ import { machine } from "../report.mjs";
 import { drawCurves, shortOf } from "./plot.mjs";
 
 const RESULTS = fileURLToPath(new URL("../results", import.meta.url));
-const PUBLISHED = fileURLToPath(new URL("../../docs/scaling", import.meta.url));
+const PUBLISHED = fileURLToPath(new URL("../../docs/background/scaling", import.meta.url));
 
 /** Prints the curves, and writes them; with `publish` where the page shows them, beside those of stores that were not measured now. */
 export function report(measured, publish) {
@@ -23,7 +23,7 @@ export function report(measured, publish) {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "curves.json"), `${JSON.stringify(curves, undefined, 1)}\n`);
   writeFileSync(join(folder, "curves.svg"), drawCurves(curves));
-  if (publish) replaceSection("docs/scaling.md", "curves", [table, whenOf(curves)]);
+  if (publish) replaceSection("docs/background/scaling.md", "curves", [table, whenOf(curves)]);
 }
 
 const published = () => JSON.parse(readFileSync(join(PUBLISHED, "curves.json"), "utf8"));

@@ -20,8 +20,8 @@ export interface Figure extends Result {
 
 const ROOT = join(import.meta.dirname, "../..");
 const RUN = join(ROOT, "reliability/results/results.json");
-const PUBLISHED = join(ROOT, "docs/reliability/results.json");
-const PAGE = join(ROOT, "docs/reliability.md");
+const PUBLISHED = join(ROOT, "docs/background/reliability/results.json");
+const PAGE = join(ROOT, "docs/background/reliability.md");
 
 export function printFigure({ number, engine, title, size, figure, met, seconds, details }: Figure): void {
   const verdict = met ? "met" : "MISSED";

@@ -19,7 +19,7 @@ const BY_SCHEMA = { "citus.enable_schema_based_sharding": "on" };
 
 /** The SQL that the page shows for the functions of a tenant. */
 const DELEGATE = /^SELECT create_distributed_function[^;]*;/m.exec(
-  readFileSync(`${ROOT}docs/scaling.md`, "utf8"),
+  readFileSync(`${ROOT}docs/background/scaling.md`, "utf8"),
 )?.[0] as string;
 
 /** How many tables of a schema there are, and on how many servers they are; one that is not distributed has none. */
