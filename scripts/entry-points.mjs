@@ -38,8 +38,9 @@ export function sourceFiles() {
 
 /** @returns {[string, string][]} */
 export function wingDoors() {
-  return readdirSync(PACKAGES).flatMap((wing) => {
-    if (wing === "stemma") return [];
+  return readdirSync(PACKAGES, { withFileTypes: true }).flatMap((entry) => {
+    const { name: wing } = entry;
+    if (wing === "stemma" || !entry.isDirectory()) return [];
     const { name, exports } = JSON.parse(readFileSync(`${PACKAGES}${wing}/package.json`, "utf8"));
     return Object.entries(exports).map(([door, file]) => [name + door.slice(1), `${PACKAGES}${wing}/${file.slice(2)}`]);
   });

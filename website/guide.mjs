@@ -73,6 +73,7 @@ export const GUIDE = [
       { text: "Benchmark", link: "/background/benchmark" },
       { text: "Upgrading from agents", link: "/upgrading-from-agents" },
       { text: "Decisions", link: "/background/decisions" },
+      { text: "Data model", link: "/background/data-model" },
       { text: "How it is built", link: "/architecture" },
       { text: "Contributing", link: "/contributing" },
     ],

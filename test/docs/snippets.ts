@@ -38,8 +38,16 @@ export function snippetsOf(page: string): Snippet[] {
 
 /** Every Markdown page of the project, relative to its folder. */
 export function pages(): string[] {
-  const docs = readdirSync(`${ROOT}docs`, { recursive: true, encoding: "utf8" });
-  return ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", ...docs.map((file) => `docs/${file}`).sort()].filter(
-    (file) => file.endsWith(".md"),
-  );
+  const docs = readdirSync(`${ROOT}docs`, { recursive: true, encoding: "utf8" }).map((file) => `docs/${file}`);
+  // What the build copies into the face is no page of its own.
+  const wings = readdirSync(`${ROOT}packages`).filter((name) => name !== "stemma" && !name.endsWith(".md"));
+  const folders = ["packages", "test", "bench", "reliability", ...wings.map((wing) => `packages/${wing}`)];
+  const readmes = folders.map((folder) => `${folder}/README.md`);
+  return [
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    ...docs.filter((file) => file.endsWith(".md")).sort(),
+    ...readmes,
+  ];
 }

@@ -32,7 +32,24 @@ const files = ORDER.flatMap((wing) =>
 
 describe("a wing", () => {
   it("has a place in the order", () => {
-    expect(readdirSync(PACKAGES).sort()).toEqual([...ORDER].sort());
+    const folders = readdirSync(PACKAGES, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    expect(folders.map(({ name }) => name).sort()).toEqual([...ORDER].sort());
+  });
+
+  it("has a README, which names its doors, what it imports and how to run its tests", () => {
+    const wrong = ORDER.slice(0, -1).flatMap((wing) => {
+      const readme = readFileSync(join(PACKAGES, wing, "README.md"), "utf8");
+      const { exports: doors, dependencies = {} } = manifestOf(wing);
+      const names = [
+        ...Object.keys(doors).map((door) => `\`@stemma/${wing}${door.slice(1)}\``),
+        ...Object.keys(dependencies).flatMap((name) => (name.startsWith("@stemma/") ? [`\`${name}\``] : [])),
+        "`npx vitest run ",
+      ];
+      return names.filter((name) => !readme.includes(name)).map((name) => `${wing}: ${name}`);
+    });
+    expect(wrong).toEqual([]);
+    const overview = readFileSync(join(PACKAGES, "README.md"), "utf8");
+    expect(overview.match(/(?<=^\| \[?`)\w+/gm)).toEqual(ORDER);
   });
 
   it("imports another by its name, from below, and says so in its package.json", () => {
