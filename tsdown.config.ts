@@ -4,6 +4,7 @@ import { defineConfig, type UserConfig } from "tsdown";
 import { writeDeclarations } from "./scripts/declarations.mjs";
 import { entryPoints, PACKAGE } from "./scripts/entry-points.mjs";
 import { bundleMcp } from "./scripts/mcp-bundle.mjs";
+import { writePackedPages } from "./scripts/packed-pages.mjs";
 import { studioDefine } from "./scripts/studio-page.mjs";
 
 const ROOT = fileURLToPath(new URL(".", import.meta.url));
@@ -71,7 +72,8 @@ export default defineConfig({
     "build:done": async () => {
       writeDeclarations();
       // What a reader of the installed package finds beside the code.
-      for (const name of ["README.md", "LICENSE", "CHANGELOG.md"]) copyFileSync(name, `${PACKAGE}${name}`);
+      copyFileSync("LICENSE", `${PACKAGE}LICENSE`);
+      writePackedPages();
       await bundleMcp();
       for (const [name, licence] of Object.entries({ ...BUNDLED, ...IN_PAGE, ...IN_COMMAND })) {
         mkdirSync(`${PACKAGE}dist/vendor/${name}`, { recursive: true });
