@@ -60,15 +60,27 @@ function placeOf({ number, title, engine }: Figure): number {
   return index + Object.keys(ROWS[index]?.sizes ?? {}).indexOf(engine) / 10;
 }
 
+/** One line for what is done alike on several engines. When each was run, at which commit, stands in the JSON. */
 function tableOf(figures: readonly Figure[]): string {
-  const lines = figures.map(({ number, title, target, engine, size, figure, met, seconds, date, commit, machine }) => {
-    const shown = met ? figure : `**${figure}**`;
-    const made = `${date}, ${commit}, ${seconds} s, load ${machine.load.toFixed(1)}`;
-    return `| ${number} | ${titleOf(title, size)} | ${target} | ${engine} | ${shown} | ${made} |`;
+  const lines = groups(figures, ({ number, title, size, target }) =>
+    [number, titleOf(title, size), target].join(" | "),
+  ).map(([row, same]) => {
+    const measured = groups(same, ({ figure, met }) => (met ? figure : `**${figure}**`));
+    const cells = measured.map(([figure, alike]) => `${alike.map(({ engine }) => engine).join(", ")}: ${figure}`);
+    return `| ${row} | ${cells.join("<br>")} |`;
   });
+  const dates = figures.map(({ date }) => date.slice(0, 10)).sort();
   const machines = [...new Set(figures.map(({ machine }) => `Node ${machine.node}, ${machine.cpu}`))].join("; ");
-  const heads = ["#", "What is done", "Target", "Where", "Measured", "When, commit, time, load"];
-  return [`| ${heads.join(" | ")} |`, `|${" --- |".repeat(heads.length)}`, ...lines, "", `${machines}.`].join("\n");
+  const heads = ["#", "What is done", "Target", "Measured"];
+  const when = `${dates[0]} to ${dates.at(-1)}: ${machines}.`;
+  return [`| ${heads.join(" | ")} |`, `|${" --- |".repeat(heads.length)}`, ...lines, "", when].join("\n");
+}
+
+/** What has the same key, in the order in which the keys come first. */
+function groups(figures: readonly Figure[], keyOf: (figure: Figure) => string): [string, Figure[]][] {
+  const found = new Map<string, Figure[]>();
+  for (const figure of figures) found.set(keyOf(figure), [...(found.get(keyOf(figure)) ?? []), figure]);
+  return [...found];
 }
 
 const titleOf = (title: string, size: number) => title.replace("{size}", size.toLocaleString("en-US"));
