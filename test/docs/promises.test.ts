@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { expect, it } from "vitest";
 import { ROOT } from "../package/manifest.js";
 
 const FOLDER = join(ROOT, "docs/background");
 const promises = readFileSync(join(FOLDER, "promises.md"), "utf8").match(/^- [\s\S]*?(?=\n- |\n\n|\n$)/gm) ?? [];
 
-/** The titles of the promised tests of each file, which is named by its folder and name. */
+/** The titles of the promised tests of each file, by its path. */
 const promised: Record<string, string[]> = JSON.parse(readFileSync(`${ROOT}test/docs/promised-tests.json`, "utf8"));
 
 /** The files to which the links at the end of a promise lead. */
@@ -15,7 +15,7 @@ function filesOf(promise: string): string[] {
   return Array.from(links.matchAll(/\]\(([^)]+)\)/g), ([, path = ""]) => join(FOLDER, path));
 }
 
-const nameOf = (file: string) => file.split("/").slice(-2).join("/");
+const nameOf = (file: string) => relative(ROOT, file);
 const files = [...new Set(promises.flatMap(filesOf))];
 
 it("each promise ends with links to files of tests", () => {
