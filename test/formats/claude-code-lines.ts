@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../packages/model/src/messages/json.js";
+import type { JsonObject } from "../../packages/model/src/lib/json.js";
 
 /** Writes the lines of a transcript of Claude Code, one after the other. */
 export class Transcript {

@@ -15,7 +15,6 @@ export type { LintFinding, LintRule } from "./ai-sdk/lint/findings.js";
 export type { ProviderName } from "./ai-sdk/lint/known-providers.js";
 export { lint, type RepairOptions, repair, repairInTurns } from "./ai-sdk/lint/lint.js";
 export { stepResults } from "./ai-sdk/lint/outputs.js";
-export { type PrepareStep, type SessionMemory, type SessionMemoryOptions, sessionMemory } from "./ai-sdk/memory.js";
 export { modelMessages } from "./ai-sdk/message/model-messages.js";
 export type { Interruption } from "./ai-sdk/message/parts.js";
 export { streamOf } from "./ai-sdk/message/replay.js";
@@ -24,3 +23,9 @@ export { type Received, type ReceiveOptions, receive } from "./ai-sdk/receive/re
 export { respond } from "./ai-sdk/respond/respond.js";
 export type { RespondOptions, RunData, StreamResult } from "./ai-sdk/respond/respond-options.js";
 export type { WhenBusy } from "./ai-sdk/run/runs.js";
+export {
+  type PrepareStep,
+  type SessionMemory,
+  type SessionMemoryOptions,
+  sessionMemory,
+} from "./ai-sdk/session-memory.js";

@@ -54,10 +54,22 @@ export {
   turn,
   turnIfDue,
 } from "./lib/event-loop.js";
+export {
+  decodeJson,
+  encodeJson,
+  findJson,
+  findJsonObject,
+  isJsonObject,
+  isTooDeep,
+  type JsonObject,
+  sameJson,
+} from "./lib/json.js";
+export { setField } from "./lib/json-copy.js";
 export { assertKnownOptions, assertOptions, type OptionNames, readJsonObject } from "./lib/known-options.js";
 export { once, perObject, unlessAborted } from "./lib/once.js";
 export { type Deferred, defer, type Locks, Queue, queueOf, sleep } from "./lib/queue.js";
 export { Recent } from "./lib/recent.js";
+export { utf8Length } from "./lib/utf8.js";
 export {
   assertEncodable,
   decodeMessage,
@@ -73,17 +85,6 @@ export {
 export { applyCompactions, selectCompactions, summaryMessage } from "./messages/compactions.js";
 export { packFrames, unpackFrames } from "./messages/frames.js";
 export { givenMessage, givenMessages, MOST_AT_ONCE, takeSerialised } from "./messages/given-message.js";
-export {
-  decodeJson,
-  encodeJson,
-  findJson,
-  findJsonObject,
-  isJsonObject,
-  isTooDeep,
-  type JsonObject,
-  sameJson,
-} from "./messages/json.js";
-export { setField } from "./messages/json-copy.js";
 export { fromBase64, isInlineMedia, mediaTypeOf, toBase64 } from "./messages/media.js";
 export { applyMergePatch } from "./messages/merge-patch.js";
 export {
@@ -168,7 +169,6 @@ export {
   noParent,
   staleRange,
 } from "./messages/tree-errors.js";
-export { utf8Length } from "./messages/utf8.js";
 export { compare, joinedTerms, type Run } from "./search/joined-terms.js";
 export { parseQuery, quotedFrom, type SearchQuery } from "./search/query.js";
 export { joinResults, quoteField, quoteResult, quoteWord } from "./search/quoted-results.js";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
-import { encodeJson } from "../../../packages/model/src/messages/json.js";
+import { encodeJson } from "../../../packages/model/src/lib/json.js";
 import { postgres } from "../../../packages/postgres/src/postgres.js";
 import { Waiters } from "../../../packages/session/src/session/compaction/time-limit.js";
 import { isLeaseOver, leaseEnd, takeLease } from "../../../packages/session/src/session/run-record.js";

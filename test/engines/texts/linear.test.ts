@@ -19,12 +19,12 @@ import { shrinkJson, truncateText } from "../../../packages/model/src/compaction
 import { buildSummaryPrompt } from "../../../packages/model/src/compaction/summary.js";
 import { quote } from "../../../packages/model/src/errors.js";
 import { readJsonObject } from "../../../packages/model/src/lib/known-options.js";
+import { utf8Length } from "../../../packages/model/src/lib/utf8.js";
 import { takeMedia } from "../../../packages/model/src/messages/media.js";
 import { sendable } from "../../../packages/model/src/messages/sendable.js";
 import { metadataOfFolder } from "../../../packages/model/src/messages/session-metadata.js";
 import { cut } from "../../../packages/model/src/messages/text.js";
 import { estimateStringTokens } from "../../../packages/model/src/messages/tokens.js";
-import { utf8Length } from "../../../packages/model/src/messages/utf8.js";
 import { originalRanges } from "../../../packages/model/src/search/normal-text.js";
 import { parseQuery } from "../../../packages/model/src/search/query.js";
 import {
@@ -50,7 +50,7 @@ import { readInput } from "../../../packages/session/src/tools/read-input.js";
 import { lint } from "../../../packages/stemma/src/ai-sdk.js";
 import { readSessions } from "../../../packages/stemma/src/formats.js";
 import { truncateOlderMessages } from "../../../packages/stemma/src/utils.js";
-import { redactRecord } from "../../../packages/store/src/redact/records.js";
+import { redactRecord } from "../../../packages/store/src/redact/redact-records.js";
 import { redactDataUrl } from "../../../packages/store/src/redact/redaction.js";
 import { compareTexts } from "../../../packages/studio/src/page/difference/difference.js";
 import { parseMarkdown } from "../../../packages/studio/src/page/markdown/blocks.js";

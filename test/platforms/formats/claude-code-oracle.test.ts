@@ -3,7 +3,7 @@ import { getSessionMessages, InMemorySessionStore, type SessionStoreEntry } from
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { importSession } from "../../../packages/formats/src/import/import-session.js";
-import { isJsonObject, type JsonObject } from "../../../packages/model/src/messages/json.js";
+import { isJsonObject, type JsonObject } from "../../../packages/model/src/lib/json.js";
 import { isSummaryMessage, type SessionMessage } from "../../../packages/model/src/messages/message.js";
 import { memory } from "../../../packages/store/src/memory.js";
 import { jsonl, sessionsOf } from "../../cli/read.js";

@@ -1,7 +1,7 @@
 // A message whose parent is not in the file hides nothing, whatever the format.
 import { describe, expect, it } from "vitest";
 import { importSession } from "../../../packages/formats/src/import/import-session.js";
-import type { JsonObject } from "../../../packages/model/src/messages/json.js";
+import type { JsonObject } from "../../../packages/model/src/lib/json.js";
 import { memory } from "../../../packages/store/src/memory.js";
 import { jsonl, sessionsOf } from "../../cli/read.js";
 import { Transcript } from "../../formats/claude-code-lines.js";

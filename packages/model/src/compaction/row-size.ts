@@ -1,7 +1,7 @@
 import { StemmaError } from "../errors.js";
+import { utf8Length } from "../lib/utf8.js";
 import type { SessionMessage, SessionMessagePart } from "../messages/message.js";
 import { readToolPart, withToolOutput } from "../messages/tool-parts.js";
-import { utf8Length } from "../messages/utf8.js";
 import { findSafeCuts, nextSafeCut } from "./boundary.js";
 import { wholeNumber } from "./compact.js";
 import { shrinkJson, sliceWhole, truncationNote, withNote } from "./shrink.js";

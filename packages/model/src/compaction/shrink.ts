@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../messages/json.js";
+import { isJsonObject, type JsonObject } from "../lib/json.js";
 import { isInlineMedia, mediaTypeOf } from "../messages/media.js";
 
 /** Where an object says that it was cut. */

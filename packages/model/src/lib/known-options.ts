@@ -1,5 +1,5 @@
 import { invalid, kindOf, quote, StemmaError } from "../errors.js";
-import { findJsonObject, isJsonObject, type JsonObject } from "../messages/json.js";
+import { findJsonObject, isJsonObject, type JsonObject } from "./json.js";
 /** The names of the options that `Options` has, all of them. */
 export type OptionNames<Options> = Readonly<Record<keyof Options, true>>;
 

@@ -1,5 +1,5 @@
+import { findJsonObject, isJsonObject } from "../lib/json.js";
 import { givenMessage, takeSerialised } from "./given-message.js";
-import { findJsonObject, isJsonObject } from "./json.js";
 import { type MediaPlace, MIN_MEDIA_LENGTH, mayHoldMedia, putMedia, takeMedia } from "./media.js";
 import { assertMessage, type SessionMessage } from "./message.js";
 import { isoTime, searchableText, senderName } from "./text.js";

@@ -1,5 +1,5 @@
 import { StemmaError } from "../errors.js";
-import { decodeJson, encodeJson } from "./json.js";
+import { decodeJson, encodeJson } from "../lib/json.js";
 
 /** What one record holds: a header, and byte strings behind it. */
 export interface Frames<Header> {

@@ -1,4 +1,4 @@
-import { isJsonObject } from "./json.js";
+import { isJsonObject } from "../lib/json.js";
 
 /**
  * A document with a JSON Merge Patch (RFC 7396) applied: fields of the patch replace those of the document, objects are

@@ -1,5 +1,5 @@
 import { StemmaError } from "../errors.js";
-import { utf8Length } from "./utf8.js";
+import { utf8Length } from "../lib/utf8.js";
 
 /**
  * The most bytes of UTF-8 that each name takes, the same on every store. An entry of an index of Postgres has at most 2,704

@@ -1,5 +1,5 @@
 import { StemmaError } from "../errors.js";
-import { findJsonObject, isJsonObject, type JsonObject } from "./json.js";
+import { findJsonObject, isJsonObject, type JsonObject } from "../lib/json.js";
 import { assertStorableText, nameOf } from "./storable-text.js";
 export type SessionMetadata = Record<string, unknown>;
 

@@ -1,6 +1,6 @@
 import { StemmaError } from "../errors.js";
+import { utf8Length } from "../lib/utf8.js";
 import { NAME_LIMITS } from "./name-limits.js";
-import { utf8Length } from "./utf8.js";
 /** False for what no database column keeps: NUL and halves of surrogate pairs. */
 export const isStorableText = (text: string) => !text.includes("\0") && text.isWellFormed();
 

@@ -1,5 +1,5 @@
+import { findJsonObject, type JsonObject, sameJson } from "../lib/json.js";
 import { compare, type Run } from "../search/joined-terms.js";
-import { findJsonObject, type JsonObject, sameJson } from "./json.js";
 
 /**
  * A text without what one write did to it, which made `after` of `before`. What others wrote later stays. Null where they

@@ -1,4 +1,4 @@
-import { isJsonObject } from "./json.js";
+import { isJsonObject } from "../lib/json.js";
 import type { SessionMessage } from "./message.js";
 import { isSettled, isToolPart } from "./tool-parts.js";
 

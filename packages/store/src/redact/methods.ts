@@ -18,7 +18,7 @@ import type {
   VectorStore,
   WriteEntryOptions,
 } from "../contract/store.js";
-import { redactRecord } from "./records.js";
+import { redactRecord } from "./redact-records.js";
 
 type Method = (...values: never[]) => unknown;
 

@@ -2,9 +2,9 @@ import type { MetadataValue } from "../contract/store.js";
 import type { Dialect } from "../engine/dialect.js";
 import type { Migration } from "../engine/migrations.js";
 import { all, type Condition } from "../engine/operation.js";
+import { sqliteSearch } from "./full-text.js";
 import { SQLITE_MIGRATIONS } from "./migrations/index.js";
 import { migrateSqlite } from "./schema.js";
-import { sqliteSearch } from "./search.js";
 
 export interface SqliteDialectOptions {
   readonly name: string;

@@ -2,11 +2,11 @@ import type { SessionManager } from "@stemma/session";
 import { coreOf, type Session } from "@stemma/session";
 import { observed } from "@stemma/store";
 import { type LanguageModel, streamText } from "ai";
-import type { PrepareStep } from "../memory.js";
 import { accept, receiveSubmission } from "../receive/receive.js";
 import type { Submission } from "../receive/submission.js";
 import { beginAnswer } from "../respond/respond.js";
 import type { Ended } from "../respond/respond-options.js";
+import type { PrepareStep } from "../session-memory.js";
 import { dropTurn } from "../turn.js";
 import type { ChatContext, ChatHandlerOptions, ModelSettings, PerRequest, RequestContext } from "./http.js";
 

@@ -3,9 +3,9 @@ import type { PrepareTurnOptions, Session, SessionTool, SessionTools } from "@st
 import { convertToModelMessages, type ModelMessage, type ToolSet, type UIMessage } from "ai";
 import type { ProviderName } from "../lint/known-providers.js";
 import { repairInTurns } from "../lint/lint.js";
-import { type PrepareStep, stepUpdates } from "../memory.js";
 import { modelMessages } from "../message/model-messages.js";
 import { validMessages } from "../message/validate.js";
+import { type PrepareStep, stepUpdates } from "../session-memory.js";
 import { type RenamedCalls, renamedCalls } from "./submission.js";
 
 /** What a model is to be asked with: settings of `streamText`. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { plainCopy } from "../../../src/messages/json.js";
+import { plainCopy } from "../../../src/lib/json.js";
 
 it("copies arrays, plain objects, dates and bytes", () => {
   const given = {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
+import { encodeJson } from "../../../../model/src/lib/json.js";
 import { packFrames, unpackFrames } from "../../../../model/src/messages/frames.js";
-import { encodeJson } from "../../../../model/src/messages/json.js";
-import { redactRecord } from "../../../src/redact/records.js";
+import { redactRecord } from "../../../src/redact/redact-records.js";
 import { redactionOf } from "../../../src/redact/redaction.js";
 
 const redaction = redactionOf((text) => text.replaceAll("secret", "[gone]"));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { utf8Length } from "../../../../model/src/messages/utf8.js";
+import { utf8Length } from "../../../../model/src/lib/utf8.js";
 import { joinedTerms } from "../../../../model/src/search/joined-terms.js";
-import { fitTerms } from "../../../src/sqlite/search.js";
+import { fitTerms } from "../../../src/sqlite/full-text.js";
 
 const MAX = 1_000;
 const filler = "so it goes on and on ".repeat(100);

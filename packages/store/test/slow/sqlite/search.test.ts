@@ -1,12 +1,12 @@
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { isStandIn } from "../../../../../test/runtimes/stand-in.js";
-import { utf8Length } from "../../../../model/src/messages/utf8.js";
+import { utf8Length } from "../../../../model/src/lib/utf8.js";
 import { documentTerms } from "../../../../model/src/search/terms.js";
 import type { IndexedDocument, RowRange } from "../../../src/engine/dialect.js";
 import type { Operation, Statement } from "../../../src/engine/operation.js";
+import { sqliteSearch } from "../../../src/sqlite/full-text.js";
 import { createSearchTables } from "../../../src/sqlite/schema.js";
-import { sqliteSearch } from "../../../src/sqlite/search.js";
 
 /** Documents whose first row is `first`. */
 function inRows(documents: readonly string[], first: number): IndexedDocument[] {

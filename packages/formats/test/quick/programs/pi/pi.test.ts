@@ -2,7 +2,7 @@
 import { convertToModelMessages, type UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { asStored, jsonl, sessionOf } from "../../../../../../test/cli/read.js";
-import type { JsonObject } from "../../../../../model/src/messages/json.js";
+import type { JsonObject } from "../../../../../model/src/lib/json.js";
 import { toPi } from "../../../../src/programs/pi/pi-export.js";
 import type { ParsedSession } from "../../../../src/stemma/session-file.js";
 import { pathOf } from "../../../../src/stemma/store-lines.js";
