@@ -2,7 +2,7 @@
 //
 // What calls take on Postgres at several sizes, before and after ANALYZE, beside SQLite and beside a bare query, in turn. The server
 // is one that npm brings, without autovacuum, so that nobody gathers statistics meanwhile. One at `--postgres` keeps what was
-// loaded in databases `stemma_size_…`, and is asked for those first. --publish puts the table where docs/stores/postgres.md shows it.
+// loaded in databases `stemma_size_…`, and is asked for those first. --publish puts the table where docs/background/postgres.md shows it.
 import { mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -43,7 +43,7 @@ try {
   const made = `Medians of ${rounds} rounds on ${date}: Node ${node}, ${cpu}, load ${loadavg()[0].toFixed(1)} at the end.`;
   const table = tableOf(sizes, figures);
   console.log(`\n${table}\n\n${made}`);
-  if (values.publish) replaceSection("docs/stores/postgres.md", "size", [table, made]);
+  if (values.publish) replaceSection("docs/background/postgres.md", "size", [table, made]);
 } finally {
   await admin.end();
   await server.stop();

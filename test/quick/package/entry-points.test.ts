@@ -56,7 +56,7 @@ describe("the built entry points", () => {
 });
 
 /** The table of the page: what it says of a Worker and of a browser, for each entry point. */
-const ROWS = readFileSync(`${ROOT}docs/entry-points.md`, "utf8")
+const ROWS = readFileSync(`${ROOT}docs/getting-started.md`, "utf8")
   .split("\n")
   .flatMap((line) => {
     const [, specifier = "", , , worker, browser] = line.split("|").map((cell) => cell.trim().replaceAll("`", ""));

@@ -8,7 +8,7 @@ export interface ByMeaning {
 
 /**
  * A vector that stands so many standard deviations above the usual similarity counts as much as the best message by words.
- * Measured, see docs/embeddings.md.
+ * Measured, see docs/background/embeddings.md.
  */
 const FAR = 6.3;
 

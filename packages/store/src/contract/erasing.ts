@@ -102,7 +102,7 @@ export interface CheckReport {
 }
 
 export interface CheckProblem {
-  /** Which rule of the data model does not hold; docs/stores/checking.md lists them. */
+  /** Which rule of the data model does not hold; docs/keeping.md lists them. */
   rule: CheckRule;
   /** The table that it is about. */
   table: string;
