@@ -6,7 +6,7 @@ const PAGES = ["sessions-page", "older-sessions-page", "memory-page"];
 const program = `
   import { runOn } from "./test/documents/host.ts";
   import { cases } from "./test/workers/suites/vitest.ts";
-  ${PAGES.map((page) => `import "./test/documents/${page}.test.ts";`).join("\n")}
+  ${PAGES.map((page) => `import "./test/docs/documents/${page}.test.ts";`).join("\n")}
   import { memory } from "./packages/stemma/src/memory.js";
   import { sqlite } from "./packages/stemma/src/sqlite.js";
 

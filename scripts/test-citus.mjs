@@ -9,7 +9,7 @@ if (!/^postgres(?:ql)?:\/\//.test(url)) {
   process.exit(2);
 }
 const namesFile = (arg) => !arg.startsWith("-") && arg.includes("citus");
-const files = toVitest.some(namesFile) ? [] : ["test/postgres/citus"];
+const files = toVitest.some(namesFile) ? [] : ["engines/postgres/citus"];
 // Each statement is a round trip to the coordinator, and one or more of the coordinator's to workers.
 const slow = ["--testTimeout", "600000"];
 // One file after the other: one of them stops a worker.

@@ -30,7 +30,7 @@ export async function measureBundle({ clock, report }) {
 
 /** What a program on an agent or a store reaches. */
 export function sessionBundle() {
-  return bundleSession({ resolveDir: FOLDER, path: "../src/session.ts" });
+  return bundleSession({ resolveDir: FOLDER, path: "../packages/stemma/src/session.ts" });
 }
 
 function importTime(path) {

@@ -30,7 +30,7 @@ export const upgrades: Row = {
   sizes: { SQLite: [1, 0], Postgres: [1, 0], workerd: [1, 0] },
   async run({ folder, engine }: Scene) {
     const files = {
-      SQLite: ["test/upgrade/", "test/engines/store/migrations.test.ts"],
+      SQLite: ["/upgrade/", "test/engines/store/migrations.test.ts"],
       Postgres: ["test/engines/postgres/migrations.test.ts", "test/engines/postgres/upgrade.test.ts"],
       workerd: ["test/platforms/workers/upgrade.test.ts"],
     }[engine as "SQLite"];

@@ -19,9 +19,13 @@ let sqlite: typeof Sqlite.sqlite;
 let programs: string;
 beforeAll(async () => {
   // Our sources cannot see the packages of compat/; what is bundled can.
-  programs = await bundle("encrypted", ["src/sqlite.ts", "src/cli/main.ts", "test/store/encrypted-process.ts"]);
+  programs = await bundle("encrypted", [
+    "packages/stemma/src/sqlite.ts",
+    "packages/cli/src/main.ts",
+    "test/store/encrypted-process.ts",
+  ]);
   writeFileSync(join(programs, "package.json"), '{ "version": "0", "type": "module" }');
-  ({ sqlite } = await import(pathToFileURL(join(programs, "src/sqlite.mjs")).href));
+  ({ sqlite } = await import(pathToFileURL(join(programs, "packages/stemma/src/sqlite.mjs")).href));
 });
 
 /** The files that have the plain text, or a part of it that an index would have. */
@@ -134,10 +138,14 @@ describe.skipIf(!hasCiphers())("an encrypted file", () => {
     const { path, place } = await written();
     const stemma = (key: string, ...args: string[]) => {
       const env = { PATH: process.env.PATH, HOME: place, STEMMA_KEY: key, NODE_NO_WARNINGS: "1" };
-      const { status, stdout, stderr } = spawnSync(process.execPath, [join(programs, "src/cli/main.mjs"), ...args], {
-        encoding: "utf8",
-        env,
-      });
+      const { status, stdout, stderr } = spawnSync(
+        process.execPath,
+        [join(programs, "packages/cli/src/main.mjs"), ...args],
+        {
+          encoding: "utf8",
+          env,
+        },
+      );
       return { code: status, out: stdout, err: stderr };
     };
     expect(stemma(KEY, "--db", path, "search", CANARY)).toMatchObject({

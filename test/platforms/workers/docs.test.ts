@@ -11,7 +11,7 @@ const definition: WorkerDefinition<{
 }> = {
   entry: {
     text: `${program?.code}
-      import { RemoteObject, route } from "../../workers/agent.js";
+      import { RemoteObject, route } from "./agent.js";
       export class Page extends RemoteObject {
         readonly chat = new Chat(this.ctx);
         async send(message: object) {

@@ -5,7 +5,7 @@ import { ROOT } from "../../package/manifest.js";
 // Miniflare refuses such a module where it looks for the imports of a script by itself.
 it("stemma/postgres, bundled for workerd, holds no import of a name that is no literal", async () => {
   const { outputFiles, metafile } = await build({
-    entryPoints: [`${ROOT}src/postgres.ts`],
+    entryPoints: [`${ROOT}packages/stemma/src/postgres.ts`],
     bundle: true,
     write: false,
     metafile: true,

@@ -11,8 +11,8 @@ const inWorker: Plugin = {
   name: "in-worker",
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^vitest$/ }, () => ({ path: here("vitest.ts") }));
-    onResolve({ filter: /^\.\/host\.js$/ }, ({ importer }) =>
-      importer.includes("/test/documents/") ? { path: here("host.ts") } : undefined,
+    onResolve({ filter: /\/host\.js$/ }, ({ importer }) =>
+      importer.includes("/documents/") ? { path: here("host.ts") } : undefined,
     );
     onResolve({ filter: /^better-sqlite3$/ }, () => ({ path: "none", namespace: "empty" }));
     onLoad({ filter: /.*/, namespace: "empty" }, () => ({ contents: "export default undefined" }));
