@@ -1,4 +1,4 @@
-// npm run bench:profile -- [--only search,postgres,bundle] [--messages 100000]
+// npm run bench -- profile [--only search,postgres,bundle] [--messages 100000]
 //
 // Where the time and the bytes go of what the benchmark does not show to meet its target: the ranking of a search, an
 // append on Postgres, and the bundle.

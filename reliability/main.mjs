@@ -1,4 +1,4 @@
-// npm run reliability -- [--quick] [--only 5,9] [--on SQLite,workerd] [--publish]
+// npm run bench -- reliability [--quick] [--only 5,9] [--on SQLite,workerd] [--publish]
 //
 // Does to stemma what may happen to it, thousands of times, and counts what is lost. Prints the table; a whole run, or `--publish`,
 // writes it to docs/background/reliability.md, which says how to read it. Ends with 1 where a row misses its target.

@@ -13,6 +13,6 @@ const stale = files.filter((file) => {
 });
 if (stale.length > 0) console.log(`${process.env.CI ? "Stale" : "Brought up to date"}: ${stale.join(", ")}`);
 if (stale.length > 0 && process.env.CI) {
-  console.error("Run `npm run locks`, and commit what it changes.");
+  console.error("Run `node scripts/locks.mjs`, and commit what it changes.");
   process.exitCode = 1;
 }

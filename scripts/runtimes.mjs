@@ -1,6 +1,6 @@
 // Runs the tests on other versions of Node, the core, the chat handler and Bun.SQL on Bun, and the packed package on Deno, with version 7 of the
 // AI SDK (chats on the sources) and with version 13 of better-sqlite3, each installed from npm into a temporary folder.
-// `npm run test:runtimes -- 22 bun` runs some of them; whatever follows `--` goes to vitest.
+// `node scripts/runtimes.mjs 22 bun` runs some of them; whatever follows `--` goes to vitest.
 import { spawnSync } from "node:child_process";
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,11 +1,11 @@
 // Runs the tests that need a cluster of Citus on the one that a URL of its coordinator names, a superuser's:
-// `npm run test:citus -- postgres://postgres@localhost/stemma`. Whatever follows goes to vitest; a name of a test file there chooses
+// `node scripts/test-citus.mjs postgres://postgres@localhost/stemma`. Whatever follows goes to vitest; a name of a test file there chooses
 // one. With STEMMA_CITUS_STOP and STEMMA_CITUS_START, commands of a shell, a worker is stopped and started again.
 import { spawnSync } from "node:child_process";
 
 const [url = "", ...toVitest] = process.argv.slice(2);
 if (!/^postgres(?:ql)?:\/\//.test(url)) {
-  console.error("npm run test:citus -- <url of a cluster's coordinator> [what goes to vitest]");
+  console.error("node scripts/test-citus.mjs <url of a cluster's coordinator> [what goes to vitest]");
   process.exit(2);
 }
 const namesFile = (arg) => !arg.startsWith("-") && arg.includes("citus");

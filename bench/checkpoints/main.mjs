@@ -1,4 +1,4 @@
-// npm run bench:checkpoints -- [--steps 1000,10000] [--growing 1000]
+// npm run bench -- checkpoints [--steps 1000,10000] [--growing 1000]
 //
 // Checkpoints of LangGraph on StemmaSaver, SqliteSaver and PostgresSaver: milliseconds per step, and bytes on disk. Each step
 // puts one message, as a pending write and then in a checkpoint. All savers take turns, a few steps each.

@@ -1,4 +1,4 @@
-// npm run bench:citus -- <url of a coordinator> <url of a Postgres without Citus> [--messages 10000] [--rounds 15]
+// npm run bench -- citus <url of a coordinator> <url of a Postgres without Citus> [--messages 10000] [--rounds 15]
 // [--seconds 5] [--shards 32]
 //
 // What calls take where rows are spread over a cluster by session, and in a schema on one worker, beside the tables of plain Postgres.
@@ -24,7 +24,7 @@ const { values, positionals } = parseArgs({
 });
 const [cluster, plain] = positionals;
 if (plain === undefined)
-  throw new TypeError("npm run bench:citus -- <url of a coordinator> <url of a Postgres without Citus>");
+  throw new TypeError("npm run bench -- citus <url of a coordinator> <url of a Postgres without Citus>");
 const [messages, rounds, seconds] = [values.messages, values.rounds, values.seconds].map(Number);
 const CLIENTS = 16;
 

@@ -1,4 +1,4 @@
-// npm run bench:clients -- [--clients 16,64] [--seconds 5] [--rounds 5] [--fsync]
+// npm run bench -- clients [--clients 16,64] [--seconds 5] [--rounds 5] [--fsync]
 //
 // How many appends a Postgres server takes from many clients at once: over 1,000 sessions, and all to one. Beside it, in turn, a
 // function of the database that only inserts, into the documented table; its call is a prepared statement, so stemma runs with

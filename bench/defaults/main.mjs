@@ -1,4 +1,4 @@
-// npm run bench:defaults -- [--quick] [--publish]
+// npm run bench -- defaults [--quick] [--publish]
 //
 // Milliseconds of a session's calls as users have them by default, where each write is on the disk when it resolves, and beside
 // that without; each next to hand-written SQL at the same setting. And what share of a whole turn stemma's calls are: a message

@@ -25,9 +25,10 @@ export function reportTable({ settings, found, turns, count, publish }) {
     ofTurns(`the whole turn, with a model that takes ${DELAY} ms`, "whole"),
     ofTurns("stemma's share of it", "share", " %"),
   ].join("\n");
-  const command = ["npm run bench:defaults", ...(process.argv.length > 2 ? ["--", ...process.argv.slice(2)] : [])].join(
-    " ",
-  );
+  const command = [
+    "npm run bench -- defaults",
+    ...(process.argv.length > 2 ? ["--", ...process.argv.slice(2)] : []),
+  ].join(" ");
   const load = loadavg()[0].toFixed(1);
   const made = `\`${command}\` on ${date}, at ${count.toLocaleString("en")} messages: Node ${node}, ${cpu}, load ${load} at its end.`;
   console.log(`\n${table}\n\n${made}`);

@@ -14,7 +14,7 @@ const SIDES = {
   [BARE]: startBare,
 };
 
-/** Appends of many clients at once on Postgres, beside a prepared function that only inserts. `npm run bench:clients` says more. */
+/** Appends of many clients at once on Postgres, beside a prepared function that only inserts. `npm run bench -- clients` says more. */
 export async function measureClients({ quick, clock, report }) {
   const server = await startServer(["-c", "max_connections=300"]);
   try {

@@ -1,4 +1,4 @@
-// npm run bench:mastra -- [--quick]
+// npm run bench -- mastra [--quick]
 //
 // Mastra's LibSQL and Postgres stores beside stemma's, at the same work. They need Node 22, which npm brings to this
 // folder; there both sides have a SQLite of their own: Mastra's is libSQL, stemma's the one in Node.

@@ -1,4 +1,4 @@
-// npm run bench:meaning-size -- --locomo <path to locomo10.json> [--messages 100000] [--only SQLite,…]
+// npm run bench -- meaning-size --locomo <path to locomo10.json> [--messages 100000] [--only SQLite,…]
 //
 // What search by meaning costs at a size: the time of a flush and how much of it is the model, searches by words and by both,
 // memory and space. The model is a real one, and slow. So it embeds each different turn of LoCoMo once, and those vectors are kept

@@ -1,4 +1,4 @@
-// npm run bench:postgres-size -- [--messages 1000,100000] [--rounds 15] [--postgres <url>] [--publish]
+// npm run bench -- postgres-size [--messages 1000,100000] [--rounds 15] [--postgres <url>] [--publish]
 //
 // What calls take on Postgres at several sizes, before and after ANALYZE, beside SQLite and beside a bare query, in turn. The server
 // is one that npm brings, without autovacuum, so that nobody gathers statistics meanwhile. One at `--postgres` keeps what was

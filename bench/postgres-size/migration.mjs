@@ -1,4 +1,4 @@
-// npm run build && node bench/postgres-size/migration.mjs [--messages 100000]
+// node scripts/build.mjs && node bench/postgres-size/migration.mjs [--messages 100000]
 //
 // How long an upgrade takes from version 10 of the tables on. Version 11 names the session of each row, version 16 makes indexes.
 // A store of so many messages in sessions of ten is made what version 10 left, and migrated.

@@ -1,4 +1,4 @@
-// npm run bench:meaning -- --locomo <path to locomo10.json> --tau <path to tau-bench-airline-gpt-4o.json>
+// npm run bench -- meaning --locomo <path to locomo10.json> --tau <path to tau-bench-airline-gpt-4o.json>
 //
 // What search by meaning adds to search by words, with a real but weak embedder, and with one whose vectors mean nothing.
 // R@10, and its difference from words alone with an interval of 95 % by drawing conversations (customers) again.

@@ -1,4 +1,4 @@
-// npm run bench:recall -- --locomo <path> [--postgres <url>] [--queries <number>]
+// npm run bench -- recall --locomo <path> [--postgres <url>] [--queries <number>]
 //
 // Without a URL a Postgres server that npm brings is started for as long as this runs. Random queries are 100,000, and on
 // Postgres a hundredth of them, unless `--queries` says otherwise.

@@ -1,4 +1,4 @@
-// npm run bench:scale -- [--sqlite 1000,10000] [--postgres 1000,10000] [--copy-above 1000000] [--rounds 21] [--folder <kept>] [--publish]
+// npm run bench -- scale [--sqlite 1000,10000] [--postgres 1000,10000] [--copy-above 1000000] [--rounds 21] [--folder <kept>] [--publish]
 //
 // What a call takes as a store grows. Every size is open at once and all are measured in turn, so that what else the machine
 // does is in all of them. With `--folder` the files of SQLite are kept there, and one that was not filled is filled further.

@@ -1,4 +1,4 @@
-// npm run bench:telemetry -- [--before <folder>]
+// npm run bench -- telemetry [--before <folder>]
 //
 // What telemetry costs an append, off and on: rounds of the ways take turns in this one process, and its CPU time counts. With
 // `--before`, also the build in another clone, as of a commit before telemetry.

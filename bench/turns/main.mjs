@@ -1,4 +1,4 @@
-// npm run bench:turns -- [--locomo <path>] [--turns 200]
+// npm run bench -- turns [--locomo <path>] [--turns 200]
 //
 // What a conversation costs with a provider that keeps prefixes, and how many answers are given without knowing what is
 // remembered: for a prompt that is never rendered anew, one that always is, and for prepareTurn. The time is simulated.

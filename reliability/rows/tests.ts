@@ -1,7 +1,7 @@
 import type { Row, Scene } from "../tools/row.js";
 import { runTests, type Tests } from "../tools/vitest.js";
 
-// Rows whose programs are tests. A quick run leaves out those that `npm run test:all` runs as they are.
+// Rows whose programs are tests. A quick run leaves out those that `npx vitest run` runs as they are.
 
 const result = ({ failed }: Tests, figure: string) => ({ figure, met: failed.length === 0, details: failed });
 

@@ -23,7 +23,7 @@ let schemas = 0;
 /** Registers tests that need a cluster: where none is given they are skipped by name, in CI too. */
 export function describeCitus(title: string, body: (cluster: Cluster) => void): void {
   if (GIVEN === undefined) {
-    it.skip(`${title} (no cluster: npm run test:citus -- <url>)`, () => {});
+    it.skip(`${title} (no cluster: node scripts/test-citus.mjs <url>)`, () => {});
     return;
   }
   describe(title, () => {

@@ -1,4 +1,4 @@
-// The conformance suite on version 13 of better-sqlite3, with the packed package and node:test, run by `npm run test:runtimes`.
+// The conformance suite on version 13 of better-sqlite3, with the packed package and node:test, run by `node scripts/runtimes.mjs`.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

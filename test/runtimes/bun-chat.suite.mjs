@@ -1,4 +1,4 @@
-// The chat handler on Bun, run by `npm run test:runtimes`.
+// The chat handler on Bun, run by `node scripts/runtimes.mjs`.
 import { afterAll, describe, expect, it } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

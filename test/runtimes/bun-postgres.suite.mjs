@@ -1,4 +1,4 @@
-// The conformance suite on Bun.SQL, and what becomes of calls when a connection or a transaction ends, run by `npm run test:runtimes`.
+// The conformance suite on Bun.SQL, and what becomes of calls when a connection or a transaction ends, run by `node scripts/runtimes.mjs`.
 
 import { afterAll, beforeAll, describe, expect, it } from "bun:test";
 import { connect, createServer } from "node:net";

@@ -1,4 +1,4 @@
-// The conformance suite on `bun:sqlite`, run by `npm run test:runtimes`.
+// The conformance suite on `bun:sqlite`, run by `node scripts/runtimes.mjs`.
 import { Database } from "bun:sqlite";
 import { afterAll, describe, it } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";

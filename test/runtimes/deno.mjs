@@ -1,4 +1,4 @@
-// Every entry point, and the conformance suite on `node:sqlite`, on Deno with the packed package, run by `npm run test:runtimes`.
+// Every entry point, and the conformance suite on `node:sqlite`, on Deno with the packed package, run by `node scripts/runtimes.mjs`.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

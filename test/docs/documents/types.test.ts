@@ -1,4 +1,4 @@
-// What the documents pass compiles under strict TypeScript: `npm run types` checks this file, and `npm test` runs it.
+// What the documents pass compiles under strict TypeScript: `npm run check -- types` checks this file, and `npm test` runs it.
 import { convertToModelMessages, streamText, type UIMessage } from "ai";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import {

@@ -9,7 +9,7 @@ import type { RandomChat } from "../../ai-sdk/random-chat.js";
 import { Servers } from "../../ai-sdk/servers.js";
 import { bundle } from "../../runner/bundle.js";
 
-/** Chats with each major version of the AI SDK; `npm run test:chats` makes them 1,000. */
+/** Chats with each major version of the AI SDK; `STEMMA_CHATS=1000 npx vitest run ai-sdk/random-chats` makes them 1,000. */
 const CHATS = Number(process.env.STEMMA_CHATS ?? 40);
 const PROGRAMS = ["test/ai-sdk/server-child.ts", "test/ai-sdk/random-chat.ts"];
 const PACKAGES = { 6: "ai", 7: "ai-7" };

@@ -10,7 +10,7 @@ import { build, isInstalled, WebChat } from "../../examples/web-chat-server.js";
 import { hasChromium, startChromium } from "../../helpers/browser.js";
 import { ROOT } from "../../package/manifest.js";
 
-/** `npm run record` sets it: the scenario of the README is played slowly, and its animation written. */
+/** `STEMMA_RECORD=1 npx vitest run examples/web-chat -t animation` sets it: the scenario of the README is played slowly, and its animation written. */
 const IS_RECORDED = process.env.STEMMA_RECORD === "1";
 const ANIMATION = join(ROOT, "docs/images/web-chat.webp");
 const LAST_WORDS = "That is all there is to it.";

@@ -23,7 +23,7 @@ const PICTURES = {
 
 const ROUNDS = 5;
 
-/** `npm run record:studio`: makes the pictures, and prints how long pages take, in milliseconds. */
+/** `STEMMA_RECORD=1 npx vitest run studio/figures`: makes the pictures, and prints how long pages take, in milliseconds. */
 describe.runIf(process.env.STEMMA_RECORD && hasChromium())("the figures and pictures of the studio", () => {
   const folder = mkdtempSync(join(tmpdir(), "stemma-figures-"));
   const store = sqlite(join(folder, "chats.db"));

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FileSessionStorage } from "../../../packages/stemma/src/agent.js";
 import { bundle } from "../../runner/bundle.js";
 
-/** `npm run test:kill` makes them 300. */
+/** `STEMMA_KILLS=500 npx vitest run runner/kill runner/commit` makes them 300. */
 const ROUNDS = process.env.STEMMA_KILLS === undefined ? 30 : 300;
 const LIVING = 3;
 

@@ -10,7 +10,7 @@ import { bundle } from "../../runner/bundle.js";
 import { type Chunk, collect, says, scripted } from "../../runner/mock-model.js";
 import { findRedis, type RedisServer, startRedis } from "../../runner/redis-server.js";
 
-/** Kills per storage; `npm run test:kill` makes them 500. */
+/** Kills per storage; `STEMMA_KILLS=500 npx vitest run runner/kill runner/commit` makes them 500. */
 const KILLS = Number(process.env.STEMMA_KILLS ?? 3);
 /** After so many a new conversation begins, as a file is written whole each time. */
 const PER_CONVERSATION = 25;

@@ -1,4 +1,4 @@
-// A process that serves any number of sessions, one after the other, stays level. `npm run test:soak` serves a million.
+// A process that serves any number of sessions, one after the other, stays level. `STEMMA_SOAK=1 npx vitest run processes/runner/memory` serves a million.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";

@@ -17,7 +17,7 @@ import { openDatabase } from "../../store/databases.js";
 // STEMMA_FLIPS=5000 STEMMA_FLIPS_SEED=1 npx vitest run test/processes/store/flips.test.ts
 
 const FLIPS = Number(process.env.STEMMA_FLIPS ?? 240);
-// The suite looks at the same images each time; `npm run test:flips` at others.
+// The suite looks at the same images each time; `STEMMA_FLIPS=5000 npx vitest run store/flips` at others.
 const FIXED_SEED = 100_106;
 const anySeed = () => (process.env.STEMMA_FLIPS === undefined ? FIXED_SEED : Math.floor(Math.random() * 1e9));
 const FIRST_SEED = Number(process.env.STEMMA_FLIPS_SEED ?? anySeed());
