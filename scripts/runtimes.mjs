@@ -2,9 +2,20 @@
 // AI SDK (chats on the sources) and with version 13 of better-sqlite3, each installed from npm into a temporary folder.
 // `node scripts/runtimes.mjs 22 bun` runs some of them; whatever follows `--` goes to vitest.
 import { spawnSync } from "node:child_process";
-import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { manifest } from "./entry-points.mjs";
 import { installNode, run } from "./shell.mjs";
 
 const given = process.argv.slice(2);
@@ -53,8 +64,11 @@ function bun() {
 }
 
 function deno() {
-  const { peerDependencies, devDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
-  const peers = Object.keys(peerDependencies).map((name) => `${name}@${devDependencies[name]}`);
+  const { devDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
+  const { peerDependencies } = manifest;
+  const peers = Object.keys(peerDependencies).map(
+    (name) => `${name}@${devDependencies[name] ?? peerDependencies[name]}`,
+  );
   const cwd = installPackage("deno", [...peers, "ai@6", "zod@4", "--omit=optional"]);
   for (const file of ["test/runtimes/deno.mjs", "test/store/file-target.ts"]) cpSync(file, join(cwd, file));
   return [installRuntime("deno@2"), ["test", "--allow-all", "--no-check", "test/runtimes/deno.mjs"], cwd];
@@ -87,20 +101,29 @@ function aiSdk7() {
 function chats7() {
   const cwd = join(folder, "chats7");
   mkdirSync(cwd);
-  const { name, version, type, exports, bin, devDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
-  writeFileSync(join(cwd, "package.json"), JSON.stringify({ name, version, type, exports, bin, private: true }));
-  for (const file of ["src", "test", "scripts", "vitest.config.ts", "tsconfig.json"]) {
-    cpSync(file, join(cwd, file), { recursive: true });
+  writeFileSync(join(cwd, "package.json"), JSON.stringify({ name: "chats7", type: "module", private: true }));
+  const own = ["packages", "test", "scripts", "vitest.config.ts", "tsconfig.json"];
+  const ofCompat = ["install.mjs", "setup.mjs", "package.json", "package-lock.json"].map((name) => `compat/${name}`);
+  for (const file of [...own, ...ofCompat]) {
+    cpSync(file, join(cwd, file), {
+      recursive: true,
+      filter: (path) => !/\/(node_modules|dist|\.cache)(\/|$)/.test(path),
+    });
   }
   const providers = ["anthropic@4", "openai@4", "google@4", "openai-compatible@3", "provider@4", "react@4"];
   const others = ["ai@7", "react@19", "react-dom@19", "happy-dom@21", "fast-check@4", "zod@4", "vitest@4"];
   // The settings of vitest bundle the studio's page.
-  const ofPage = ["esbuild", "preact", "diff"].map((each) => `${each}@${devDependencies[each]}`);
+  const { devDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
+  const { dependencies } = JSON.parse(readFileSync("packages/studio/package.json", "utf8"));
+  const ofPage = [`esbuild@${devDependencies.esbuild}`, `preact@${dependencies.preact}`, `diff@${dependencies.diff}`];
   run("npm", ["install", "--no-package-lock", ...others, ...ofPage, ...providers.map((each) => `@ai-sdk/${each}`)], {
     cwd,
   });
+  mkdirSync(join(cwd, "node_modules/@stemma"));
+  for (const wing of readdirSync("packages").filter((name) => name !== "stemma" && !name.endsWith(".md")))
+    symlinkSync(join("../../packages", wing), join(cwd, "node_modules/@stemma", wing));
   const program = installNode(22, join(folder, "node22-chats7"));
-  return [program, ["node_modules/vitest/vitest.mjs", "run", "test/repair", "test/react", ...toVitest], cwd];
+  return [program, ["node_modules/vitest/vitest.mjs", "run", "/repair/", "/react/", ...toVitest], cwd];
 }
 
 function sqlite13() {
