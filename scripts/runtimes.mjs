@@ -115,7 +115,7 @@ function chats7() {
   // The settings of vitest bundle the studio's page.
   const { devDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
   const { dependencies } = JSON.parse(readFileSync("packages/studio/package.json", "utf8"));
-  const ofPage = [`esbuild@${devDependencies.esbuild}`, `preact@${dependencies.preact}`, `diff@${dependencies.diff}`];
+  const ofPage = [`esbuild@${devDependencies.esbuild}`, `preact@${dependencies.preact}`];
   run("npm", ["install", "--no-package-lock", ...others, ...ofPage, ...providers.map((each) => `@ai-sdk/${each}`)], {
     cwd,
   });
@@ -145,7 +145,7 @@ function installPackage(name, others) {
   const cwd = join(folder, name);
   mkdirSync(cwd);
   writeFileSync(join(cwd, "package.json"), '{ "private": true, "type": "module" }');
-  const [{ filename }] = JSON.parse(run("npm", ["pack", "--json", "--pack-destination", cwd]));
+  const [{ filename }] = JSON.parse(run("npm", ["pack", "--workspace", "stemma", "--json", "--pack-destination", cwd]));
   run("npm", ["install", "--no-package-lock", ...others, `./${filename}`], { cwd });
   return cwd;
 }
