@@ -1,14 +1,12 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { message } from "../../packages/conformance/src/samples.js";
 import { postgres } from "../../packages/postgres/src/postgres.js";
 import { type Session, SessionManager } from "../../packages/stemma/src/session.js";
 import { hashingEmbedder } from "../../packages/stemma/src/testing.js";
 import type { Store } from "../../packages/store/src/contract/store.js";
+import { POLICIES } from "../../test/postgres/policies.js";
 import type { Row, Scene } from "../tools/row.js";
 import { query } from "../tools/stores.js";
 
-const POSTGRES_PAGE = join(import.meta.dirname, "../../docs/stores/postgres.md");
 const IDS = ["x", "X", "x ", "", "%", "_", "x_", "x:1", "stemma:user:x", "'", "\\", "x\u0301", "xx", "日本"];
 
 /** Stands for one who must not see what others have: a session, a user, a tenant. */
@@ -29,10 +27,9 @@ async function ownersOf({ engine, place, open, postgres: server }: Scene, kind: 
   if (engine !== "Postgres") return [];
   // The policies that the page shows, once every table is there.
   await postgres(where).withEmbedder(hashingEmbedder()).embeddings.backlog();
-  const policies = /^## Tenants$[\s\S]*?^```sql\n([\s\S]*?)^```$/m.exec(readFileSync(POSTGRES_PAGE, "utf8"))?.[1] ?? "";
   await query(server, "DROP ROLE IF EXISTS app").catch(() => []);
   await query(where, "CREATE ROLE app LOGIN").catch(() => []);
-  await query(where, policies);
+  await query(where, POLICIES);
   const asApp = where.replace("postgres@", "app@");
   const tenants = ["acme", "globex", "initech", "umbrella"];
   return tenants.map((tenant) => ({
