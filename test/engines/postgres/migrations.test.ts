@@ -84,7 +84,7 @@ describeServer("the tables of Postgres", (server) => {
   it("are those of the snapshot: a change of them is a migration", async () => {
     const url = await server.createDatabase();
     await migrate(postgres(url));
-    await expect(await definitions(url)).toMatchFileSnapshot("../fixtures/schema/postgres.txt");
+    await expect(await definitions(url)).toMatchFileSnapshot("../../fixtures/schema/postgres.txt");
   });
 
   it("are the same where a process finds none, and another one makes them before it goes on", async () => {

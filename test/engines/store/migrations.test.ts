@@ -91,7 +91,7 @@ describe("the tables of SQLite", () => {
   it("are those of the snapshot: a change of them is a migration", async () => {
     const database = new Database(":memory:");
     await openWith(database, SQLITE_MIGRATIONS).migrate();
-    await expect(definitions(database)).toMatchFileSnapshot("../fixtures/schema/sqlite.sql");
+    await expect(definitions(database)).toMatchFileSnapshot("../../fixtures/schema/sqlite.sql");
   });
 
   it("are the same where they were upgraded", async () => {

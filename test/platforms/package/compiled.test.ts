@@ -44,7 +44,7 @@ describe("TypeScript", () => {
       return [`# ${specifier}`, ...entries].join("\n\n");
     });
     // A change here is a change of the public API: it needs a changeset. `npx vitest run test/package -u` writes the report.
-    await expect(`${report.join("\n\n")}\n`).toMatchFileSnapshot("./api.txt");
+    await expect(`${report.join("\n\n")}\n`).toMatchFileSnapshot("../../package/api.txt");
   });
 });
 
