@@ -51,7 +51,7 @@ it("no function that copies, reads or writes a whole session or store is left ou
 
 it("no route of the chat handler and of the studio is left out", () => {
   const source = readFileSync(
-    new URL("../../../packages/chat/src/ai-sdk/handler/chat-handler.js", import.meta.url),
+    new URL("../../../packages/chat/src/ai-sdk/handler/chat-handler.ts", import.meta.url),
     "utf8",
   );
   const routes = Array.from(source.matchAll(/case "([A-Z]+ \/\S*)":/g), ([, route]) => route);
