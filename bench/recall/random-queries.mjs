@@ -126,7 +126,7 @@ const plain = (word) =>
 
 /** The package's own stemmer, which a test holds against the published list of words and stems. */
 async function loadStemmer() {
-  const entry = new URL("../../packages/model/src/search/terms.js", import.meta.url).pathname;
+  const entry = new URL("../../packages/model/src/search/terms.ts", import.meta.url).pathname;
   const { outputFiles } = await build({ entryPoints: [entry], bundle: true, write: false, format: "esm" });
   const { stem } = await import(
     `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`
