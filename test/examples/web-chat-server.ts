@@ -8,7 +8,8 @@ const FOLDER = join(ROOT, "examples/web-chat");
 
 /** True where the example's libraries are installed. In CI they must be. */
 export function isInstalled(): boolean {
-  const found = existsSync(join(FOLDER, "node_modules/vite")) && existsSync(join(ROOT, "dist/ai-sdk.js"));
+  const found =
+    existsSync(join(FOLDER, "node_modules/vite")) && existsSync(join(ROOT, "packages/stemma/dist/ai-sdk.js"));
   if (!found && process.env.CI) throw new Error("Install the example: npm ci --prefix examples/web-chat");
   return found;
 }

@@ -8,5 +8,5 @@ if (!existsSync(`${root}/packages/stemma/dist/ai-sdk.js`)) {
   console.log("Building stemma once …");
   execFileSync("npm", ["ci"], { cwd: root, stdio: "inherit", shell: process.platform === "win32" });
   if (!existsSync(`${root}/packages/stemma/dist/ai-sdk.js`))
-    execFileSync("npm", ["run", "build"], { cwd: root, stdio: "inherit" });
+    execFileSync("node", ["scripts/build.mjs"], { cwd: root, stdio: "inherit" });
 }
