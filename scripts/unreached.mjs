@@ -1,4 +1,4 @@
-// Fails if a file of `src` was reached by no test of the coverage run before; files of nothing but types have no statements.
+// Fails if a file of a wing was reached by no test of the coverage run before; files of nothing but types have no statements.
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 
