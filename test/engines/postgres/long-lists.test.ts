@@ -5,6 +5,7 @@ import { postgres } from "../../../packages/postgres/src/postgres.js";
 import { Session } from "../../../packages/stemma/src/session.js";
 import type { Store } from "../../../packages/store/src/contract/store.js";
 import { measure } from "../../../reliability/pauses/measure.js";
+import { patience } from "../../helpers/patience.js";
 import { describeServer } from "../../postgres/server.js";
 
 const list = (length: number) => numbered("m", length).map((id) => message(id, `${id} says something of some length`));
@@ -40,7 +41,7 @@ describeServer("a long list of messages", (server) => {
 
   it.each(Object.keys(works))("lets the event loop turn: %s", async (name) => {
     const { pause } = await measure(works[name]?.(name) ?? (() => {}));
-    expect(pause).toBeLessThan(50);
+    expect(pause).toBeLessThan(patience(50));
     expect(await idsOf(name)).toEqual(ids(LONG));
   });
 

@@ -24,7 +24,9 @@ export function normalText(text: string): string {
   if (isAscii(text)) return text;
   const wellFormed = text.toWellFormed().replace(BETWEEN_WORDS, " ");
   const normal = wellFormed.normalize("NFKC");
-  if (normal === wellFormed && normal.search(UNSEEN) < 0) return normal;
+  // What is left out is left out of a normal text too: a part of a text becomes what it is in the whole.
+  const isWhole = normal.search(UNSEEN) < 0 && normal.search(MARKS_ON_NOTHING) < 0;
+  if (normal === wellFormed && isWhole) return normal;
   const apart = wellFormed.replace(UNSEEN, "").replace(SIGNS, withSpaces);
   return apart.normalize("NFKC").replace(MARKS_ON_NOTHING, " ");
 }

@@ -100,6 +100,8 @@ describe("the text around matches", () => {
       "😀",
       "´",
       "ﷺ",
+      // A mark behind a space, of a text that is normal.
+      " \u1a55",
     );
     const text = fc.oneof(
       fc.array(fc.oneof(word, anyString()), { maxLength: 30 }).map((all) => all.join("")),

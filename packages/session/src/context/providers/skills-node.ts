@@ -97,7 +97,8 @@ export class FileSkillProvider implements SkillProvider {
     };
     const found = await Promise.all(entries.map((entry) => readSkill(root, entry, roots, tell)));
     const skills = byKey(found, tell);
-    this.#report(problems);
+    // The files were read beside each other.
+    this.#report(problems.sort((a, b) => (a.path < b.path ? -1 : Number(a.path > b.path))));
     if (this.#keys) for (const key of [...skills.keys()]) if (!this.#keys.has(key)) skills.delete(key);
     return skills;
   }
