@@ -15,7 +15,8 @@ import { measure } from "../../../reliability/pauses/measure.js";
 import { makeFastFolder } from "../../helpers/fast-folder.js";
 import { patience } from "../../helpers/patience.js";
 
-const LENGTH = 30_000;
+// An append of so many in one piece takes longer than the limit.
+const LENGTH = 60_000;
 const folder = makeFastFolder();
 let store: Store;
 
@@ -68,7 +69,7 @@ describe("a call that is given a long list lets the event loop turn while it rea
     const id = `of ${name}`;
     const work = await works[name]?.(id);
     const { pause } = await measure(() => work?.());
-    expect(pause).toBeLessThan(patience(50));
+    expect(pause).toBeLessThan(patience(100));
     expect(await idsOf(id)).toEqual(list().map((each) => each.id));
   });
 });
@@ -78,7 +79,7 @@ it.each(["jsonl", "markdown", "html", "openai", "pi"])("and while it writes a lo
   const { pause } = await measure(async () => {
     for await (const _ of exportSession(store, "written", format));
   });
-  expect(pause).toBeLessThan(patience(50));
+  expect(pause).toBeLessThan(patience(100));
 });
 
 async function* bytesOf(texts: AsyncIterable<string | Uint8Array>): AsyncGenerator<Uint8Array> {
