@@ -1,7 +1,7 @@
 import { open, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import zlib from "node:zlib";
-import { StemmaError } from "@stemma/model";
+import { check, defineOptions, StemmaError } from "@stemma/model";
 import { bytesOfFile } from "@stemma/model/files";
 import { sessionsOfItems } from "./formats.js";
 import { archiveError, assertNoBomb, readItems } from "./json-items.js";
@@ -26,6 +26,14 @@ export interface ReadFileOptions extends ReadSessionsOptions {
   signal?: AbortSignal | undefined;
 }
 
+const READ_FILE = defineOptions<ReadFileOptions>({
+  name: check.text,
+  format: check.text,
+  growing: check.flag,
+  onRead: check.callable,
+  signal: check.signal,
+});
+
 /**
  * Reads the sessions of a file while its bytes come in, Zstandard among them; a zip file needs `readSessionFile`. A long
  * session comes in several pieces with the same id: pass each to `importSession` as it comes. A file that breaks off, or is
@@ -34,8 +42,10 @@ export interface ReadFileOptions extends ReadSessionsOptions {
  */
 export async function* readSessions(
   bytes: AsyncIterable<Uint8Array>,
-  { name = "stdin", format, growing = false, onRead }: ReadSessionsOptions = {},
+  options: ReadSessionsOptions = {},
 ): AsyncGenerator<ParsedSession> {
+  READ_FILE.assert(options, "readSessions()");
+  const { name = "stdin", format, growing = false, onRead } = options;
   let failure: { error: unknown } | null = null;
   let isEmpty = true;
   let read = 0;
@@ -84,6 +94,7 @@ export async function* readSessions(
  * Claude export it. Otherwise as `readSessions`. Errors: also those of opening the file.
  */
 export async function* readSessionFile(path: string, options: ReadFileOptions = {}): AsyncGenerator<ParsedSession> {
+  READ_FILE.assert(options, "readSessionFile()");
   const { name = basename(path) } = options;
   // What is read of a pipe is gone from it.
   if (!(await stat(path)).isFile() || !isZip(await readStart(path))) {

@@ -7,7 +7,7 @@ import { jsonTokens, placeOf, readDocument, roomOf, sessionTitle, shortened, tit
 import { cursorOf, idOf, parseId, positionOf, type Ref, uriOf } from "./fields.js";
 import { filterOf, findSession, hasLabel, type McpScope, scopeOf } from "./scope.js";
 import type { McpSdk } from "./sdk.js";
-import { assertMcpOptions, type McpServerOptions } from "./server-options.js";
+import { MCP_SERVER, type McpServerOptions } from "./server-options.js";
 import { ABSENT, messageOf } from "./tool.js";
 import { fetchTool } from "./tools/fetch.js";
 import { forgetTool } from "./tools/forget.js";
@@ -247,7 +247,7 @@ async function readText(scope: McpScope, ref: Ref): Promise<string> {
  * `SESSION_OWNED` for another user than the one that the store is confined to.
  */
 export function createMcpServer(store: Store, options: McpServerOptions = {}): McpServer {
-  assertMcpOptions(options);
+  MCP_SERVER.assert(options, "createMcpServer()");
   const { readOnly = false } = options;
   const scope = scopeOf(storeOf(store), options);
   const watcher = createWatcher(scope, (uri) => void server.server.sendResourceUpdated({ uri }).catch(scope.onError));

@@ -1,4 +1,4 @@
 export { buildServer, createMcpServer } from "./build-server.js";
 export { type McpScope, scopeOf } from "./scope.js";
-export { assertMcpOptions, type McpServerOptions } from "./server-options.js";
+export { MCP_SERVER, type McpServerOptions } from "./server-options.js";
 export { createWatcher, type ResourceWatcher } from "./watcher.js";

@@ -1,5 +1,4 @@
-import { assertKnownOptions, invalid, type OptionNames } from "@stemma/model";
-import { assertFunction } from "@stemma/session";
+import { check, defineOptions } from "@stemma/model";
 import { assertScope, assertUserId } from "@stemma/store";
 
 export interface McpServerOptions {
@@ -14,14 +13,6 @@ export interface McpServerOptions {
   /** Gets each error that is a fault of the server or of the database. The client is told its code only. */
   onError?: ((error: unknown) => void) | undefined;
 }
-
-const NAMES: OptionNames<McpServerOptions> = {
-  userId: true,
-  project: true,
-  readOnly: true,
-  maxTokens: true,
-  onError: true,
-};
 
 const USUAL_TOKENS = 4_000;
 const FEWEST_TOKENS = 500;
@@ -38,18 +29,14 @@ export function projectKey(project: string): string {
   return `project:${project}`;
 }
 
-/** Throws `INVALID_ARGUMENT` or `INVALID_TEXT` for options that no server can have. */
-export function assertMcpOptions(options: McpServerOptions): void {
-  assertKnownOptions(options, "createMcpServer()", NAMES);
-  const { userId, project, onError } = options;
-  if (userId !== undefined) assertUserId(userId);
-  if (project !== undefined) {
-    if (typeof project !== "string" || project === "") throw invalid("project must be a text that is not empty.");
+/** What `createMcpServer` takes. Other errors: `INVALID_TEXT`. */
+export const MCP_SERVER = defineOptions<McpServerOptions>({
+  userId: assertUserId,
+  project: (project) => {
+    if (typeof project !== "string" || project === "") return "a text that is not empty";
     assertScope({ key: projectKey(project) });
-  }
-  if (onError !== undefined) assertFunction(onError, "onError");
-  const tokens = budgetOf(options);
-  if (!Number.isInteger(tokens) || tokens < FEWEST_TOKENS || tokens > MOST_TOKENS) {
-    throw invalid(`maxTokens must be a whole number from ${FEWEST_TOKENS} to ${MOST_TOKENS}.`);
-  }
-}
+  },
+  readOnly: check.flag,
+  maxTokens: check.whole(FEWEST_TOKENS, MOST_TOKENS),
+  onError: check.callable,
+});

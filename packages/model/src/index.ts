@@ -43,6 +43,7 @@ export {
   StemmaError,
   shorten,
 } from "./errors.js";
+export * as check from "./lib/checks.js";
 export {
   atOnce,
   beginWork,
@@ -65,10 +66,18 @@ export {
   sameJson,
 } from "./lib/json.js";
 export { setField } from "./lib/json-copy.js";
-export { assertKnownOptions, assertOptions, type OptionNames, readJsonObject } from "./lib/known-options.js";
 export { once, perObject, unlessAborted } from "./lib/once.js";
+export {
+  assertArgument,
+  assertOptions,
+  type Check,
+  type Checks,
+  defineOptions,
+  type OptionTable,
+} from "./lib/options.js";
 export { type Deferred, defer, type Locks, Queue, queueOf, sleep } from "./lib/queue.js";
 export { Recent } from "./lib/recent.js";
+export { readJsonObject } from "./lib/request-body.js";
 export { utf8Length } from "./lib/utf8.js";
 export {
   assertEncodable,

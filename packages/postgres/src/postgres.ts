@@ -1,4 +1,4 @@
-import { assertKnownOptions, invalid, type OptionNames } from "@stemma/model";
+import { check, defineOptions, invalid } from "@stemma/model";
 import type { EmbeddableStore, OpenStore } from "@stemma/store";
 import { checkable, embeddable, redactedWith } from "@stemma/store";
 import { postgresCheck } from "./check.js";
@@ -21,7 +21,16 @@ export type {
 } from "./drivers/client.js";
 export type { PostgresOptions } from "./store.js";
 
-const NAMES: OptionNames<PostgresOptions> = { schema: true, citus: true, prepare: true, redact: true };
+const OPTIONS = defineOptions<PostgresOptions>({
+  schema: check.text,
+  citus: check.flag,
+  prepare: check.flag,
+  redact: check.callable,
+});
+const SCHEMA_SQL = defineOptions<PostgresOptions & { embeddings?: boolean }>({
+  ...OPTIONS.checks,
+  embeddings: check.flag,
+});
 
 /**
  * A store in Postgres 13 or later. Takes a URL (then `pg` or `postgres` must be installed), or a client that you opened: a
@@ -31,9 +40,9 @@ const NAMES: OptionNames<PostgresOptions> = { schema: true, citus: true, prepare
  * `DATABASE_TOO_NEW`, `CONNECTION_LOST`.
  */
 export function postgres(source: string | PostgresSource, options: PostgresOptions = {}): EmbeddableStore {
-  assertKnownOptions(options, "postgres()", NAMES);
+  OPTIONS.assert(options, "postgres()");
   const storeOn = (open: OpenStore) =>
-    redactedWith(embeddable(checkable(open, postgresCheck), postgresVectors), options.redact, "postgres()");
+    redactedWith(embeddable(checkable(open, postgresCheck), postgresVectors), options.redact);
   if (typeof source !== "string") return storeOn(openClient(source, options));
   if (!/^postgres(?:ql)?:\/\//.test(source)) {
     throw invalid("postgres() takes a URL that starts with postgres:// or postgresql://, or an open client.");
@@ -49,7 +58,7 @@ export function postgres(source: string | PostgresSource, options: PostgresOptio
  * servers of a cluster of Citus, by session; run it on the coordinator. Errors: `INVALID_ARGUMENT`.
  */
 export function schemaSql(options: PostgresOptions & { embeddings?: boolean } = {}): string {
-  assertKnownOptions(options, "schemaSql()", { ...NAMES, embeddings: true });
+  SCHEMA_SQL.assert(options, "schemaSql()");
   const spread = options.citus === true ? SPREAD_TABLES : [];
   return printSchema(schemaOf(options), [...(options.embeddings === true ? VECTOR_TABLES : []), ...spread]);
 }

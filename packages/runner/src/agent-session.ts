@@ -1,5 +1,13 @@
 import type { SessionMessage } from "@stemma/model";
-import { isInterrupted, isSettled, isToolPart, StemmaError, settleToolCalls } from "@stemma/model";
+import {
+  check,
+  defineOptions,
+  isInterrupted,
+  isSettled,
+  isToolPart,
+  StemmaError,
+  settleToolCalls,
+} from "@stemma/model";
 import type { Session } from "@stemma/session";
 import { ActiveBranch } from "./active-branch.js";
 import { agentTurn } from "./agent-turn.js";
@@ -23,6 +31,8 @@ export interface ReceiveOptions {
   /** Ends the turn: what was finished is stored, and the last event is a `stop` with `aborted`. */
   abortSignal?: AbortSignal | undefined;
 }
+
+const RECEIVE = defineOptions<ReceiveOptions>({ abortSignal: check.signal });
 
 /**
  * A session that calls a model and stores every step: a message before the model is called, a tool call before its tool
@@ -111,6 +121,7 @@ export class AgentSession implements AsyncDisposable {
    * Errors: `SESSION_CLOSED`, `SESSION_BUSY`, `NOTHING_TO_ANSWER`, `MODEL_UNAVAILABLE`, and those of the storage.
    */
   async *receive(options: ReceiveOptions = {}): AsyncGenerator<AgentEvent, void, undefined> {
+    RECEIVE.assert(options, "receive()");
     this.#assertIdle();
     const abort = new AbortController();
     const signals = [abort.signal, options.abortSignal, this.#options.abortSignal].filter(

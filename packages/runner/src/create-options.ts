@@ -1,5 +1,5 @@
 import type { CompactFunction, CompactOptions, SessionMessage } from "@stemma/model";
-import { assertKnownOptions, invalid, isJsonObject, StemmaError } from "@stemma/model";
+import { check, defineOptions, invalid, isJsonObject, StemmaError } from "@stemma/model";
 import type { CompactionErrorHandler, ContextConfig, LearnFunction } from "@stemma/session";
 import type { ModelMessage, streamText } from "ai";
 import type { AgentModel, ModelObject } from "./models/model.js";
@@ -60,50 +60,63 @@ export interface CreateSessionOptions {
   abortSignal?: AbortSignal | undefined;
 }
 
+const objectOf = (what: string) => check.rule(`an object that holds ${what}`, isJsonObject);
+
+const CREATE = defineOptions<CreateSessionOptions>({
+  model: check.anything,
+  baseURL: check.text,
+  apiKey: check.text,
+  tools: check.rule(
+    "an object that holds tools of the AI SDK by their names",
+    (tools) => isJsonObject(tools) && Object.values(tools).every((tool) => typeof tool === "object" && tool !== null),
+  ),
+  systemPrompt: check.text,
+  sessionStorage: check.anything,
+  resume: check.text,
+  fork: check.text,
+  id: (id) => {
+    if (id !== "") return check.text(id, "id");
+    throw new StemmaError("INVALID_SESSION_ID", { sessionId: "" }, "The id of a session must not be empty.");
+  },
+  name: check.text,
+  source: check.text,
+  metadata: (metadata, name) => {
+    const fields = objectOf("fields of your own");
+    if (Object.hasOwn(metadata ?? {}, OURS)) {
+      throw invalid(`metadata.${OURS} is reserved for branches, summaries and blocks: use another name.`);
+    }
+    try {
+      JSON.stringify(metadata);
+    } catch (cause) {
+      throw invalid("The metadata cannot be written as JSON.", {}, { cause });
+    }
+    return fields(metadata, name);
+  },
+  maxTurns: check.whole(1),
+  context: check.list("blocks"),
+  compactAfter: check.positive("tokens"),
+  onCompaction: check.callable,
+  compaction: check.nested(
+    defineOptions<AgentCompaction>({ protectHead: check.whole(0), tailTokenBudget: check.amount("tokens") }),
+  ),
+  onCompactionError: check.callable,
+  onLearning: check.callable,
+  expandableSummaries: check.flag,
+  approve: check.callable,
+  prices: objectOf("prices by model"),
+  settings: objectOf("settings of streamText"),
+  abortSignal: check.signal,
+});
+
 /** Throws `INVALID_ARGUMENT` or `INVALID_SESSION_ID` for options that no session can be made with. */
-export function assertCreateOptions({
-  maxTurns = DEFAULT_MAX_TURNS,
-  resume,
-  fork,
-  id,
-  metadata,
-  tools,
-  compaction,
-  onCompaction,
-}: CreateSessionOptions): void {
-  if (!Number.isInteger(maxTurns) || maxTurns < 1) {
-    throw invalid("maxTurns must be a whole number from 1.", { maxTurns });
-  }
+export function assertCreateOptions(options: CreateSessionOptions): void {
+  CREATE.assert(options, "createSession()");
+  const { resume, fork, id, compaction, onCompaction } = options;
   if (resume !== undefined && (fork !== undefined || id !== undefined)) {
     throw invalid("resume cannot be combined with fork or id: pass only one of them.", { resume, fork });
   }
-  if (id === "") {
-    throw new StemmaError("INVALID_SESSION_ID", { sessionId: "" }, "The id of a session must not be empty.");
-  }
-  assertMetadata(metadata);
-  assertTools(tools);
-  if (compaction === undefined) return;
-  assertKnownOptions(compaction, "compaction", { protectHead: true, tailTokenBudget: true });
-  if (onCompaction !== undefined) {
+  if (compaction !== undefined && onCompaction !== undefined) {
     throw invalid("compaction is for the summaries of the session's model: give its options to onCompaction instead.");
-  }
-}
-
-function assertTools(tools: AgentTools = {}): void {
-  const values: unknown[] = isJsonObject(tools) ? Object.values(tools) : [null];
-  if (values.every((tool) => typeof tool === "object" && tool !== null)) return;
-  throw invalid("tools must be an object that holds tools of the AI SDK by their names.");
-}
-
-function assertMetadata(metadata: Record<string, unknown> | undefined): void {
-  if (metadata === undefined) return;
-  if (Object.hasOwn(metadata, OURS)) {
-    throw invalid(`metadata.${OURS} is reserved for branches, summaries and blocks: use another name.`);
-  }
-  try {
-    JSON.stringify(metadata);
-  } catch (cause) {
-    throw invalid("The metadata cannot be written as JSON.", {}, { cause });
   }
 }
 

@@ -1,4 +1,4 @@
-import { createCompactFunction, invalid, StemmaError } from "@stemma/model";
+import { check, createCompactFunction, defineOptions, StemmaError } from "@stemma/model";
 import { Session } from "@stemma/session";
 import type { NewSession, Store } from "@stemma/store";
 import { allSessions, isStore, storeTime } from "@stemma/store";
@@ -118,15 +118,17 @@ function summarizer(model: ModelSource, prices: ModelPrices | undefined, recordO
   };
 }
 
+const CLEANUP = defineOptions<{ olderThan: number | Date }>({ olderThan: check.required(check.age) });
+
 /**
  * Deletes sessions whose last update is older than `olderThan` milliseconds, or earlier than the `Date`. Resolves to the
  * deleted ids. A session that cannot be read is kept, and its error is thrown after the others are done.
  * Errors: `INVALID_ARGUMENT`, `STORE_UNSUPPORTED`, `CORRUPT_STATE`.
  */
 export async function cleanupSessions(storage: StorageLike, options: { olderThan: number | Date }): Promise<string[]> {
+  CLEANUP.assert(options, "cleanupSessions()");
   const { olderThan } = options;
-  const age = olderThan instanceof Date ? olderThan.getTime() : olderThan;
-  if (!Number.isFinite(age)) throw invalid("olderThan must be an age in milliseconds, or a Date.", { olderThan });
+  const age = Number(olderThan);
   const limitAt = (now: number) => (olderThan instanceof Date ? age : now - age);
   const store = isStore(storage) ? storage : isStoreBacked(storage) ? await storage.openStore() : null;
   if (store !== null) return cleanStore(store, limitAt(await storeTime(store)));

@@ -46,7 +46,7 @@ export type {
 } from "./manager/manager-options.js";
 export { searchableHistory } from "./manager/session-cache.js";
 export { SessionManager } from "./manager/session-manager.js";
-export { assertFunction, assertFunctions, assertOneOf, assertText, assertTexts } from "./session/arguments.js";
+export { assertFunction, assertText } from "./session/arguments.js";
 export { assertAnySession, assertSession, hasMethod, otherCopy } from "./session/assert-session.js";
 export type { CompactionErrorHandler } from "./session/compaction/compaction-work.js";
 export type { TokenCounter, TokenCounterInput } from "./session/compaction/token-count.js";
@@ -97,7 +97,7 @@ export { parseNote } from "./session/turn/notes.js";
 export type { ContextSize, PartSource } from "./session/turn/parts.js";
 export { StepUpdates } from "./session/turn/plan.js";
 export {
-  assertPrepareTurnOptions,
+  PREPARE_TURN,
   type PreparedTurn,
   type PrepareTurnOptions,
   type RecalledMessage,

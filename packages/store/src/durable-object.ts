@@ -1,4 +1,4 @@
-import { assertKnownOptions, queueOf, StemmaError } from "@stemma/model";
+import { check, defineOptions, queueOf, StemmaError } from "@stemma/model";
 import { checkable } from "./check/store-check.js";
 import type { RedactFunction } from "./contract/store.js";
 import type { EmbeddableStore } from "./embeddings/contract.js";
@@ -41,6 +41,8 @@ export interface DurableObjectOptions {
   redact?: RedactFunction | undefined;
 }
 
+const OPTIONS = defineOptions<DurableObjectOptions>({ search: check.flag, redact: check.callable });
+
 /**
  * A store in the database of a Durable Object: `durableObject(this.ctx)`. Each write is one `transactionSync`. What a call
  * wrote is durable before the runtime sends anything that the object sends afterwards. `close()` ends this store, but does
@@ -48,7 +50,7 @@ export interface DurableObjectOptions {
  * `DATABASE_TOO_NEW`.
  */
 export function durableObject(ctx: DurableObjectContext, options: DurableObjectOptions = {}): EmbeddableStore {
-  assertKnownOptions(options, "durableObject()", { search: true, redact: true });
+  OPTIONS.assert(options, "durableObject()");
   const dialect = sqliteDialect({
     name: "durable-object",
     maxTextBytes: MAX_TEXT_BYTES,
@@ -72,7 +74,7 @@ export function durableObject(ctx: DurableObjectContext, options: DurableObjectO
       waitUntil: ctx.waitUntil?.bind(ctx),
     },
   );
-  return redactedWith(store, options.redact, "durableObject()");
+  return redactedWith(store, options.redact);
 }
 
 /** Of the 128 MB that an object has. */

@@ -1,4 +1,4 @@
-import { assertKnownOptions } from "@stemma/model";
+import { check, defineOptions } from "@stemma/model";
 import type { RedactFunction } from "./contract/store.js";
 import type { EmbeddableStore } from "./embeddings/contract.js";
 import { openSqlite } from "./sqlite/open-sqlite.js";
@@ -8,11 +8,13 @@ export interface MemoryOptions {
   redact?: RedactFunction | undefined;
 }
 
+const OPTIONS = defineOptions<MemoryOptions>({ redact: check.callable });
+
 /**
  * A store that ends with the process, for tests and experiments. It is SQLite without a file, so it behaves like `sqlite()`.
  * Errors: `DRIVER_MISSING`, `INVALID_ARGUMENT`.
  */
 export function memory(options: MemoryOptions = {}): EmbeddableStore {
-  assertKnownOptions(options, "memory()", { redact: true });
+  OPTIONS.assert(options, "memory()");
   return openSqlite("memory", ":memory:", options);
 }

@@ -5,7 +5,7 @@ import { failed, refusal } from "./http/failure.js";
 import { Fields } from "./http/fields.js";
 import { respond, respondJson } from "./http/headers.js";
 import { refusalOfOrigin } from "./http/origin.js";
-import { assertStudioOptions, type Studio, type StudioAccess, type StudioOptions } from "./options.js";
+import { STUDIO, type Studio, type StudioAccess, type StudioOptions } from "./options.js";
 import type { StudioRoute, StudioSource } from "./route.js";
 import { contextRoutes } from "./routes/context.js";
 import { exportRoutes } from "./routes/export.js";
@@ -25,7 +25,7 @@ const BODY = { maxBytes: 4 * 1024 * 1024, advice: "The studio takes no larger te
  * with a code, and shows no error's stack. Errors: `INVALID_ARGUMENT`, also without `authorize`; `STORE_UNSUPPORTED`.
  */
 export function createStudio(host: Store | SessionManager, options: StudioOptions): Studio {
-  assertStudioOptions(options);
+  STUDIO.assert(options, "createStudio()");
   const { authorize, write = false, hosts, onError } = options;
   const base = (options.basePath ?? "/studio").replace(/\/+$/, "");
   const routes = studioRoutes(base);

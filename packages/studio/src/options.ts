@@ -1,6 +1,5 @@
-import { assertKnownOptions, invalid, type OptionNames } from "@stemma/model";
+import { check, defineOptions } from "@stemma/model";
 import type { Awaitable } from "@stemma/session";
-import { assertFunction, assertText } from "@stemma/session";
 import type { BlockKey, EntryScope, MemoryOwner, MemoryScope, Store } from "@stemma/store";
 import { refusal } from "./http/failure.js";
 import type { Fields } from "./http/fields.js";
@@ -27,34 +26,22 @@ export interface StudioOptions {
 /** Serves the studio: give it the requests to `basePath` and below. It never fails. */
 export type Studio = (request: Request) => Promise<Response>;
 
-const NAMES: OptionNames<StudioOptions> = {
-  authorize: true,
-  write: true,
-  basePath: true,
-  hosts: true,
-  onError: true,
-};
-
-/** Throws `INVALID_ARGUMENT` for options that no studio can have. */
-export function assertStudioOptions(options: StudioOptions): void {
-  assertKnownOptions(options, "createStudio()", NAMES);
-  const { authorize, basePath, hosts, onError } = options;
-  if (authorize === undefined) {
-    const message =
-      "createStudio() needs authorize: (request) => boolean. Without it, whoever reaches the page would read every session.";
-    throw invalid(message);
-  }
-  assertFunction(authorize, "authorize");
-  if (onError !== undefined) assertFunction(onError, "onError");
-  if (basePath !== undefined) assertText(basePath, "basePath");
-  if (basePath !== undefined && !/^\/[\w\-./~]*$/.test(basePath)) {
-    const message = "basePath must be a path as in URLs: it begins with / and holds letters, digits and - . _ ~ /.";
-    throw invalid(message, { basePath });
-  }
-  if (hosts !== undefined && !(Array.isArray(hosts) && hosts.every((host) => typeof host === "string"))) {
-    throw invalid("hosts must be an array of texts, such as localhost:4984.");
-  }
-}
+/** What `createStudio` takes. */
+export const STUDIO = defineOptions<StudioOptions>({
+  authorize: check.required(
+    check.rule(
+      "a function (request) => boolean: without it, whoever reaches the page would read every session",
+      (value) => typeof value === "function",
+    ),
+  ),
+  write: check.flag,
+  basePath: check.rule(
+    "a path as in URLs: it begins with / and holds letters, digits and - . _ ~ /",
+    (path) => typeof path === "string" && /^\/[\w\-./~]*$/.test(path),
+  ),
+  hosts: check.texts("texts, such as localhost:4984"),
+  onError: check.callable,
+});
 
 /** Whose blocks and entries: the store that has them, and how it names them. */
 export interface MemoryPlace {

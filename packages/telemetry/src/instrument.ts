@@ -9,7 +9,7 @@ import {
   type TracerProvider,
   trace,
 } from "@opentelemetry/api";
-import { assertKnownOptions, cut, type OptionNames, packageVersion, reasonOf } from "@stemma/model";
+import { check, cut, defineOptions, packageVersion, reasonOf } from "@stemma/model";
 import type { AgentUsage, Observed, Observer, Store } from "@stemma/store";
 import { assertStore } from "@stemma/store";
 import { ATTRIBUTES as A, METRICS, NAME, operationOf, tableOf } from "./conventions.js";
@@ -32,13 +32,13 @@ export interface InstrumentOptions {
   readonly onEvent?: ((event: TelemetryEvent) => void) | undefined;
 }
 
-const NAMES: OptionNames<InstrumentOptions> = {
-  tracerProvider: true,
-  meterProvider: true,
-  statements: true,
-  contents: true,
-  onEvent: true,
-};
+const OPTIONS = defineOptions<InstrumentOptions>({
+  tracerProvider: check.having("getTracer"),
+  meterProvider: check.having("getMeter"),
+  statements: check.flag,
+  contents: check.flag,
+  onEvent: check.callable,
+});
 
 /** Characters of one content. */
 const MOST = 4096;
@@ -54,7 +54,7 @@ const TOKEN_BUCKETS = Array.from({ length: 14 }, (_, power) => 4 ** power);
  */
 export function instrument<S extends Store>(store: S, options: InstrumentOptions = {}): S {
   assertStore(store, "instrument()");
-  assertKnownOptions(options, "instrument()", NAMES);
+  OPTIONS.assert(options, "instrument()");
   const { statements = true, onEvent } = options;
   const spans = spanObserver(options);
   const events = onEvent === undefined ? null : eventObserver(onEvent);

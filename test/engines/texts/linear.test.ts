@@ -18,7 +18,7 @@ import { parseId, positionOf } from "../../../packages/mcp/src/fields.js";
 import { shrinkJson, truncateText } from "../../../packages/model/src/compaction/shrink.js";
 import { buildSummaryPrompt } from "../../../packages/model/src/compaction/summary.js";
 import { quote } from "../../../packages/model/src/errors.js";
-import { readJsonObject } from "../../../packages/model/src/lib/known-options.js";
+import { readJsonObject } from "../../../packages/model/src/lib/request-body.js";
 import { utf8Length } from "../../../packages/model/src/lib/utf8.js";
 import { takeMedia } from "../../../packages/model/src/messages/media.js";
 import { sendable } from "../../../packages/model/src/messages/sendable.js";

@@ -1,7 +1,8 @@
+import { defineOptions } from "@stemma/model";
 import type { PrepareTurnOptions, Session, SessionTools } from "@stemma/session";
-import { assertAnySession, StepUpdates } from "@stemma/session";
+import { assertAnySession, PREPARE_TURN, StepUpdates } from "@stemma/session";
 import { convertToModelMessages, type ModelMessage, type ToolSet, type UIMessage } from "ai";
-import type { ProviderName } from "./lint/known-providers.js";
+import { type ProviderName, providerName } from "./lint/known-providers.js";
 import { repairInTurns } from "./lint/lint.js";
 import { stepResults } from "./lint/outputs.js";
 import { modelMessages } from "./message/model-messages.js";
@@ -12,6 +13,8 @@ export interface SessionMemoryOptions extends PrepareTurnOptions {
   /** The other tools of the request: what they say of their results is sent as they say it. */
   tools?: ToolSet | undefined;
 }
+
+const OPTIONS = defineOptions<SessionMemoryOptions>({ ...PREPARE_TURN.checks, model: providerName });
 
 /** What `generateText`, `streamText` and `ToolLoopAgent` take of a session. */
 export interface SessionMemory {
@@ -39,6 +42,7 @@ export type PrepareStep = (step: {
  */
 export async function sessionMemory(session: Session, options: SessionMemoryOptions = {}): Promise<SessionMemory> {
   assertAnySession(session, "sessionMemory()");
+  OPTIONS.assert(options, "sessionMemory()");
   const { model = "any", tools: own = {}, ...turn } = options;
   const { system, messages, tools, update } = await session.prepareTurn<UIMessage>({ ...turn, tools: own });
   const all: ToolSet = { ...(tools as SessionTools), ...own };

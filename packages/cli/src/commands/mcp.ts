@@ -1,4 +1,4 @@
-import { assertMcpOptions, type McpServerOptions, scopeOf } from "@stemma/mcp";
+import { MCP_SERVER, type McpServerOptions, scopeOf } from "@stemma/mcp";
 import { type Command, Option } from "commander";
 import { loadVariables, withStore, writeJson } from "../context.js";
 import { reportError } from "../errors.js";
@@ -42,7 +42,7 @@ export function registerMcp(program: Command, io: Io): void {
         maxTokens: options.maxTokens,
         onError: (error) => reportError(io, error),
       };
-      assertMcpOptions(given);
+      MCP_SERVER.assert(given, "stemma mcp");
       const database = self.optsWithGlobals<DatabaseOptions>();
       await withStore(self, io, readOnly ? "fail" : "make", async ({ store, json }) => {
         // Tells at once of a database that cannot be opened.

@@ -1,4 +1,4 @@
-import { assertKnownOptions, isJsonObject, type JsonObject, StemmaError } from "@stemma/model";
+import { check, defineOptions, isJsonObject, type JsonObject, StemmaError } from "@stemma/model";
 import { hasMethod } from "@stemma/session";
 import type { Store } from "@stemma/store";
 import { assertStore, isStore, kindOfHost } from "@stemma/store";
@@ -19,6 +19,13 @@ const FATAL = [
   ...["DRIVER_MISSING", "MIGRATION_REQUIRED", "DATABASE_TOO_NEW", "NOT_A_DATABASE", "WRONG_KEY", "FILE_EXISTS"],
 ];
 
+const OPTIONS = defineOptions<CopyOptions>({
+  onPart: check.callable,
+  onProgress: check.callable,
+  vectors: check.flag,
+  signal: check.signal,
+});
+
 /**
  * Copies all that a store holds to another store, or to or from JSONL (`jsonlFiles()`, `jsonl()`): sessions with messages, branches,
  * summaries, blocks, entries, records, versions, usage and dates, and what is remembered of users and under keys. What is there
@@ -35,7 +42,7 @@ export async function copyStore(
   to: Store | CopyTarget,
   options: CopyOptions = {},
 ): Promise<CopyReport> {
-  assertKnownOptions(options, "copyStore()", { onPart: true, onProgress: true, vectors: true, signal: true });
+  OPTIONS.assert(options, "copyStore()");
   const source = sourceOf(from);
   const target = targetOf(to);
   const parts: CopiedPart[] = [];

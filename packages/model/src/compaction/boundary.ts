@@ -1,3 +1,5 @@
+import * as check from "../lib/checks.js";
+import { defineOptions } from "../lib/options.js";
 import type { SessionMessage } from "../messages/message.js";
 import { estimateMessageTokens } from "../messages/tokens.js";
 import { readToolPart } from "../messages/tool-parts.js";
@@ -81,12 +83,20 @@ export interface TailOptions {
   onCounterError?: CounterErrorHandler | undefined;
 }
 
+const TAIL = defineOptions<TailOptions>({
+  tailTokenBudget: check.required(check.amount("tokens")),
+  minTailMessages: check.required(check.whole(0)),
+  tokenCounter: check.callable,
+  onCounterError: check.callable,
+});
+
 /**
  * The index where the tail of a history starts: the longest tail whose tokens fit `tailTokenBudget`, but at least
  * `minTailMessages` messages. It may part a tool call from its result. Never fails because of the counter: where that
- * throws, `onCounterError` is called and the estimate counts. Errors: what `onCounterError` throws.
+ * throws, `onCounterError` is called and the estimate counts. Errors: `INVALID_ARGUMENT`; what `onCounterError` throws.
  */
 export async function findTailStart(messages: readonly SessionMessage[], options: TailOptions): Promise<number> {
+  TAIL.assert(options, "findTailStart()");
   const { tailTokenBudget, minTailMessages, tokenCounter, onCounterError } = options;
   let start = messages.length;
   let tokens = 0;

@@ -1,5 +1,6 @@
 import { invalid, kindOf } from "../errors.js";
-import { assertKnownOptions, type OptionNames } from "../lib/known-options.js";
+import * as check from "../lib/checks.js";
+import { defineOptions } from "../lib/options.js";
 import { isSummaryMessage, type SessionMessage } from "../messages/message.js";
 import { searchableText } from "../messages/text.js";
 import { findSafeCuts, findTailStart, nextSafeCut, previousSafeCut } from "./boundary.js";
@@ -26,13 +27,18 @@ export interface CompactOptions {
   tokenCounter?: CompactTokenCounter | undefined;
 }
 
-const NAMES: OptionNames<CompactOptions> = {
-  summarize: true,
-  protectHead: true,
-  tailTokenBudget: true,
-  minTailMessages: true,
-  tokenCounter: true,
-};
+const OPTIONS = defineOptions<CompactOptions>({
+  summarize: check.required(
+    check.rule(
+      "a function that takes a prompt and resolves to text, or a model of the AI SDK",
+      (value) => typeof value === "function" || typeof value?.doGenerate === "function",
+    ),
+  ),
+  protectHead: check.whole(0),
+  tailTokenBudget: check.amount("tokens"),
+  minTailMessages: check.whole(0),
+  tokenCounter: check.callable,
+});
 
 /** What a session hands to its compaction function. */
 export interface CompactContext {
@@ -78,17 +84,9 @@ const DEFAULT_TAIL = 20_000;
  * Errors: `INVALID_ARGUMENT` for invalid options; the function fails with it when `summarize` does not resolve to text.
  */
 export function createCompactFunction(options: CompactOptions): CompactFunction {
-  assertKnownOptions(options, "createCompactFunction()", NAMES);
-  const { tokenCounter, tailTokenBudget } = options;
+  OPTIONS.assert(options, "createCompactFunction()");
+  const { protectHead = 3, minTailMessages = 2, tokenCounter, tailTokenBudget } = options;
   const summarize = summarizerOf(options.summarize);
-  if (tokenCounter !== undefined && typeof tokenCounter !== "function") {
-    throw invalid("tokenCounter must be a function that takes messages and gives a number.");
-  }
-  const protectHead = wholeNumber("protectHead", options.protectHead ?? 3);
-  const minTailMessages = wholeNumber("minTailMessages", options.minTailMessages ?? 2);
-  if (tailTokenBudget !== undefined && (typeof tailTokenBudget !== "number" || !(tailTokenBudget >= 0))) {
-    throw invalid(`tailTokenBudget must be a number of at least 0; got ${String(tailTokenBudget)}.`);
-  }
 
   const compact = async (messages: SessionMessage[], context: CompactContext = {}): Promise<CompactResult | null> => {
     const { tokenThreshold = Infinity, promptTokens = 0, onCounterError } = context;
@@ -144,14 +142,6 @@ function findMiddleEnd(cuts: readonly boolean[], start: number, tailStart: numbe
   return later <= cuts.length - 1 - minTailMessages ? later : start;
 }
 
-/** Gives back a whole number of at least `least`; anything else is `INVALID_ARGUMENT`. */
-export function wholeNumber(name: string, value: number, least = 0): number {
-  if (!Number.isSafeInteger(value) || value < least) {
-    throw invalid(`${name} must be a whole number of at least ${least}; got ${String(value)}.`, { name, value });
-  }
-  return value;
-}
-
 /** Throws `INVALID_ARGUMENT` for what is no array. */
 export function assertMessages(messages: unknown, method: string): void {
   if (Array.isArray(messages)) return;
@@ -168,13 +158,9 @@ export interface SummaryModel {
   }): PromiseLike<{ content: readonly { type: string; text?: string }[] }>;
 }
 
-/** The function behind `summarize`. Errors: `INVALID_ARGUMENT` for what is neither a function nor a model; it fails as that does. */
+/** The function behind `summarize`. It fails as that does. */
 function summarizerOf(summarize: SummarizeFunction | SummaryModel): (prompt: string) => Promise<string> {
   if (typeof summarize === "function") return async (prompt) => checked(await summarize(prompt));
-  if (typeof (summarize as Partial<SummaryModel> | null | undefined)?.doGenerate !== "function") {
-    const message = `summarize must be a function that takes a prompt and resolves to text, or a model of the AI SDK; got ${kindOf(summarize)}.`;
-    throw invalid(message);
-  }
   return async (prompt) => {
     const { content } = await summarize.doGenerate({
       prompt: [{ role: "user", content: [{ type: "text", text: prompt }] }],

@@ -1,9 +1,10 @@
 import { StemmaError } from "../errors.js";
+import * as check from "../lib/checks.js";
+import { assertArgument } from "../lib/options.js";
 import { utf8Length } from "../lib/utf8.js";
 import type { SessionMessage, SessionMessagePart } from "../messages/message.js";
 import { readToolPart, withToolOutput } from "../messages/tool-parts.js";
 import { findSafeCuts, nextSafeCut } from "./boundary.js";
-import { wholeNumber } from "./compact.js";
 import { shrinkJson, sliceWhole, truncationNote, withNote } from "./shrink.js";
 
 /** The share of the limit that a preview may take. */
@@ -20,7 +21,7 @@ const MESSAGE_IDENTITY = new Set(["id", "role", "parts"]);
  * limit is too small even without any part.
  */
 export function enforceRowSizeLimit<M extends SessionMessage>(message: M, maxBytes = 1_800_000): M {
-  wholeNumber("maxBytes", maxBytes, 1);
+  assertArgument(check.whole(1), maxBytes, "maxBytes");
   let excess = jsonBytes(message) - maxBytes;
   if (excess <= 0) return message;
   const preview = Math.min(PREVIEW_CHARS, Math.floor(maxBytes * PREVIEW_SHARE));

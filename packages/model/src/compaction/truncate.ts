@@ -1,7 +1,8 @@
-import { assertKnownOptions, type OptionNames } from "../lib/known-options.js";
+import * as check from "../lib/checks.js";
+import { defineOptions } from "../lib/options.js";
 import { isSummaryMessage, type SessionMessage, type SessionMessagePart } from "../messages/message.js";
 import { readToolPart, withToolOutput } from "../messages/tool-parts.js";
-import { assertMessages, wholeNumber } from "./compact.js";
+import { assertMessages } from "./compact.js";
 import { shrinkJson, truncateText } from "./shrink.js";
 
 export interface TruncateOptions {
@@ -13,7 +14,11 @@ export interface TruncateOptions {
   maxTextChars?: number | undefined;
 }
 
-const NAMES: OptionNames<TruncateOptions> = { keepRecent: true, maxToolOutputChars: true, maxTextChars: true };
+const OPTIONS = defineOptions<TruncateOptions>({
+  keepRecent: check.whole(0),
+  maxToolOutputChars: check.whole(0),
+  maxTextChars: check.whole(0),
+});
 
 /**
  * A copy of a history for sending to a model, in which long tool outputs and texts of older messages are cut. A note at each
@@ -25,26 +30,24 @@ export function truncateOlderMessages<M extends SessionMessage>(
   options: TruncateOptions = {},
 ): M[] {
   assertMessages(messages, "truncateOlderMessages");
-  assertKnownOptions(options, "truncateOlderMessages()", NAMES);
-  const recent = wholeNumber("keepRecent", options.keepRecent ?? 4);
-  const outputChars = wholeNumber("maxToolOutputChars", options.maxToolOutputChars ?? 500);
-  const textChars = wholeNumber("maxTextChars", options.maxTextChars ?? 10_000);
+  OPTIONS.assert(options, "truncateOlderMessages()");
+  const { keepRecent = 4, maxToolOutputChars = 500, maxTextChars = 10_000 } = options;
 
   const cutPart = (part: SessionMessagePart): SessionMessagePart => {
     if (part.type === "text" && typeof part.text === "string") {
-      const text = truncateText(part.text, textChars);
+      const text = truncateText(part.text, maxTextChars);
       return text === part.text ? part : { ...part, text };
     }
     const tool = readToolPart(part);
     if (tool === null) return part;
-    const output = shrinkJson(tool.output, outputChars);
+    const output = shrinkJson(tool.output, maxToolOutputChars);
     const cut = output === tool.output ? part : withToolOutput(part, output);
-    const errorText = truncateText(tool.errorText ?? "", outputChars);
+    const errorText = truncateText(tool.errorText ?? "", maxToolOutputChars);
     return errorText === (tool.errorText ?? "") ? cut : { ...cut, errorText };
   };
 
   return messages.map((message, index) => {
-    if (index >= messages.length - recent || isSummaryMessage(message)) return message;
+    if (index >= messages.length - keepRecent || isSummaryMessage(message)) return message;
     const parts = message.parts.map(cutPart);
     return parts.every((part, place) => part === message.parts[place]) ? message : { ...message, parts };
   });

@@ -1,4 +1,4 @@
-import { invalid, StemmaError } from "@stemma/model";
+import { check, defineOptions, StemmaError } from "@stemma/model";
 import type { SessionState, SessionStorage } from "../types.js";
 import { type RedisClient, type RedisCommands, redisCommands } from "./redis-client.js";
 import type { VersionedStorage } from "./storage-versions.js";
@@ -10,6 +10,8 @@ export interface RedisStorageOptions {
   /** A session that was not written for this many seconds is gone. Default: sessions stay. */
   ttlSeconds?: number | undefined;
 }
+
+const OPTIONS = defineOptions<RedisStorageOptions>({ prefix: check.text, ttlSeconds: check.whole(1) });
 
 // The version of a value: its number, or its hash where another program wrote it. None of a missing one.
 const VERSION_OF = `
@@ -49,10 +51,8 @@ export class RedisSessionStorage implements SessionStorage, VersionedStorage {
 
   /** Connects with the first call. Errors: `INVALID_ARGUMENT`, `STORE_UNSUPPORTED` for another client. A URL without `redis` installed fails with `DRIVER_MISSING` at that first call. */
   constructor(client: RedisClient | string, options: RedisStorageOptions = {}) {
+    OPTIONS.assert(options, "RedisSessionStorage");
     const { prefix = "session:", ttlSeconds } = options;
-    if (ttlSeconds !== undefined && !(Number.isInteger(ttlSeconds) && ttlSeconds > 0)) {
-      throw invalid("ttlSeconds must be a whole number above 0.", { ttlSeconds });
-    }
     this.#prefix = prefix;
     this.#ttl = String(ttlSeconds ?? 0);
     this.#owned = typeof client === "string";

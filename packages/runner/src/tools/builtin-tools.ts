@@ -1,3 +1,4 @@
+import { check, defineOptions, isJsonObject } from "@stemma/model";
 import type { SessionTool } from "@stemma/session";
 import type { Approve } from "./agent-tools.js";
 import type { BuiltinSettings } from "./builtin-tool.js";
@@ -35,12 +36,19 @@ const FACTORIES = {
   todo: createTodoTool,
 } satisfies Record<string, (settings: BuiltinSettings) => SessionTool>;
 
+const OPTIONS = defineOptions<BuiltinToolOptions>({
+  cwd: check.text,
+  approve: check.callable,
+  env: check.rule("an object of variables", isJsonObject),
+});
+
 /**
  * Tools for a local agent: read, write, edit, list, glob, grep, shell, todo. They do not read or write files outside `cwd`,
  * also through links. `shell` starts in `cwd` but can do what the process can do, so `approve` must allow each command.
  * Answers are limited in length. A refusal is text that starts with `Error:`, never a thrown error.
  */
 export function createBuiltinTools(options: BuiltinToolOptions = {}): Record<BuiltinToolName, SessionTool> {
+  OPTIONS.assert(options, "createBuiltinTools()");
   const settings = { workspace: new Workspace(options.cwd ?? null), approve: options.approve, env: options.env ?? {} };
   const tools = Object.entries(FACTORIES).map(([name, create]) => [name, create(settings)] as const);
   return Object.fromEntries(tools) as Record<BuiltinToolName, SessionTool>;

@@ -118,7 +118,7 @@ export class BlockSet {
     const { label, scope } = config;
     const existing = typeof label === "string" ? this.get(label) : undefined;
     assertNewLabel(label, existing?.label);
-    assertBlockOptions(label, config);
+    assertBlockOptions(config);
     const { wire, sessionId, userId, open = async () => {} } = this.options;
     const provider = config.provider ?? wire?.(label, scope);
     if (!provider) {

@@ -1,5 +1,4 @@
-import type { OptionNames } from "@stemma/model";
-import { invalid } from "@stemma/model";
+import { check, defineOptions, invalid } from "@stemma/model";
 import type { BlockScope } from "@stemma/store";
 import { assertScope } from "@stemma/store";
 import type { ApproveWrite } from "./approval.js";
@@ -45,17 +44,17 @@ export interface ContextBlockOptions {
 }
 
 /** What a block is configured with. A label may be there too: a whole `ContextConfig` is often what is at hand. */
-export const BLOCK_OPTIONS: OptionNames<ContextConfig> = {
-  label: true,
-  description: true,
-  maxTokens: true,
-  provider: true,
-  scope: true,
-  keepVersions: true,
-  schema: true,
-  approve: true,
-  whenChanged: true,
-};
+export const BLOCK = defineOptions<Partial<ContextConfig>>({
+  label: check.anything,
+  description: check.text,
+  maxTokens: check.whole(1),
+  provider: check.rule("an object with get()", isProvider),
+  scope: assertScope,
+  keepVersions: check.whole(0),
+  schema: check.anything,
+  approve: check.rule('a function, or "user"', (value) => value === "user" || typeof value === "function"),
+  whenChanged: check.oneOf("remind"),
+});
 
 export interface ContextConfig extends ContextBlockOptions {
   label: string;
@@ -79,26 +78,13 @@ export interface ContextBlock {
 }
 
 /** Throws `INVALID_ARGUMENT` for options that no block can have. */
-export function assertBlockOptions(label: string, options: ContextBlockOptions): void {
-  const { description, maxTokens, provider, scope, keepVersions, approve, whenChanged } = options;
+export function assertBlockOptions(config: ContextConfig): void {
+  const { label, provider, scope, schema } = config;
+  BLOCK.assert(config, `block "${label}"`);
+  if (provider === undefined) return;
   const wrong = (rule: string) => invalid(`Block "${label}": ${rule}.`, { label });
-  if (description !== undefined && typeof description !== "string") throw wrong("description must be a text");
-  if (maxTokens !== undefined && !(Number.isSafeInteger(maxTokens) && maxTokens > 0)) {
-    throw wrong("maxTokens must be a whole number above 0");
-  }
-  if (keepVersions !== undefined && !(Number.isSafeInteger(keepVersions) && keepVersions >= 0)) {
-    throw wrong("keepVersions must be a whole number, 0 or more");
-  }
-  if (provider !== undefined && !isProvider(provider)) throw wrong("provider must be an object with get()");
-  if (options.schema !== undefined && provider !== undefined && isKeyed(provider)) {
-    throw wrong("a block that holds entries takes no schema");
-  }
-  if (scope !== undefined) assertScope(scope);
-  if (scope !== undefined && provider !== undefined)
-    throw wrong("a provider keeps what it is made for; leave scope out");
-  if (approve !== undefined && approve !== "user" && typeof approve !== "function")
-    throw wrong('approve must be a function, "user", or left out');
-  if (whenChanged !== undefined && whenChanged !== "remind") throw wrong('whenChanged must be "remind" or left out');
+  if (schema !== undefined && isKeyed(provider)) throw wrong("a block that holds entries takes no schema");
+  if (scope !== undefined) throw wrong("a provider keeps what it is made for; leave scope out");
 }
 
 /**

@@ -1,10 +1,10 @@
 import type { SessionMessage } from "@stemma/model";
 import {
-  assertKnownOptions,
+  check,
+  defineOptions,
   describeMessages,
   escapeMarkers,
   findJson,
-  invalid,
   isJsonObject,
   marker,
   quote,
@@ -33,17 +33,15 @@ export interface LearnOptions {
   instructions?: string | undefined;
 }
 
+const LEARN = defineOptions<LearnOptions>({ extract: check.required(check.callable), instructions: check.text });
+
 /**
  * Makes a learn function that asks a model, or rules of your own, what is worth remembering of the latest messages.
  * Errors: `INVALID_ARGUMENT` for invalid options; the function fails with `LEARNING_FAILED` for an answer that cannot be read.
  */
 export function createLearnFunction(options: LearnOptions): LearnFunction {
-  assertKnownOptions(options, "createLearnFunction()", { extract: true, instructions: true });
+  LEARN.assert(options, "createLearnFunction()");
   const { extract, instructions } = options;
-  if (typeof extract !== "function") {
-    throw invalid("extract must be a function that resolves to edits, or to a model's answer.");
-  }
-  if (instructions !== undefined && typeof instructions !== "string") throw invalid("instructions must be a text.");
   return async (request) => {
     const answer = await extract({
       ...request,

@@ -1,18 +1,18 @@
-import { assertKnownOptions, invalid, type OptionNames, type StemmaError } from "@stemma/model";
+import { check, defineOptions, invalid } from "@stemma/model";
 import type { Erased, MemoryScope, Pruned, Residue, RowCounts, Store } from "@stemma/store";
 import { allOwners, allSessions, assertUserId, storeTime } from "@stemma/store";
+import { storableFields } from "../session/arguments.js";
 import { endRun } from "../session/run-record.js";
-import { assertSessionMetadata } from "../session/search-options.js";
 import type { EraseOptions, ErasureReceipt, RetainOptions, RetentionReceipt } from "./manager-options.js";
 
-const NAMES: OptionNames<RetainOptions> = {
-  olderThan: true,
-  keepMessages: true,
-  keepVersions: true,
-  userId: true,
-  metadata: true,
-  dryRun: true,
-};
+const RETAIN = defineOptions<RetainOptions>({
+  olderThan: check.age,
+  keepMessages: check.whole(1),
+  keepVersions: check.whole(1),
+  userId: assertUserId,
+  metadata: storableFields,
+  dryRun: check.flag,
+});
 
 /** How long a step is to take, in milliseconds: well below the 50 that a writer may wait, for machines that are busy. */
 const STEP = { least: 5, most: 12 } as const;
@@ -27,13 +27,17 @@ type Step = (step: { readonly limit: number; readonly dryRun: boolean }) => Prom
 
 /** See `SessionManager.retain`. */
 export async function retain(
-  whole: Store,
+  everything: Store,
   options: RetainOptions,
   removed: (sessionId: string) => void,
 ): Promise<RetentionReceipt> {
-  const { olderThan, keepMessages, keepVersions, userId, metadata, dryRun = false } = given(options);
-  const store = userId === undefined ? whole : whole.forUser(userId);
-  const changedBefore = olderThan === undefined ? undefined : await timeOf(whole, olderThan);
+  RETAIN.assert(options, "retain()");
+  const { olderThan, keepMessages, keepVersions, userId, metadata, dryRun = false } = options;
+  if (olderThan === undefined && keepMessages === undefined && keepVersions === undefined) {
+    throw invalid("retain() needs to be told what to keep: olderThan, keepMessages or keepVersions.");
+  }
+  const store = userId === undefined ? everything : everything.forUser(userId);
+  const changedBefore = olderThan === undefined ? undefined : await timeOf(everything, olderThan);
   const found: Partial<RowCounts>[] = [];
   const prune = async (step: Step): Promise<void> => {
     const { deleted } = await step({ limit: FEWEST_ROWS, dryRun: true });
@@ -77,32 +81,8 @@ async function* steps(step: Step): AsyncIterable<Partial<RowCounts>> {
 }
 
 async function timeOf(store: Store, olderThan: number | Date): Promise<string> {
-  const time = olderThan instanceof Date ? olderThan.getTime() : (await storeTime(store)) - olderThan;
-  const date = new Date(time);
-  if (!Number.isNaN(date.getTime())) return date.toISOString();
-  throw notAnAge(olderThan);
-}
-
-function notAnAge(olderThan: unknown): StemmaError {
-  return invalid("olderThan must be an age in milliseconds, or a Date.", { olderThan });
-}
-
-function given(options: RetainOptions): RetainOptions {
-  assertKnownOptions(options, "retain()", NAMES);
-  const { olderThan, keepMessages, keepVersions, userId, metadata } = options;
-  for (const [name, number] of Object.entries({ keepMessages, keepVersions })) {
-    if (number === undefined || (Number.isSafeInteger(number) && number > 0)) continue;
-    throw invalid(`${name} must be a whole number above 0.`, { [name]: number });
-  }
-  if (olderThan === undefined && keepMessages === undefined && keepVersions === undefined) {
-    throw invalid("retain() needs to be told what to keep: olderThan, keepMessages or keepVersions.");
-  }
-  if (olderThan !== undefined && typeof olderThan !== "number" && !(olderThan instanceof Date)) {
-    throw notAnAge(olderThan);
-  }
-  if (userId !== undefined) assertUserId(userId);
-  if (metadata !== undefined) assertSessionMetadata(metadata, "metadata");
-  return options;
+  const time = olderThan instanceof Date ? olderThan : new Date((await storeTime(store)) - olderThan);
+  return time.toISOString();
 }
 
 /** A database that is rewritten without being asked to: it takes a few tenths of a second. */

@@ -1,16 +1,16 @@
 // One class, because the documents give it these methods: most hand over to the store, or to a session, in one line.
 import type { CompactFunction } from "@stemma/model";
 import {
-  assertKnownOptions,
+  assertArgument,
   assertOptions,
-  assertStorableText,
+  check,
+  defineOptions,
   givenMessage,
   givenMessages,
   givenMetadata,
   type HistoryMessage,
   invalid,
   isSummary,
-  type OptionNames,
   type SessionMessage,
   StemmaError,
 } from "@stemma/model";
@@ -27,17 +27,10 @@ import type {
   UsageSum,
 } from "@stemma/store";
 import { assertSessionId, assertSessionTexts, assertUserId, storeOf } from "@stemma/store";
-import { BLOCK_OPTIONS, type ContextBlock } from "../context/block.js";
+import { BLOCK, type ContextBlock, type ContextConfig } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import type { LearnFunction, TitleFunction } from "../learning/learn.js";
-import {
-  assertFunction,
-  assertLimit,
-  assertList,
-  assertOneOf,
-  assertOptionalId,
-  assertText,
-} from "../session/arguments.js";
+import { assertFunction, assertText, storable, storableFields } from "../session/arguments.js";
 import type { CompactionErrorHandler } from "../session/compaction/compaction-work.js";
 import { type Compacting, compactionConfig, learningConfig, thresholdConfig } from "../session/configure.js";
 import {
@@ -49,7 +42,7 @@ import {
 import type { AppendedMessage, LenientHistory, ReadHistoryOptions } from "../session/own-provider/provider.js";
 import { AgentSessionProvider } from "../session/own-provider/store-session-provider.js";
 import {
-  assertSessionMetadata,
+  MANAGER_SEARCH_PAGE,
   type ManagerSearchOptions,
   type ManagerSearchPageOptions,
   managerSearchRequest,
@@ -78,31 +71,38 @@ const ID = "A session id";
 const NAME = "A session's name";
 const MAX_COST = 1e15;
 
-const LIST_NAMES: OptionNames<SessionListOptions> = {
-  userId: true,
-  idPrefix: true,
-  nameContains: true,
-  metadata: true,
-  orderBy: true,
-  limit: true,
-  cursor: true,
-};
-const USAGE_NAMES: OptionNames<UsageRequest> = {
-  by: true,
-  sessionId: true,
-  userId: true,
-  from: true,
-  to: true,
-  limit: true,
-};
-const NEW_NAMES: OptionNames<NewSessionOptions> = {
-  id: true,
-  parentSessionId: true,
-  model: true,
-  source: true,
-  userId: true,
-  metadata: true,
-};
+const MANAGED_BLOCK = defineOptions<ManagedContextOptions & Partial<ContextConfig>>({
+  ...BLOCK.checks,
+  provider: (value, name) => (typeof value === "function" ? undefined : BLOCK.checks.provider(value, name)),
+});
+const LIST = defineOptions<SessionListOptions>({
+  userId: assertUserId,
+  idPrefix: storable,
+  nameContains: storable,
+  metadata: storableFields,
+  orderBy: check.oneOf("change", "tokens", "cost", "messages", "registered"),
+  limit: check.whole(1),
+  cursor: check.orNull(check.text),
+});
+const USAGE = defineOptions<UsageRequest>({
+  by: check.required(check.oneOf("day", "model", "session")),
+  sessionId: check.text,
+  userId: assertUserId,
+  from: check.text,
+  to: check.text,
+  limit: check.whole(1),
+});
+const NEW_SESSION = defineOptions<NewSessionOptions>({
+  id: storable,
+  parentSessionId: storable,
+  model: storable,
+  source: storable,
+  userId: assertUserId,
+  metadata: check.anything,
+});
+const NO_OPTIONS = defineOptions<SessionManagerOptions>({});
+const UPDATE = defineOptions<SessionUpdate>({ name: storable, metadata: check.anything });
+const ERASE = defineOptions<EraseOptions>({ scrub: check.flag });
 
 type Configure = (session: Session, sessionId: string, store: Store) => void;
 
@@ -121,7 +121,8 @@ export class SessionManager {
   #started = false;
 
   /** A manager on a store, or on an agent (any object with a `sql` tagged template). Errors: `STORE_UNSUPPORTED`. */
-  constructor(host: unknown, _options: SessionManagerOptions = {}) {
+  constructor(host: unknown, options: SessionManagerOptions = {}) {
+    NO_OPTIONS.assert(options, "new SessionManager()");
     this.#host = host;
     this.#store = storeOf(host);
   }
@@ -160,7 +161,7 @@ export class SessionManager {
    * Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`.
    */
   withContext(label: string, options: ManagedContextOptions = {}): this {
-    assertKnownOptions(options, "withContext()", BLOCK_OPTIONS);
+    MANAGED_BLOCK.assert(options, "withContext()");
     const { provider, ...rest } = options;
     return this.#with((session, sessionId) => {
       const own = typeof provider === "function" ? provider(sessionId) : provider;
@@ -263,20 +264,8 @@ export class SessionManager {
    * `nextCursor` of a page to get the next one; it is null after the last. Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`.
    */
   async listPage(options: SessionListOptions = {}): Promise<{ sessions: SessionInfo[]; nextCursor: string | null }> {
-    assertKnownOptions(options, "listPage()", LIST_NAMES);
-    const { limit = 50, cursor, orderBy, userId, idPrefix, nameContains, metadata } = options;
-    if (orderBy !== undefined) assertOneOf(orderBy, ["change", "tokens", "cost", "messages", "registered"], "orderBy");
-    assertLimit(limit);
-    assertOptionalId(cursor, "A cursor is the nextCursor of an earlier page, as it was given");
-    if (userId !== undefined) assertUserId(userId);
-    for (const [name, text] of Object.entries({ idPrefix, nameContains })) {
-      if (text === undefined) continue;
-      assertText(text, name);
-      assertStorableText(text, name);
-    }
-    if (metadata !== undefined) assertSessionMetadata(metadata, "metadata");
-    const filter = { userId, idPrefix, nameContains, metadata };
-    return this.#store.sessions.list({ ...filter, orderBy, limit, cursor: cursor ?? undefined });
+    LIST.assert(options, "listPage()");
+    return this.#store.sessions.list({ ...options, limit: options.limit ?? 50, cursor: options.cursor ?? undefined });
   }
 
   /** Gives a session another name. Errors: `SESSION_NOT_FOUND`, `INVALID_TEXT`. */
@@ -292,10 +281,8 @@ export class SessionManager {
    */
   async update(sessionId: string, change: SessionUpdate): Promise<SessionInfo> {
     assertText(sessionId, ID);
-    assertKnownOptions(change, "update()", { name: true, metadata: true });
+    UPDATE.assert(change, "update()");
     const { name, metadata } = change;
-    if (name !== undefined) assertText(name, NAME);
-    if (name !== undefined) assertStorableText(name, NAME);
     assertSessionTexts({ name });
     return this.#store.sessions.update(sessionId, {
       name,
@@ -322,7 +309,7 @@ export class SessionManager {
    */
   async delete(sessionId: string, options: EraseOptions = {}): Promise<ErasureReceipt> {
     assertText(sessionId, ID);
-    assertKnownOptions(options, "delete()", { scrub: true });
+    ERASE.assert(options, "delete()");
     return receiptOf(this.#store, await this.#deleteSession(sessionId), options);
   }
 
@@ -335,7 +322,7 @@ export class SessionManager {
    */
   async eraseUser(userId: string, options: EraseOptions = {}): Promise<ErasureReceipt> {
     assertUserId(userId);
-    assertKnownOptions(options, "eraseUser()", { scrub: true });
+    ERASE.assert(options, "eraseUser()");
     const store = this.#store.forUser(userId);
     return receiptOf(store, await eraseUser(store, userId, (id) => this.#deleteSession(id)), options);
   }
@@ -412,7 +399,7 @@ export class SessionManager {
     parentId?: string | null,
     options: AppendMessageOptions = {},
   ): Promise<string | null> {
-    assertList(messages, "appendAll() takes an array of messages.");
+    assertArgument(check.list("messages"), messages, "The messages of appendAll()");
     const given = givenMessages(messages);
     await this.getSession(sessionId).appendAll(given, parentId, options);
     const last = given.findLast((message) => !isSummary(message));
@@ -579,9 +566,7 @@ export class SessionManager {
    * in UTC, as `2026-11-22`. Errors: `INVALID_ARGUMENT`.
    */
   async getUsage(request: UsageRequest): Promise<UsageSum[]> {
-    assertKnownOptions(request, "getUsage()", USAGE_NAMES);
-    assertOneOf(request.by, ["day", "model", "session"], "by");
-    if (request.limit !== undefined) assertLimit(request.limit);
+    USAGE.assert(request, "getUsage()");
     return this.#store.sessions.usage(request);
   }
 
@@ -597,7 +582,8 @@ export class SessionManager {
   async searchPage(query: string, options: ManagerSearchPageOptions = {}): Promise<SearchPage<SearchHit>> {
     assertText(query, "The query of searchPage()");
     const store = this.#store;
-    return searchPage(managerSearchRequest(options), options.cursor, (request) => store.search(query, request));
+    const request = managerSearchRequest(options, MANAGER_SEARCH_PAGE);
+    return searchPage(request, options.cursor, (page) => store.search(query, page));
   }
 
   /** The AI SDK tool that searches all sessions: `session_search`. Never fails; a failed search is a result of the tool. */
@@ -622,16 +608,11 @@ export class SessionManager {
 }
 
 function newSession(name: string, options: NewSessionOptions): NewSession {
-  assertKnownOptions(options, "a new session", NEW_NAMES);
-  const { metadata, userId, ...given } = options;
-  const session = { ...given, id: options.id ?? crypto.randomUUID(), name };
-  for (const [field, text] of Object.entries(session)) {
-    if (text === undefined && field !== "name") continue;
-    if (typeof text !== "string") throw invalid(`A session's ${field} must be a text.`, { field });
-    assertStorableText(text, `A session's ${field}`);
-  }
+  assertArgument(storable, name, NAME);
+  NEW_SESSION.assert(options, "a new session");
+  const { metadata } = options;
+  const session = { ...options, id: options.id ?? crypto.randomUUID(), name };
   assertSessionId(session.id);
   assertSessionTexts(session);
-  if (userId !== undefined) assertUserId(userId);
-  return { ...session, userId, metadata: metadata === undefined ? undefined : givenMetadata(metadata) };
+  return { ...session, metadata: metadata === undefined ? undefined : givenMetadata(metadata) };
 }

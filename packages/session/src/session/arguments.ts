@@ -1,48 +1,62 @@
-import { invalid, kindOf } from "@stemma/model";
+import { assertArgument, assertStorableText, type Check, check, defineOptions, isJsonObject } from "@stemma/model";
+import type { AppendMessageOptions, MetadataValue } from "@stemma/store";
+import type { DatedOptions, HistoryOptions, ReadHistoryOptions } from "./own-provider/provider.js";
+import type { TurnPageOptions } from "./turn/log.js";
 
-/** Throws `INVALID_ARGUMENT` unless `limit` is a whole number above 0. */
-export function assertLimit(limit: unknown): void {
-  if (!(Number.isInteger(limit) && (limit as number) > 0)) throw invalid("limit must be a whole number above 0.");
-}
-
-/** Throws `INVALID_ARGUMENT` for what is not a whole number. */
-export function assertWhole(value: unknown, what: string): void {
-  if (!Number.isSafeInteger(value)) throw invalid(`${what} must be a whole number.`);
-}
-
-/** Throws `INVALID_ARGUMENT` for what is not an array. */
-export function assertList(value: unknown, rule: string): void {
-  if (!Array.isArray(value)) throw invalid(value instanceof Promise ? `${rule} Got ${kindOf(value)}.` : rule);
-}
-
-/** The same for what is not an array of texts. */
-export function assertTexts(value: unknown, rule: string): void {
-  assertList(value, rule);
-  if (!(value as unknown[]).every((text) => typeof text === "string")) throw invalid(rule);
-}
-
-/** The same for what is not a text. `what` begins the sentence that says so. */
+/** Throws `INVALID_ARGUMENT` for what is not a text. `what` begins the sentence that says so. */
 export function assertText(value: unknown, what: string): asserts value is string {
-  if (typeof value !== "string") throw invalid(`${what} must be a text; got ${kindOf(value)}.`);
+  assertArgument(check.text, value, what);
 }
 
-/** The same for what names no message: a text, or null or nothing where `what` says what these stand for. */
-export function assertOptionalId(value: unknown, what: string): void {
-  if (value === undefined || value === null || typeof value === "string") return;
-  throw invalid(`${what}; got ${kindOf(value)}.`);
-}
-
-/** Throws `INVALID_ARGUMENT` for what cannot be called. */
+/** Throws `INVALID_ARGUMENT` for what cannot be called. `what` begins the sentence that says so. */
 export function assertFunction(value: unknown, what: string): void {
-  if (typeof value !== "function") throw invalid(`${what} must be a function; got ${kindOf(value)}.`);
+  assertArgument(check.callable, value, what);
 }
 
-/** The same for options of these names that cannot be called; they may be missing. */
-export function assertFunctions<Options extends object>(options: Options, names: readonly (keyof Options & string)[]) {
-  for (const name of names) if (options[name] !== undefined) assertFunction(options[name], name);
-}
+/** The id of a message; null and nothing are what `standsFor` says. */
+const idOr = (standsFor: string) =>
+  check.rule<string | null | undefined>(
+    `the id of a message, or null for ${standsFor}`,
+    (value) => value === undefined || value === null || typeof value === "string",
+  );
+export const PARENT = idOr("a new root");
+export const LEAF = idOr("the active leaf");
 
-/** The same for what is none of the values. */
-export function assertOneOf(value: unknown, values: readonly unknown[], what: string): void {
-  if (!values.includes(value)) throw invalid(`${what} is ${values.filter((each) => each !== undefined).join(" or ")}.`);
-}
+/** A text that a database can keep. Another one is `INVALID_TEXT`. */
+export const storable: Check<string> = (value, name) =>
+  typeof value === "string" ? assertStorableText(value, name) : "a text";
+
+/** Fields that the metadata of messages can be compared with. */
+export const comparable = check.rule<Readonly<Record<string, MetadataValue>>>(
+  "an object of texts, numbers, booleans and nulls to compare with",
+  (fields) =>
+    isJsonObject(fields) &&
+    Object.values(fields).every((value) => value === null || ["string", "number", "boolean"].includes(typeof value)),
+);
+
+/** Fields that a session's metadata can be compared with. What no database can keep is `INVALID_TEXT`. */
+export const storableFields: Check<Readonly<Record<string, MetadataValue>>> = (fields, name) => {
+  const wanted = comparable(fields, name);
+  if (wanted) return wanted;
+  for (const each of Object.entries(fields).flat()) if (typeof each === "string") assertStorableText(each, name);
+};
+
+export const APPEND = defineOptions<AppendMessageOptions>({ expectedLeaf: idOr("none") });
+export const SET_LEAF = defineOptions<{ context?: "as-of" }>({ context: check.oneOf("as-of") });
+export const DATED = defineOptions<DatedOptions>({ createdAt: check.flag });
+export const READ = defineOptions<ReadHistoryOptions>({
+  onCorrupt: check.oneOf("skip", "throw"),
+  summaries: check.flag,
+  createdAt: check.flag,
+});
+export const HISTORY = defineOptions<HistoryOptions>({
+  ...READ.checks,
+  leafId: LEAF,
+  newestFirst: check.flag,
+  after: check.text,
+});
+export const RECENT = defineOptions<{ minMessages?: number }>({ minMessages: check.whole(0) });
+export const REPLACE = defineOptions<{ expectedVersion?: number }>({ expectedVersion: check.whole(0) });
+export const VERSION = defineOptions<{ key?: string }>({ key: check.text });
+export const REVERT = defineOptions<{ dryRun?: boolean }>({ dryRun: check.flag });
+export const TURNS = defineOptions<TurnPageOptions>({ after: check.text, limit: check.whole(1) });

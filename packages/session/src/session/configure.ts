@@ -1,12 +1,12 @@
 import type { CompactFunction } from "@stemma/model";
-import { assertKnownOptions, invalid, type OptionNames, StemmaError, storableText } from "@stemma/model";
+import { assertArgument, check, defineOptions, invalid, StemmaError, storableText } from "@stemma/model";
 import { promptKey, type Store } from "@stemma/store";
-import { BLOCK_OPTIONS } from "../context/block.js";
+import { BLOCK } from "../context/block.js";
 import type { PromptStore } from "../context/prompt-keeper.js";
 import { isWritable } from "../context/provider.js";
 import type { LearnFunction } from "../learning/learn.js";
-import { assertFunction, assertList, assertTexts } from "./arguments.js";
-import { assertTimeout, DEFAULT_COMPACTION_TIMEOUT } from "./compaction/time-limit.js";
+import { assertFunction } from "./arguments.js";
+import { DEFAULT_COMPACTION_TIMEOUT } from "./compaction/time-limit.js";
 import {
   type CompactAfterOptions,
   EMPTY_CONFIG,
@@ -16,21 +16,30 @@ import {
   type SessionOptions,
 } from "./options.js";
 
-const SESSION_OPTIONS: OptionNames<SessionOptions> = {
-  context: true,
-  promptStore: true,
-  tokenCounter: true,
-  onCompactionError: true,
-};
+const SESSION = defineOptions<SessionOptions>({
+  context: (blocks) => {
+    if (!Array.isArray(blocks)) return "an array of blocks";
+    for (const block of blocks) BLOCK.assert(block, "a block of the context");
+  },
+  promptStore: check.anything,
+  tokenCounter: check.callable,
+  onCompactionError: check.callable,
+});
+const timeout = check.positive("milliseconds");
+const ON_COMPACTION = defineOptions<OnCompactionOptions>({ timeout });
+const COMPACT_AFTER = defineOptions<CompactAfterOptions>({ tokenCounter: check.callable, timeout });
+const ON_LEARNING = defineOptions<OnLearningOptions>({
+  idleAfter: check.positive("milliseconds"),
+  timeout,
+  blocks: check.texts("labels"),
+});
 
 // What each builder method of a session changes in its configuration. Each throws `INVALID_ARGUMENT`.
 
 /** See the constructor of `Session`. */
 export function configOf(options: SessionOptions): SessionConfig {
-  assertKnownOptions(options, "new Session()", SESSION_OPTIONS);
+  SESSION.assert(options, "new Session()");
   const { context = [] } = options;
-  assertList(context, "context is an array of blocks.");
-  for (const block of context) assertKnownOptions(block, "a block of the context", BLOCK_OPTIONS);
   return {
     ...EMPTY_CONFIG,
     context: new Map(context.map((block) => [block.label, block])),
@@ -50,8 +59,7 @@ export function compactionConfig(
   { threshold }: Compacting,
 ): Partial<SessionConfig> {
   assertFunction(compact, "The argument of onCompaction()");
-  assertKnownOptions(options, "onCompaction()", { timeout: true });
-  assertTimeout(options.timeout, "onCompaction()");
+  ON_COMPACTION.assert(options, "onCompaction()");
   assertRoom(compact, threshold);
   return { compact, compactTimeout: options.timeout ?? null };
 }
@@ -62,13 +70,9 @@ export function thresholdConfig(
   options: CompactAfterOptions,
   { compact }: Compacting,
 ): Partial<SessionConfig> {
-  assertKnownOptions(options, "compactAfter()", { tokenCounter: true, timeout: true });
+  assertArgument(check.positive("tokens"), tokenThreshold, "The threshold of compactAfter()");
+  COMPACT_AFTER.assert(options, "compactAfter()");
   const { tokenCounter, timeout } = options;
-  if (tokenCounter !== undefined) assertFunction(tokenCounter, "tokenCounter");
-  if (typeof tokenThreshold !== "number" || !(tokenThreshold > 0)) {
-    throw invalid("compactAfter() takes a number of tokens above 0.", { tokenThreshold });
-  }
-  assertTimeout(timeout, "compactAfter()");
   assertRoom(compact, tokenThreshold);
   const change = { threshold: tokenThreshold, automaticTimeout: timeout ?? null };
   return tokenCounter === undefined ? change : { ...change, tokenCounter };
@@ -87,13 +91,8 @@ const IDLE_AFTER = 300_000;
 /** See `Session.onLearning`. */
 export function learningConfig(learn: LearnFunction, options: OnLearningOptions): Partial<SessionConfig> {
   assertFunction(learn, "The argument of onLearning()");
-  assertKnownOptions(options, "onLearning()", { idleAfter: true, timeout: true, blocks: true });
+  ON_LEARNING.assert(options, "onLearning()");
   const { idleAfter = IDLE_AFTER, timeout = DEFAULT_COMPACTION_TIMEOUT, blocks } = options;
-  assertTimeout(timeout, "onLearning()");
-  if (typeof idleAfter !== "number" || !(idleAfter > 0)) {
-    throw invalid("The idleAfter of onLearning() must be a number of milliseconds above 0.");
-  }
-  if (blocks !== undefined) assertTexts(blocks, "The blocks of onLearning() are labels.");
   return { learning: { learn, idleAfter, timeout, blocks: blocks ?? null } };
 }
 

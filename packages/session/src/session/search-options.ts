@@ -1,6 +1,6 @@
-import { assertKnownOptions, assertStorableText, invalid, isJsonObject, type OptionNames } from "@stemma/model";
+import { check, defineOptions, invalid, type OptionTable } from "@stemma/model";
 import type { MetadataValue, SearchRequest } from "@stemma/store";
-import { assertLimit } from "./arguments.js";
+import { comparable, LEAF, storableFields } from "./arguments.js";
 
 /** What a search is narrowed to, and what it gives. */
 export interface SearchOptions {
@@ -43,53 +43,48 @@ export interface SearchPage<Result> {
   nextCursor: string | null;
 }
 
-const SESSION_NAMES: OptionNames<SearchPageOptions> = {
-  limit: true,
-  role: true,
-  after: true,
-  before: true,
-  leafId: true,
-  metadata: true,
-  context: true,
-  cursor: true,
-};
-const MANAGER_NAMES: OptionNames<ManagerSearchPageOptions> = {
-  ...SESSION_NAMES,
-  sessionIds: true,
-  sessionMetadata: true,
-};
-
 const MAX_CONTEXT = 100;
 
+const time = check.rule<Date | string | number>(
+  "a Date, a time as ISO text, or milliseconds since 1970",
+  (value) => !Number.isNaN(timeOf(value)),
+);
+const cursor = check.orNull(
+  check.rule<string>("the nextCursor of an earlier page, as it was given", (value) => /^[1-9]\d{0,8}$/.test(value)),
+);
+const SEARCH = defineOptions<SearchOptions>({
+  limit: check.whole(1),
+  role: check.text,
+  after: time,
+  before: time,
+  leafId: LEAF,
+  metadata: comparable,
+  context: check.whole(0, MAX_CONTEXT),
+});
+const MANAGER_SEARCH = defineOptions<ManagerSearchOptions>({
+  ...SEARCH.checks,
+  sessionIds: check.texts("session ids"),
+  sessionMetadata: storableFields,
+});
+export const SEARCH_PAGE = defineOptions<SearchPageOptions>({ ...SEARCH.checks, cursor });
+export const MANAGER_SEARCH_PAGE = defineOptions<ManagerSearchPageOptions>({ ...MANAGER_SEARCH.checks, cursor });
+
 /** The request that options stand for. Errors: `INVALID_ARGUMENT`. */
-export function searchRequest(
-  options: SearchOptions,
-  names: Readonly<Record<string, true>> = SESSION_NAMES,
-): SearchRequest {
-  assertKnownOptions(options, "a search", names);
+export function searchRequest(options: SearchOptions, table: OptionTable<SearchOptions> = SEARCH): SearchRequest {
+  table.assert(options, "a search");
   const { limit = 20, role, leafId, metadata, context } = options;
-  assertLimit(limit);
-  if (context !== undefined && !(Number.isInteger(context) && context >= 0 && context <= MAX_CONTEXT)) {
-    throw invalid(`context must be a whole number from 0 to ${MAX_CONTEXT}.`, { context });
-  }
-  for (const [name, text] of Object.entries({ role, leafId })) {
-    const isAbsent = text === undefined || (name === "leafId" && text === null);
-    if (!isAbsent && typeof text !== "string") throw invalid(`${name} must be a text.`, { [name]: text });
-  }
-  if (metadata !== undefined) assertMetadata(metadata, "metadata");
-  const after = timeOf("after", options.after);
-  const before = timeOf("before", options.before);
+  const after = options.after === undefined ? undefined : timeOf(options.after);
+  const before = options.before === undefined ? undefined : timeOf(options.before);
   return { limit, role, after, before, leafId, metadata, context };
 }
 
 /** The request of a manager's options: `leafId` needs the session that it is in. Errors: `INVALID_ARGUMENT`. */
-export function managerSearchRequest(options: ManagerSearchOptions): SearchRequest {
-  const request = searchRequest(options, MANAGER_NAMES);
+export function managerSearchRequest(
+  options: ManagerSearchOptions,
+  table: OptionTable<ManagerSearchOptions> = MANAGER_SEARCH,
+): SearchRequest {
+  const request = searchRequest(options, table);
   const { sessionIds, sessionMetadata } = options;
-  if (sessionMetadata !== undefined) assertSessionMetadata(sessionMetadata, "sessionMetadata");
-  if (sessionIds !== undefined && !(Array.isArray(sessionIds) && sessionIds.every((id) => typeof id === "string"))) {
-    throw invalid("sessionIds is an array of session ids.", { sessionIds });
-  }
   if (request.leafId === undefined) return { ...request, sessionIds, sessionMetadata };
   const [sessionId, ...others] = new Set(sessionIds);
   // Of one session by its id, nothing else needs to be known.
@@ -105,33 +100,14 @@ export async function searchPage<Result>(
   cursor: string | null | undefined,
   search: (request: SearchRequest) => Promise<Result[]>,
 ): Promise<SearchPage<Result>> {
-  const offset = cursor === undefined || cursor === null ? 0 : offsetOf(cursor);
+  const offset = Number(cursor ?? 0);
   const found = await search({ ...request, offset, limit: request.limit + 1 });
   const results = found.slice(0, request.limit);
   return { results, nextCursor: found.length > results.length ? `${offset + results.length}` : null };
 }
 
-function offsetOf(cursor: string): number {
-  if (typeof cursor === "string" && /^[1-9]\d{0,8}$/.test(cursor)) return Number(cursor);
-  throw invalid("A cursor is the nextCursor of an earlier page, as it was given.", { cursor });
-}
-
-function timeOf(name: string, value: SearchOptions["after"]): number | undefined {
-  if (value === undefined) return undefined;
+/** In milliseconds since 1970; NaN for no time. */
+function timeOf(value: Date | string | number): number {
   const isTime = value instanceof Date || typeof value === "string" || typeof value === "number";
-  const time = isTime ? new Date(value).getTime() : Number.NaN;
-  if (!Number.isNaN(time)) return time;
-  throw invalid(`${name} is a Date, a time as ISO text, or milliseconds since 1970.`, { [name]: value });
-}
-
-/** Throws `INVALID_ARGUMENT` or `INVALID_TEXT` for what no session's metadata can be compared with. */
-export function assertSessionMetadata(metadata: unknown, what: string): void {
-  assertMetadata(metadata, what);
-  for (const text of Object.entries(metadata).flat()) if (typeof text === "string") assertStorableText(text, what);
-}
-
-function assertMetadata(metadata: unknown, what: string): asserts metadata is object {
-  const simple = (value: unknown) => value === null || ["string", "number", "boolean"].includes(typeof value);
-  if (isJsonObject(metadata) && Object.values(metadata).every(simple)) return;
-  throw invalid(`${what} is an object of texts, numbers, booleans and nulls to compare with.`, { [what]: metadata });
+  return isTime ? new Date(value).getTime() : Number.NaN;
 }

@@ -2,15 +2,15 @@
 // (`writes`, `backend`, `context`, `turns`, `compactor`). `configure.ts` says what a builder method changes.
 import type { CompactFunction, CompactResult } from "@stemma/model";
 import {
-  assertKnownOptions,
+  assertArgument,
   assertOptions,
+  check,
   givenMessage,
   givenMessages,
   type HistoryMessage,
   invalid,
   isSummaryMessage,
   kindOf,
-  type OptionNames,
   type SessionMessage,
   StemmaError,
   SUMMARY_ID_PREFIX,
@@ -24,21 +24,27 @@ import type {
   TreeNode,
 } from "@stemma/store";
 import type { BlockSchema, ValueOfSchema } from "../context/block.js";
-import { BLOCK_OPTIONS, type ContextBlock, type ContextBlockOptions, type ContextConfig } from "../context/block.js";
+import { BLOCK, type ContextBlock, type ContextBlockOptions, type ContextConfig } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import type { SessionContext } from "../context/session-context.js";
 import type { LearnFunction, TitleFunction } from "../learning/learn.js";
 import { createExpandSummaryTool } from "../tools/expand-summary.js";
 import type { SessionTools } from "../tools/tool.js";
 import {
+  APPEND,
   assertFunction,
-  assertLimit,
-  assertList,
-  assertOneOf,
-  assertOptionalId,
   assertText,
-  assertTexts,
-  assertWhole,
+  DATED,
+  HISTORY,
+  LEAF,
+  PARENT,
+  READ,
+  RECENT,
+  REPLACE,
+  REVERT,
+  SET_LEAF,
+  TURNS,
+  VERSION,
 } from "./arguments.js";
 import type { CompactionErrorHandler } from "./compaction/compaction-work.js";
 import { compactionConfig, configOf, learningConfig, thresholdConfig } from "./configure.js";
@@ -72,6 +78,7 @@ import type {
 } from "./own-provider/provider.js";
 import { AgentSessionProvider } from "./own-provider/store-session-provider.js";
 import {
+  SEARCH_PAGE,
   type SearchOptions,
   type SearchPage,
   type SearchPageOptions,
@@ -80,12 +87,7 @@ import {
 } from "./search-options.js";
 import type { ContextExplanation } from "./turn/explain.js";
 import type { TurnPage, TurnPageOptions } from "./turn/log.js";
-import {
-  assertPrepareTurnOptions,
-  type PreparedTurn,
-  type PrepareTurnOptions,
-  type TurnRequest,
-} from "./turn/request.js";
+import { PREPARE_TURN, type PreparedTurn, type PrepareTurnOptions, type TurnRequest } from "./turn/request.js";
 import type { Reverted } from "./undo/revert-from.js";
 
 /** Makes a session whose rows were deleted start afresh, for whoever holds it. */
@@ -96,11 +98,6 @@ export let isSession: (value: unknown) => value is Session;
 
 /** What stands behind a session, for the layers above it. Using it starts the session. */
 export let coreOf: (session: Session) => Pick<SessionCore, "events" | "records" | "store" | "together">;
-
-const PARENT = "A parentId must be the id of a message, or null for a new root";
-const LEAF = "A leafId must be the id of a message, or null for the active leaf";
-const EXPECTED_LEAF = "expectedLeaf must be the id of a message, or null for none";
-const ON_CORRUPT = ["skip", "throw", undefined];
 
 /**
  * One conversation: a tree of messages with summaries over it, context blocks, and the system prompt and tools made of the
@@ -192,7 +189,7 @@ export class Session {
   ): this & HasTools<ToolsFor<P>>;
   withContext(label: string, options?: ContextBlockOptions): this;
   withContext(label: string, options: ContextBlockOptions = {}): this {
-    assertKnownOptions(options, "withContext()", BLOCK_OPTIONS);
+    BLOCK.assert(options, "withContext()");
     const configured = this.#configure({ context: this.#blocks });
     this.#blocks.set(label, { ...options, label });
     return configured;
@@ -316,7 +313,7 @@ export class Session {
     options: AppendMessageOptions = {},
   ): Promise<string[]> {
     assertAppend(parentId, options, "appendAll()");
-    assertList(messages, "appendAll() takes an array of messages.");
+    assertArgument(check.list("messages"), messages, "The messages of appendAll()");
     return this.#started.writes.appendAll(givenMessages(messages), parentId, options);
   }
 
@@ -333,7 +330,7 @@ export class Session {
    * summaries is skipped. Resolves to whether the message was inserted. Errors as for `appendMessage`.
    */
   async upsertMessage(message: unknown, parentId?: string | null): Promise<boolean> {
-    assertOptionalId(parentId, PARENT);
+    assertArgument(PARENT, parentId, "A parentId");
     return this.#started.writes.upsert(givenMessage(message), parentId);
   }
 
@@ -342,7 +339,7 @@ export class Session {
    * becomes that. Unknown ids are ignored. Errors: `INVALID_ARGUMENT`.
    */
   async deleteMessages(messageIds: readonly string[]): Promise<void> {
-    assertTexts(messageIds, "deleteMessages() takes an array of message ids.");
+    assertArgument(check.texts("message ids"), messageIds, "What deleteMessages() takes");
     return this.#started.writes.delete(messageIds);
   }
 
@@ -364,11 +361,9 @@ export class Session {
    */
   async setActiveLeaf(messageId: string, options: { context?: "as-of" } = {}): Promise<void> {
     assertText(messageId, "The message id of setActiveLeaf()");
-    assertKnownOptions(options, "setActiveLeaf()", { context: true });
+    SET_LEAF.assert(options, "setActiveLeaf()");
     const { writes, rewindTo } = this.#started;
-    if (options.context === undefined) return writes.setActiveLeaf(messageId);
-    assertOneOf(options.context, ["as-of"], "context");
-    return rewindTo(messageId);
+    return options.context === undefined ? writes.setActiveLeaf(messageId) : rewindTo(messageId);
   }
 
   /**
@@ -397,11 +392,8 @@ export class Session {
     options?: ReadHistoryOptions,
   ): Promise<M[]>;
   async getHistory(leafId?: string | null, options: ReadHistoryOptions = {}): Promise<SessionMessage[]> {
-    assertOptionalId(leafId, LEAF);
-    assertKnownOptions(options, "getHistory()", READ_OPTIONS);
-    assertOneOf(options.onCorrupt, ON_CORRUPT, "onCorrupt");
-    assertOneOf(options.summaries, [undefined, true, false], "summaries");
-    assertOneOf(options.createdAt, [undefined, true, false], "createdAt");
+    assertArgument(LEAF, leafId, "A leafId");
+    READ.assert(options, "getHistory()");
     const { onCorrupt, summaries, createdAt } = options;
     const { backend } = this.#started;
     const { messages, corrupt } = await backend.path({ leafId: leafId ?? undefined, onCorrupt, summaries, createdAt });
@@ -414,12 +406,7 @@ export class Session {
    * Errors: `INVALID_ARGUMENT`; while reading `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`.
    */
   history<M extends SessionMessage = HistoryMessage>(options: HistoryOptions = {}): AsyncIterable<M> {
-    assertKnownOptions(options, "history()", HISTORY_OPTIONS);
-    assertOptionalId(options.leafId, LEAF);
-    if (options.after !== undefined) assertText(options.after, "The message id of after");
-    assertOneOf(options.onCorrupt, ON_CORRUPT, "onCorrupt");
-    assertOneOf(options.summaries, [undefined, true, false], "summaries");
-    assertOneOf(options.createdAt, [undefined, true, false], "createdAt");
+    HISTORY.assert(options, "history()");
     return this.#started.backend.stream({ ...options, leafId: options.leafId ?? undefined }) as AsyncIterable<M>;
   }
 
@@ -429,13 +416,10 @@ export class Session {
    * message. Errors: `INVALID_ARGUMENT`, `CORRUPT_MESSAGE`.
    */
   async getRecentHistory(maxBytes: number, options: number | { minMessages?: number } = {}): Promise<RecentHistory> {
-    if (typeof options !== "number") assertKnownOptions(options, "getRecentHistory()", { minMessages: true });
-    const { minMessages = 1 } = typeof options === "number" ? { minMessages: options } : options;
-    if (typeof maxBytes !== "number" || !(maxBytes >= 0) || !Number.isInteger(minMessages) || minMessages < 0) {
-      const message = "getRecentHistory() takes a number of bytes, and minMessages a whole number, both from 0.";
-      throw invalid(message, { maxBytes, minMessages });
-    }
-    return this.#started.backend.recent(maxBytes, { minMessages });
+    assertArgument(check.amount("bytes"), maxBytes, "The maxBytes of getRecentHistory()");
+    const recent = typeof options === "number" ? { minMessages: options } : options;
+    RECENT.assert(recent, "getRecentHistory()");
+    return this.#started.backend.recent(maxBytes, { minMessages: recent.minMessages ?? 1 });
   }
 
   /**
@@ -452,8 +436,7 @@ export class Session {
     options: { createdAt?: boolean | undefined } = {},
   ): Promise<M | null> {
     assertText(id, "The id of getMessage()");
-    assertKnownOptions(options, "getMessage()", { createdAt: true });
-    assertOneOf(options.createdAt, [undefined, true, false], "createdAt");
+    DATED.assert(options, "getMessage()");
     return (await this.#started.backend.message(id, options)) as M | null;
   }
 
@@ -496,13 +479,13 @@ export class Session {
    * for `MESSAGE_NOT_FOUND`.
    */
   async getSiblingIds(messageIds: readonly string[]): Promise<Record<string, string[]>> {
-    assertTexts(messageIds, "getSiblingIds() takes an array of message ids.");
+    assertArgument(check.texts("message ids"), messageIds, "What getSiblingIds() takes");
     return this.#started.backend.siblingIds(messageIds);
   }
 
   /** The number of stored messages on the path; summaries are not counted. Errors: `MESSAGE_NOT_FOUND`. */
   async getPathLength(leafId?: string | null): Promise<number> {
-    assertOptionalId(leafId, LEAF);
+    assertArgument(LEAF, leafId, "A leafId");
     return this.#started.backend.length(leafId ?? undefined);
   }
 
@@ -531,7 +514,7 @@ export class Session {
   async searchPage(query: string, options: SearchPageOptions = {}): Promise<SearchPage<SearchResult>> {
     assertText(query, "The query of searchPage()");
     const { backend } = this.#started;
-    return searchPage(searchRequest(options), options.cursor, (request) => backend.search(query, request));
+    return searchPage(searchRequest(options, SEARCH_PAGE), options.cursor, (request) => backend.search(query, request));
   }
 
   // ── Context ──
@@ -569,7 +552,7 @@ export class Session {
     options: { expectedVersion?: number } = {},
   ): Promise<ContextBlock> {
     assertText(label, "The label of replaceContextBlock()");
-    assertKnownOptions(options, "replaceContextBlock()", { expectedVersion: true });
+    REPLACE.assert(options, "replaceContextBlock()");
     return this.#inContext((context) => context.replace(label, content, options));
   }
 
@@ -611,8 +594,7 @@ export class Session {
    */
   async getBlockHistory(label: string, options: { key?: string } = {}): Promise<StoredVersion[]> {
     assertText(label, "The label of getBlockHistory()");
-    assertKnownOptions(options, "getBlockHistory()", { key: true });
-    if (options.key !== undefined) assertText(options.key, "The key of getBlockHistory()");
+    VERSION.assert(options, "getBlockHistory()");
     return this.#inContext((context) => context.versions(label, options.key));
   }
 
@@ -622,9 +604,8 @@ export class Session {
    */
   async restoreBlock(label: string, version: number, options: { key?: string } = {}): Promise<ContextBlock> {
     assertText(label, "The label of restoreBlock()");
-    assertWhole(version, "The version of restoreBlock()");
-    assertKnownOptions(options, "restoreBlock()", { key: true });
-    if (options.key !== undefined) assertText(options.key, "The key of restoreBlock()");
+    assertArgument(check.whole(0), version, "The version of restoreBlock()");
+    VERSION.assert(options, "restoreBlock()");
     return this.#inContext((context) => context.restore(label, version, options.key));
   }
 
@@ -640,7 +621,7 @@ export class Session {
    */
   async revertFrom(messageId: string, options: { dryRun?: boolean } = {}): Promise<Reverted> {
     assertText(messageId, "The id of revertFrom()");
-    assertKnownOptions(options, "revertFrom()", { dryRun: true });
+    REVERT.assert(options, "revertFrom()");
     const { revertFrom } = this.#started;
     return this.#inContext(() => revertFrom(messageId, options.dryRun === true));
   }
@@ -651,7 +632,7 @@ export class Session {
    * was added.
    */
   async addContext(label: string, options: ContextBlockOptions = {}): Promise<ContextBlock> {
-    assertKnownOptions(options, "addContext()", BLOCK_OPTIONS);
+    BLOCK.assert(options, "addContext()");
     return this.#inContext((context) => context.live.add(label, options));
   }
 
@@ -705,7 +686,7 @@ export class Session {
   async prepareTurn<M extends SessionMessage = HistoryMessage>(
     options: PrepareTurnOptions = {},
   ): Promise<PreparedTurn<M, ToolsOf<this>>> {
-    assertPrepareTurnOptions(options, "prepareTurn()");
+    PREPARE_TURN.assert(options, "prepareTurn()");
     const { turns } = this.#started;
     const tools = this.tools();
     const request = await this.#inContext(() => turns.prepare(options, tools));
@@ -724,7 +705,7 @@ export class Session {
   async explainContext(turn: string | PrepareTurnOptions = {}): Promise<ContextExplanation | null> {
     const { turns } = this.#started;
     if (typeof turn === "string") return this.#inContext(() => turns.explainPast(turn));
-    assertPrepareTurnOptions(turn, "explainContext()");
+    PREPARE_TURN.assert(turn, "explainContext()");
     const tools = this.tools();
     return this.#inContext(() => turns.explainNext(turn, tools));
   }
@@ -734,8 +715,7 @@ export class Session {
    * A page may hold fewer than `limit`. Errors: `MESSAGE_NOT_FOUND` for `after`, `INVALID_ARGUMENT`.
    */
   async getTurns(options: TurnPageOptions = {}): Promise<TurnPage> {
-    assertKnownOptions(options, "getTurns()", { after: true, limit: true });
-    if (options.limit !== undefined) assertLimit(options.limit);
+    TURNS.assert(options, "getTurns()");
     return this.#started.turns.list(options);
   }
 
@@ -764,7 +744,7 @@ export class Session {
    * Errors: `COMPACTION_NOT_CONFIGURED`, `MESSAGE_NOT_FOUND`, `COMPACTION_INVALID_RANGE`.
    */
   async compact(leafId?: string | null): Promise<CompactResult | null> {
-    assertOptionalId(leafId, LEAF);
+    assertArgument(LEAF, leafId, "A leafId");
     return this.#started.compactor.run(leafId ?? undefined);
   }
 
@@ -840,13 +820,9 @@ export class Session {
   }
 }
 
-const READ_OPTIONS: OptionNames<ReadHistoryOptions> = { onCorrupt: true, summaries: true, createdAt: true };
-const HISTORY_OPTIONS: OptionNames<HistoryOptions> = { ...READ_OPTIONS, leafId: true, newestFirst: true, after: true };
-
 function assertAppend(parentId: unknown, options: AppendMessageOptions, method: string): void {
-  assertOptionalId(parentId, PARENT);
-  assertKnownOptions(options, method, { expectedLeaf: true });
-  assertOptionalId(options.expectedLeaf, EXPECTED_LEAF);
+  assertArgument(PARENT, parentId, "A parentId");
+  APPEND.assert(options, method);
 }
 
 // A compaction may be named by its message.

@@ -1,5 +1,5 @@
-import { assertKnownOptions, StemmaError } from "@stemma/model";
-import type { CheckReport, Store } from "../contract/store.js";
+import { check, defineOptions, StemmaError } from "@stemma/model";
+import type { CheckOptions, CheckReport, Store } from "../contract/store.js";
 import { NO_WAIT } from "../engine/call-order.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation } from "../engine/operation.js";
@@ -17,13 +17,15 @@ import { repairMisplaced, repairMisplacedSummaries } from "./repair-misplaced.js
 import { repairSession } from "./repair-session.js";
 import { BLOCKS, checkVectors, ENTRIES, RECORDS, repairVectors, VERSIONS } from "./row-check.js";
 
+const CHECK = defineOptions<CheckOptions>({ repair: check.flag, sessionId: check.text });
+
 /** A store that checks itself. */
 export function checkable(open: OpenStore, dialect: CheckDialect): OpenStore {
   const store: Store = {
     ...open.store,
     capabilities: { ...open.store.capabilities, check: true },
     check: async (options = {}) => {
-      assertKnownOptions(options, "check()", { repair: true, sessionId: true });
+      CHECK.assert(options, "check()");
       const { sessionId, repair } = options;
       if (sessionId === undefined) return checkAll(new CheckRun(open, dialect, options, open.turns));
       // All of it is one turn, so its steps wait for none.

@@ -1,4 +1,12 @@
-import { invalid, reasonOf, StemmaError, unlessAborted } from "@stemma/model";
+import {
+  assertArgument,
+  check,
+  defineOptions,
+  isStorableText,
+  reasonOf,
+  StemmaError,
+  unlessAborted,
+} from "@stemma/model";
 import type { Embedder, EmbeddingModel } from "./contract.js";
 
 /** An embedder as given, with what was left open decided. */
@@ -19,40 +27,41 @@ export interface ParsedEmbedder {
 
 const BATCH_SIZE = 64;
 
+const from0 = check.rule<number>("a number from 0 on", (value) => value >= 0 && value < Number.POSITIVE_INFINITY);
+const EMBEDDER = defineOptions<Embedder>({
+  embed: check.required(
+    check.rule(
+      "a function, or an embedding model of the AI SDK",
+      (embed: unknown) => typeof embed === "function" || isModel(embed),
+    ),
+  ),
+  id: check.rule("a text that names the model", (id) => typeof id === "string" && id !== "" && isStorableText(id)),
+  dimensions: check.whole(1),
+  weights: check.nested(defineOptions<NonNullable<Embedder["weights"]>>({ words: from0, vectors: from0 })),
+  minSimilarity: check.rule("a number from -1 to 1", (value) => value >= -1 && value <= 1),
+  batchSize: check.whole(1),
+  onError: check.callable,
+  retryDelay: check.callable,
+});
+
 /** Reads what `withEmbedder` was given. Errors: `INVALID_ARGUMENT`. */
 export function parseEmbedder(given: Embedder | EmbeddingModel): ParsedEmbedder {
   const options: Embedder = isModel(given) ? { embed: given } : given;
-  const { embed, minSimilarity = 0, weights: { words = 1, vectors = 1 } = {}, batchSize } = options ?? {};
-  const { onError, retryDelay } = options ?? {};
+  EMBEDDER.assert(options, "withEmbedder()");
+  const { embed, minSimilarity = 0, weights: { words = 1, vectors = 1 } = {}, batchSize, dimensions } = options;
+  const { onError, retryDelay } = options;
   const model = isModel(embed) ? embed : null;
-  const id = options?.id ?? (model === null ? undefined : `${model.provider}/${model.modelId}`);
-  const { dimensions } = options ?? {};
-  const check = (holds: boolean, message: string): void => {
-    if (!holds) throw invalid(message, { id, dimensions, batchSize, minSimilarity });
-  };
-  check(
-    model !== null || typeof embed === "function",
-    "embed must be a function, or an embedding model of the AI SDK.",
-  );
-  check(
-    typeof id === "string" && id !== "" && id.isWellFormed() && !id.includes("\0"),
-    "id must be a text that names the model.",
-  );
-  check(
-    isCount(dimensions) || (model !== null && dimensions === undefined),
-    "dimensions must be a whole number above 0.",
-  );
-  check(isCount(batchSize) || batchSize === undefined, "batchSize must be a whole number above 0.");
-  check(minSimilarity >= -1 && minSimilarity <= 1, "minSimilarity must be a number from -1 to 1.");
-  check(retryDelay === undefined || typeof retryDelay === "function", "retryDelay must be a function.");
-  check(words >= 0 && vectors >= 0 && Number.isFinite(words + vectors), "weights must be numbers from 0 on.");
+  const id = options.id ?? (model === null ? undefined : `${model.provider}/${model.modelId}`);
+  // A model of the AI SDK brings both.
+  assertArgument(EMBEDDER.checks.id, id, "The id of withEmbedder()");
+  if (model === null) assertArgument(EMBEDDER.checks.dimensions, dimensions, "The dimensions of withEmbedder()");
   const call = async (texts: string[], signal: AbortSignal): Promise<number[][]> => {
     if (typeof embed === "function") return await embed(texts, { signal });
     return (await (model as EmbeddingModel).doEmbed({ values: texts, abortSignal: signal })).embeddings;
   };
   let length = dimensions ?? null;
   return {
-    id: id as string,
+    id,
     get dimensions() {
       return length;
     },

@@ -1,4 +1,4 @@
-import { invalid, kindOf } from "@stemma/model";
+import { assertArgument, check } from "@stemma/model";
 import type { RedactFunction, Redaction, Store } from "../contract/store.js";
 import { assertStore } from "../sql/store-of.js";
 import { BLOCKS, ENTRIES, RECORDS, SESSION, SESSIONS, STORE, VECTORS } from "./methods.js";
@@ -17,20 +17,13 @@ type AnyRules = Readonly<Record<string, ((redaction: Redaction, id: string, ...v
  */
 export function redactStore<S extends Store>(store: S, redact: RedactFunction): S {
   assertStore(store, "redactStore()");
-  assertRedact(redact, "redactStore()");
+  assertArgument(check.callable, redact, "The redact of redactStore()");
   return redacting(store, redactionOf(redact, store.redaction));
 }
 
 /** For a constructor: the store as it is where no `redact` was given. */
-export function redactedWith<S extends Store>(store: S, redact: RedactFunction | undefined, method: string): S {
-  if (redact === undefined) return store;
-  assertRedact(redact, method);
-  return redacting(store, redactionOf(redact));
-}
-
-function assertRedact(redact: unknown, method: string): void {
-  if (typeof redact === "function") return;
-  throw invalid(`The redact of ${method} is a function; got ${kindOf(redact)}.`);
+export function redactedWith<S extends Store>(store: S, redact: RedactFunction | undefined): S {
+  return redact === undefined ? store : redacting(store, redactionOf(redact));
 }
 
 function redacting<S extends Store>(store: S, redaction: Redaction, whole?: Store): S {

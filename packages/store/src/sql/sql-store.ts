@@ -1,4 +1,4 @@
-import { assertKnownOptions, once, parseQuery, Queue, type SearchQuery } from "@stemma/model";
+import { check, defineOptions, once, parseQuery, Queue, type SearchQuery } from "@stemma/model";
 import { assertKeptNames } from "../assert-names.js";
 import type {
   BackupOptions,
@@ -46,6 +46,9 @@ export interface SqlStoreOptions extends SyncOptions {
 type Backup = (runner: Runner, path: string, options: BackupOptions) => Promise<BackupReport>;
 
 type Scrub = (runner: Runner, sql: Dialect, options: ScrubOptions) => Promise<Residue>;
+
+const SCRUB = defineOptions<ScrubOptions>({ maxBytes: check.amount("bytes") });
+const BACKUP = defineOptions<BackupOptions>({ check: check.flag });
 
 /** A store, and what it runs operations with. */
 export interface OpenStore {
@@ -192,14 +195,14 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         ? {}
         : {
             scrub: async (scrubOptions = {}) => {
-              assertKnownOptions(scrubOptions, "scrub()", { maxBytes: true });
+              SCRUB.assert(scrubOptions, "scrub()");
               return scrub(runner, sql, scrubOptions);
             },
           }),
       writeTogether: async (writes) => writeAllKept(operationsOf(sql, writes, userId)),
       search: searchText,
       backup: async (path, backupOptions = {}) => {
-        assertKnownOptions(backupOptions, "backup()", { check: true });
+        BACKUP.assert(backupOptions, "backup()");
         if (userId !== undefined) throw confined("back up the whole database");
         await runner.ready();
         if (options.backup === undefined) return refuseBackup(sql.name)(path, backupOptions);

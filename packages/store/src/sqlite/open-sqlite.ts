@@ -1,12 +1,11 @@
 import { closeSync, existsSync, openSync } from "node:fs";
 import { createRequire } from "node:module";
 import {
-  assertKnownOptions,
   beginWork,
-  invalid,
+  check,
+  defineOptions,
   isTurnDue,
   kindOf,
-  type OptionNames,
   Queue,
   queueOf,
   reasonOf,
@@ -47,13 +46,13 @@ export interface SqliteOptions {
   redact?: RedactFunction | undefined;
 }
 
-const NAMES: OptionNames<SqliteOptions> = {
-  synchronous: true,
-  busyTimeout: true,
-  search: true,
-  key: true,
-  redact: true,
-};
+const OPTIONS = defineOptions<SqliteOptions>({
+  synchronous: check.oneOf("full", "normal"),
+  busyTimeout: check.whole(0),
+  search: check.flag,
+  key: check.rule("a text that is not empty", (key) => typeof key === "string" && key !== "" && !key.includes("\0")),
+  redact: check.callable,
+});
 
 /** Bytes that SQLite takes in one column, less room for the rest of the row. */
 const MAX_TEXT_BYTES = 900_000_000;
@@ -68,11 +67,8 @@ const opened = (source: Exclude<SqliteSource, string>) => ({
 
 /** See `sqlite`. Its errors and traces call the store by this name. */
 export function openSqlite(name: string, source: SqliteSource, options: SqliteOptions): EmbeddableStore {
-  assertKnownOptions(options, "sqlite()", NAMES);
+  OPTIONS.assert(options, "sqlite()");
   const { key } = options;
-  if (key !== undefined && (typeof key !== "string" || key === "" || key.includes("\0"))) {
-    throw invalid("The key of a database must be a text that is not empty.");
-  }
   const { client, patience } = typeof source === "string" ? openFile(source, options) : opened(source);
   if (!isSqliteClient(client)) {
     const message = `sqlite() takes a path, or an open database of better-sqlite3, node:sqlite, bun:sqlite or libsql, or a database of Drizzle on one of them; got ${kindOf(client)}.`;
@@ -108,7 +104,7 @@ export function openSqlite(name: string, source: SqliteSource, options: SqliteOp
   };
   const check = sqliteCheck({ schema: "temp", integrity: true });
   const store = embeddable(checkable(openSqlStore(connection, dialect, opening), check), sqliteVectors);
-  return redactedWith(store, options.redact, `${name}()`);
+  return redactedWith(store, options.redact);
 }
 
 // Who waits for another connection of this process keeps that one from going on.
@@ -121,12 +117,6 @@ function laneOf(client: SqliteClient): Lane {
 
 function openFile(path: string, options: SqliteOptions): { client: SqliteClient; patience: number } {
   const { synchronous = "full", busyTimeout = 5000, key } = options;
-  if (synchronous !== "full" && synchronous !== "normal") {
-    throw invalid('synchronous must be "full" or "normal".', { synchronous });
-  }
-  if (!Number.isInteger(busyTimeout) || busyTimeout < 0) {
-    throw invalid("busyTimeout must be a whole number of milliseconds.", { busyTimeout });
-  }
   if (key === undefined) findEngine();
   else encryptingEngine();
   try {

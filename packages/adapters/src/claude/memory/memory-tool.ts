@@ -1,7 +1,7 @@
-import { assertKnownOptions, assertStorableText, type OptionNames, utf8Length } from "@stemma/model";
+import { assertStorableText, check, defineOptions, utf8Length } from "@stemma/model";
 import type { ToolCallOptions } from "@stemma/session";
 import { assertSession, assertText, convert, coreOf, type Session, storeNeeded } from "@stemma/session";
-import type { BlockScope, StoredEntry, WriteOrigin } from "@stemma/store";
+import { assertScope, type BlockScope, type StoredEntry, type WriteOrigin } from "@stemma/store";
 import { type Found, memoryFiles, untilUnchanged } from "./files.js";
 import {
   directoryKey,
@@ -20,7 +20,7 @@ export interface MemoryToolOptions {
   scope?: BlockScope | undefined;
 }
 
-const NAMES: OptionNames<MemoryToolOptions> = { label: true, scope: true };
+const OPTIONS = defineOptions<MemoryToolOptions>({ label: check.text, scope: assertScope });
 
 /** The handlers, and a function that calls the handler of a command. */
 export interface MemoryTool extends MemoryHandlers {
@@ -37,10 +37,9 @@ export interface MemoryTool extends MemoryHandlers {
  * of the store.
  */
 export function memoryTool(session: Session, options: MemoryToolOptions = {}): MemoryTool {
-  assertKnownOptions(options, "memoryTool()", NAMES);
+  OPTIONS.assert(options, "memoryTool()");
   assertSession(session, "memoryTool()");
   const { label = "memories", scope } = options;
-  assertText(label, "The label of memoryTool()");
   const { store } = coreOf(session);
   if (store === null) throw storeNeeded("memoryTool()");
   const files = memoryFiles(store, { sessionId: session.id, label, scope });

@@ -11,7 +11,7 @@ import {
   type PendingWrite,
   type SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
-import { assertKnownOptions, decodeJson, encodeJson, invalid, type OptionNames, StemmaError } from "@stemma/model";
+import { check, decodeJson, defineOptions, encodeJson, invalid, StemmaError } from "@stemma/model";
 import type { RecordStore, Store } from "@stemma/store";
 import { assertStore, redactLangChain } from "@stemma/store";
 import { CheckpointReader } from "./checkpoint-reader.js";
@@ -30,7 +30,11 @@ export interface StemmaSaverOptions {
   readonly serde?: SerializerProtocol | undefined;
 }
 
-const NAMES: OptionNames<StemmaSaverOptions> = { keep: true, messages: true, serde: true };
+const OPTIONS = defineOptions<StemmaSaverOptions>({
+  keep: check.whole(1),
+  messages: check.rule("the name of a channel, or false", (value) => value === false || typeof value === "string"),
+  serde: check.anything,
+});
 
 /**
  * A LangGraph checkpointer on a store of ours. A thread is the session with the same id: it is in the store's list, and
@@ -48,12 +52,9 @@ export class StemmaSaver extends BaseCheckpointSaver {
   /** Errors: `STORE_UNSUPPORTED` for what is no store, `INVALID_ARGUMENT` for options. */
   constructor(store: Store, options: StemmaSaverOptions = {}) {
     super(options?.serde);
-    assertKnownOptions(options, "StemmaSaver", NAMES);
+    OPTIONS.assert(options, "StemmaSaver");
     const { keep, messages = "messages" } = options;
     assertStore(store, "A StemmaSaver");
-    if (keep !== undefined && !(Number.isInteger(keep) && keep > 0)) {
-      throw invalid("keep must be a whole number from 1 on, or left out.", { keep });
-    }
     this.#store = store;
     this.#reader = new CheckpointReader(store, this.serde, (current) => this.getNextVersion(current));
     this.#writer = new CheckpointWriter(store, this.serde, this.#reader, { keep, channel: messages });

@@ -11,14 +11,7 @@ import {
   type SearchOperation,
   validateNamespace,
 } from "@langchain/langgraph-checkpoint";
-import {
-  assertKnownOptions,
-  isJsonObject,
-  type JsonObject,
-  type OptionNames,
-  sameJson,
-  storableText,
-} from "@stemma/model";
+import { check, defineOptions, isJsonObject, type JsonObject, sameJson, storableText } from "@stemma/model";
 import type { EntryScope, EntryStore, EntryWrite, FoundEntry, ListedEntry, Store } from "@stemma/store";
 import { assertStore } from "@stemma/store";
 import { allPages } from "../../item-history.js";
@@ -30,7 +23,7 @@ export interface StemmaStoreOptions {
   readonly index?: readonly string[] | undefined;
 }
 
-const NAMES: OptionNames<StemmaStoreOptions> = { label: true, index: true };
+const OPTIONS = defineOptions<StemmaStoreOptions>({ label: check.text, index: check.texts("paths") });
 
 const ALL = { allowEmpty: true, allowReservedRoot: true };
 
@@ -49,7 +42,7 @@ export class StemmaStore extends BaseStore {
   /** Errors: `STORE_UNSUPPORTED` for what is no store, `INVALID_ARGUMENT` for options. */
   constructor(store: Store, options: StemmaStoreOptions = {}) {
     super();
-    assertKnownOptions(options, "StemmaStore", NAMES);
+    OPTIONS.assert(options, "StemmaStore");
     const { label = "langgraph", index = ["$"] } = options;
     assertStore(store, "A StemmaStore");
     this.#store = store;

@@ -1,16 +1,8 @@
-import { assertKnownOptions, invalid, isJsonObject, kindOf, type OptionNames } from "@stemma/model";
+import { check, defineOptions, invalid, isJsonObject } from "@stemma/model";
 import type { SessionUpdate } from "@stemma/session";
-import {
-  assertFunction,
-  assertFunctions,
-  assertText,
-  assertTexts,
-  hasMethod,
-  otherCopy,
-  SessionManager,
-} from "@stemma/session";
+import { assertText, hasMethod, otherCopy, SessionManager } from "@stemma/session";
 import { assertSessionFits, assertSessionId, kindOfHost } from "@stemma/store";
-import { assertLimits, DEFAULT_MAX_BODY_BYTES, responseOf } from "../receive/receive.js";
+import { DEFAULT_MAX_BODY_BYTES, LIMITS, responseOf } from "../receive/receive.js";
 import { readFields, readSubmission } from "../receive/submission.js";
 import { SessionRuns } from "../run/runs.js";
 import { readMemory } from "./chat-memory.js";
@@ -36,7 +28,7 @@ interface Call {
  * `fetch`. It answers what it refuses with a `ChatError`. Errors: `INVALID_ARGUMENT`.
  */
 export function chatHandler(options: ChatHandlerOptions): ChatHandler {
-  assertChatHandlerOptions(options);
+  OPTIONS.assert(options, "chatHandler()");
   const { basePath = "/api/chat", origins = [] } = options;
   const base = basePath.replace(/\/+$/, "");
   return async (request, context = {}) => {
@@ -152,75 +144,51 @@ function routeOf(path: string, base: string): string[] | null {
   }
 }
 
-const NAMES: OptionNames<ChatHandlerOptions> = {
-  sessions: true,
-  model: true,
-  tools: true,
-  authenticate: true,
-  basePath: true,
-  whenBusy: true,
-  settings: true,
-  stopWhen: true,
-  origins: true,
-  maxBodyBytes: true,
-  lease: true,
-  cacheTtl: true,
-  recall: true,
-  cost: true,
-  messageMetadata: true,
-  onError: true,
-};
+const isObjectOrFunction = (value: unknown) => typeof value === "function" || isJsonObject(value);
+const objectOrFunction = check.rule("an object, or a function that gives one", isObjectOrFunction);
 
-/** Throws `INVALID_ARGUMENT` for options with which no handler could answer. */
-function assertChatHandlerOptions(options: ChatHandlerOptions): void {
-  assertKnownOptions(options, "chatHandler()", NAMES);
-  const { sessions, model, stopWhen, authenticate, basePath, origins } = options;
-  assertManager(sessions);
-  if (!isModel(model)) {
-    throw invalid("model must be a model of the AI SDK, the name of one, or a function that gives one.");
-  }
-  for (const name of ["tools", "settings"] as const) {
-    const value = options[name];
-    if (value === undefined || typeof value === "function" || isJsonObject(value)) continue;
-    throw invalid(`${name} must be an object, or a function that gives one; got ${kindOf(value)}.`);
-  }
-  assertFunction(authenticate, "authenticate");
-  if (basePath !== undefined) assertBasePath(basePath);
-  if (stopWhen !== undefined) for (const each of [stopWhen].flat()) assertFunction(each, "stopWhen");
-  if (origins !== undefined) assertOrigins(origins);
-  assertLimits(options, "chatHandler()");
-  assertFunctions(options, ["cost", "messageMetadata", "onError"]);
-}
-
-function assertManager(sessions: unknown): void {
-  if (sessions instanceof SessionManager) return;
-  if (hasMethod(sessions, "getSession")) throw otherCopy("chatHandler()", "SessionManager");
-  const got = kindOfHost(sessions);
-  throw invalid(`sessions must be a SessionManager, as SessionManager.create(store) gives it; got ${got}.`);
-}
-
-function isModel(model: unknown): boolean {
-  if (typeof model === "string") return model !== "";
-  return typeof model === "function" || (isJsonObject(model) && "specificationVersion" in model);
-}
-
-// What no path of a URL begins with would make every request a 404.
-function assertBasePath(basePath: unknown): void {
-  assertText(basePath, "basePath");
-  const base = basePath.replace(/\/+$/, "");
+/** What a path of a URL begins with; all else would make every request a 404. */
+function isBasePath(path: unknown): boolean {
+  if (typeof path !== "string") return false;
+  const base = path.replace(/\/+$/, "");
   const url = `http://host${base}`;
-  if (base === "" || (URL.canParse(url) && new URL(url).pathname === base)) return;
-  throw invalid("basePath must be a path as in URLs: it begins with /, as /api/chat.", { basePath });
+  return base === "" || (URL.canParse(url) && new URL(url).pathname === base);
 }
 
-// Compared with what browsers send, which is in lower case and ends with the host or its port.
-function assertOrigins(origins: unknown): void {
-  assertTexts(origins, "origins must be an array of texts, as https://app.example.com.");
-  const wrong = (origins as string[]).find(
-    (origin) => origin !== "null" && !/^[a-z][a-z\d+.-]*:\/\/[^/?#\sA-Z*]+$/.test(origin),
-  );
-  if (wrong === undefined) return;
-  throw invalid("An origin is what browsers send: https://app.example.com, without a path or a / at its end.", {
-    origin: wrong,
-  });
+/** Origins as browsers send them: in lower case, with nothing behind the host or its port. */
+function isOrigin(origin: unknown): boolean {
+  return typeof origin === "string" && (origin === "null" || /^[a-z][a-z\d+.-]*:\/\/[^/?#\sA-Z*]+$/.test(origin));
 }
+
+const OPTIONS = defineOptions<ChatHandlerOptions>({
+  ...LIMITS,
+  sessions: check.required((sessions: unknown) => {
+    if (sessions instanceof SessionManager) return;
+    if (hasMethod(sessions, "getSession")) throw otherCopy("chatHandler()", "SessionManager");
+    const got = kindOfHost(sessions);
+    throw invalid(`sessions must be a SessionManager, as SessionManager.create(store) gives it; got ${got}.`);
+  }),
+  model: check.required(
+    check.rule(
+      "a model of the AI SDK, the name of one, or a function that gives one",
+      (model: unknown) =>
+        (typeof model === "string" && model !== "") ||
+        typeof model === "function" ||
+        (isJsonObject(model) && "specificationVersion" in model),
+    ),
+  ),
+  tools: objectOrFunction,
+  authenticate: check.required(check.callable),
+  basePath: check.rule("a path as in URLs: it begins with /, as /api/chat", isBasePath),
+  settings: objectOrFunction,
+  stopWhen: check.rule("a function, or an array of functions", (value: unknown) =>
+    [value].flat().every((each) => typeof each === "function"),
+  ),
+  origins: check.rule(
+    "an array of origins as browsers send them: https://app.example.com, without a path or a / at its end",
+    (origins) => Array.isArray(origins) && origins.every(isOrigin),
+  ),
+  cost: check.callable,
+  messageMetadata: check.callable,
+  onError: check.callable,
+});

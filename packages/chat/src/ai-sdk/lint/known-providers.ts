@@ -1,10 +1,16 @@
 import type { SessionMessagePart } from "@stemma/model";
-import { type ToolCallPart, toolNameOf } from "@stemma/model";
+import { check, isJsonObject, type ToolCallPart, toolNameOf } from "@stemma/model";
 import { type Field, isText, metadataOf, type ProviderLimits, type ProviderRules } from "./provider-rules.js";
 import { digestIds, plainIds } from "./turns.js";
 
 /** A provider's name, or a model of the AI SDK, which names its provider. */
 export type ProviderName = string | { readonly provider: string; readonly modelId?: string };
+
+/** The same, as an option. */
+export const providerName = check.rule<ProviderName>(
+  "a model of the AI SDK, or the name of its provider",
+  (model) => typeof model === "string" || isJsonObject(model),
+);
 
 /** Names of tools with letters, digits, _ and -. */
 const plainNames = (maxLength: number) => new RegExp(`^[A-Za-z0-9_-]{1,${maxLength}}$`);

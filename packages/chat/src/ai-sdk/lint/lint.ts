@@ -1,7 +1,10 @@
 import {
   atOnce,
+  check,
   contentForParts,
+  defineOptions,
   inTurns,
+  isJsonObject,
   mapped,
   type Pieces,
   type SessionMessage,
@@ -25,6 +28,11 @@ export interface RepairOptions {
   readonly convertDataPart?: ((part: any) => unknown) | undefined;
 }
 
+const REPAIR = defineOptions<RepairOptions>({
+  tools: check.rule("an object of tools by their names", isJsonObject),
+  convertDataPart: check.callable,
+});
+
 /**
  * What the provider would refuse of these UI messages, in the order of the messages; empty when it takes them as they are.
  * `provider` is a model of the AI SDK, or a name: "anthropic", "openai", "openai.chat", "google"; any other has the rules of
@@ -36,6 +44,7 @@ export function lint(
   provider: ProviderName,
   options: RepairOptions = {},
 ): LintFinding[] {
+  REPAIR.assert(options, "lint()");
   return atOnce(mend(messages, provider, options)).findings;
 }
 
@@ -49,6 +58,7 @@ export function repair<M extends SessionMessage>(
   provider: ProviderName,
   options: RepairOptions = {},
 ): M[] {
+  REPAIR.assert(options, "repair()");
   return atOnce(mend(messages, provider, options)).messages as M[];
 }
 

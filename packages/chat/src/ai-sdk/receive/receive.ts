@@ -1,14 +1,7 @@
-import { assertKnownOptions, invalid, isJsonObject, type OptionNames } from "@stemma/model";
-import {
-  assertOneOf,
-  assertPrepareTurnOptions,
-  assertSession,
-  coreOf,
-  type RecallOptions,
-  type Session,
-} from "@stemma/session";
+import { check, defineOptions, isJsonObject } from "@stemma/model";
+import { assertSession, coreOf, PREPARE_TURN, type RecallOptions, type Session } from "@stemma/session";
 import { createUIMessageStreamResponse, type ToolSet, type UIMessageChunk } from "ai";
-import type { ProviderName } from "../lint/known-providers.js";
+import { type ProviderName, providerName } from "../lint/known-providers.js";
 import { replayed, streamOf } from "../message/replay.js";
 import { runSession } from "../run/hold.js";
 import { SessionRuns, type WhenBusy } from "../run/runs.js";
@@ -32,7 +25,7 @@ const DEFAULT_LEASE = 10_000;
  */
 export async function receive(session: Session, request: Request, options: ReceiveOptions = {}): Promise<Received> {
   assertSession(session, "receive()");
-  assertReceiveOptions(options);
+  RECEIVE.assert(options, "receive()");
   const submission = await readSubmission(request, options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
   return receiveSubmission(session, await accept(session, submission), options, request.signal);
 }
@@ -125,36 +118,16 @@ export interface ReceiveOptions {
   recall?: RecallOptions | undefined;
 }
 
-const NAMES: OptionNames<ReceiveOptions> = {
-  model: true,
-  tools: true,
-  whenBusy: true,
-  maxBodyBytes: true,
-  lease: true,
-  cacheTtl: true,
-  recall: true,
+/** What `chatHandler` takes, too. */
+export const LIMITS = {
+  whenBusy: check.oneOf("queue", "reject"),
+  maxBodyBytes: check.positive("bytes"),
+  lease: check.positive("milliseconds"),
+  cacheTtl: PREPARE_TURN.checks.cacheTtl,
+  recall: PREPARE_TURN.checks.recall,
 };
-
-/** Throws `INVALID_ARGUMENT` for options that `receive` cannot take. */
-function assertReceiveOptions(options: ReceiveOptions): void {
-  assertKnownOptions(options, "receive()", NAMES);
-  const { model, tools } = options;
-  if (model !== undefined && typeof model !== "string" && !isJsonObject(model)) {
-    throw invalid("model must be a model of the AI SDK, or the name of its provider.");
-  }
-  if (tools !== undefined && !isJsonObject(tools)) throw invalid("tools must be an object of tools by their names.");
-  assertLimits(options, "receive()");
-}
-
-/** The same for the options that `chatHandler` has too. */
-export function assertLimits(
-  { whenBusy, maxBodyBytes, lease, cacheTtl, recall }: Omit<ReceiveOptions, "model" | "tools">,
-  method: string,
-): void {
-  assertOneOf(whenBusy, ["queue", "reject", undefined], "whenBusy");
-  for (const [name, value] of Object.entries({ maxBodyBytes, lease })) {
-    if (value === undefined || (typeof value === "number" && value > 0)) continue;
-    throw invalid(`${name} must be a number above 0.`, { [name]: value });
-  }
-  assertPrepareTurnOptions({ cacheTtl, recall }, method);
-}
+const RECEIVE = defineOptions<ReceiveOptions>({
+  ...LIMITS,
+  model: providerName,
+  tools: check.rule("an object of tools by their names", isJsonObject),
+});

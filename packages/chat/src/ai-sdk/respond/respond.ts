@@ -1,5 +1,5 @@
-import { assertKnownOptions, type OptionNames, StemmaError, ToolClock } from "@stemma/model";
-import { assertFunctions, assertSession, coreOf, type Session } from "@stemma/session";
+import { check, defineOptions, StemmaError, ToolClock } from "@stemma/model";
+import { assertSession, coreOf, type Session } from "@stemma/session";
 import type { AgentUsage, Usage } from "@stemma/store";
 import {
   createUIMessageStream,
@@ -18,7 +18,12 @@ import { leaveAtAnswer } from "../run/recover.js";
 import { type Turn, takeTurn } from "../turn.js";
 import type { Ended, RespondOptions, RunData, StreamResult } from "./respond-options.js";
 
-const NAMES: OptionNames<RespondOptions> = { waitUntil: true, onError: true, cost: true, messageMetadata: true };
+const RESPOND = defineOptions<RespondOptions>({
+  waitUntil: check.callable,
+  onError: check.callable,
+  cost: check.callable,
+  messageMetadata: check.callable,
+});
 
 /**
  * Sends a model's answer to the client and stores it: each step when it finishes, the rest when the answer ends. It goes on
@@ -27,8 +32,7 @@ const NAMES: OptionNames<RespondOptions> = { waitUntil: true, onError: true, cos
  */
 export function respond(session: Session, result: StreamResult, options: RespondOptions = {}): Response {
   assertSession(session, "respond()");
-  assertKnownOptions(options, "respond()", NAMES);
-  assertFunctions(options, ["waitUntil", "onError", "cost", "messageMetadata"]);
+  RESPOND.assert(options, "respond()");
   return beginAnswer(session, result, options).response;
 }
 

@@ -1,5 +1,5 @@
 import type { BlockKey, Store } from "@stemma/store";
-import { assertName, ProviderPlace, type SharingOptions } from "./provider-place.js";
+import { assertName, ProviderPlace, SHARING, type SharingOptions } from "./provider-place.js";
 import { StoreContextProvider } from "./store-context.js";
 
 /**
@@ -15,6 +15,7 @@ export class AgentContextProvider extends StoreContextProvider {
    */
   constructor(host: object, label?: string, options: SharingOptions = {}) {
     if (label !== undefined) assertName(label, "The label of a context provider");
+    SHARING.assert(options, "AgentContextProvider");
     super();
     this.#place = ProviderPlace.on(host, label, options);
   }

@@ -1,6 +1,7 @@
 import {
   assertFits,
   assertStorableText,
+  defineOptions,
   estimateStringTokens,
   excerpt,
   joinResults,
@@ -11,7 +12,7 @@ import {
 import type { EntryScope, EntryStore, Store, StoredVersion, VersionOptions } from "@stemma/store";
 import { DEFAULT_MAX_TOKENS } from "../block.js";
 import type { AppendOptions, SearchProvider } from "../provider.js";
-import { assertName, ProviderPlace, type SharingOptions } from "./provider-place.js";
+import { assertName, ProviderPlace, SHARING, type SharingOptions } from "./provider-place.js";
 
 /** Estimated tokens of what is shown beside the best entry. */
 const MAX_TOKENS = 2000;
@@ -42,6 +43,8 @@ export interface AgentSearchOptions extends SharingOptions {
   label?: string | undefined;
 }
 
+const OPTIONS = defineOptions<AgentSearchOptions>({ ...SHARING.checks, label: assertName });
+
 /** Where a provider keeps its entries. */
 export let placeOfEntries: (provider: AgentSearchProvider) => { readonly store: Store; readonly scope: EntryScope };
 
@@ -63,7 +66,7 @@ export class AgentSearchProvider implements SearchProvider {
    */
   constructor(host: object, options: string | AgentSearchOptions = {}) {
     const { label, ...sharing } = typeof options === "string" ? { label: options } : options;
-    if (label !== undefined) assertName(label, "The label of a search provider");
+    OPTIONS.assert({ label, ...sharing }, "AgentSearchProvider");
     this.#place = ProviderPlace.on(host, label, sharing);
   }
 

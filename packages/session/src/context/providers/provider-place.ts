@@ -1,4 +1,4 @@
-import { assertStorableText, invalid, StemmaError } from "@stemma/model";
+import { assertStorableText, check, defineOptions, invalid, StemmaError } from "@stemma/model";
 import type { BlockKey, BlockScope, Store } from "@stemma/store";
 import { assertScope, assertSessionId, assertUserId, storeOf } from "@stemma/store";
 import { StoreContextProvider } from "./store-context.js";
@@ -8,6 +8,8 @@ export interface SharingOptions {
   /** Whose the content is, as `scope` of a block says. A user's needs a session of a user, or `forUser`. */
   scope?: BlockScope | undefined;
 }
+
+export const SHARING = defineOptions<SharingOptions>({ shared: check.flag, scope: assertScope });
 
 /** Whom a provider keeps its content for. */
 interface Binding {
@@ -32,7 +34,6 @@ export class ProviderPlace {
 
   /** The place of a provider that was just made, with a label of its own or without. Errors: `INVALID_ARGUMENT`. */
   static on(host: object, label: string | undefined, { shared = false, scope }: SharingOptions): ProviderPlace {
-    if (scope !== undefined) assertScope(scope);
     if (shared && scope !== undefined) throw invalid("A provider takes shared: true or a scope, not both.");
     return new ProviderPlace(host, label, { shared, scope, sessionId: null, userId: null });
   }

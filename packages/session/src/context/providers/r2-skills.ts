@@ -1,4 +1,4 @@
-import { assertKnownOptions, invalid, kindOf } from "@stemma/model";
+import { check, defineOptions, invalid, kindOf } from "@stemma/model";
 import type { SkillProvider } from "../provider.js";
 import { assertName } from "./provider-place.js";
 /** What is used of a Cloudflare R2 bucket. An `R2Bucket` binding is one. */
@@ -27,6 +27,8 @@ export interface R2SkillOptions {
   keys?: readonly string[] | undefined;
 }
 
+const OPTIONS = defineOptions<R2SkillOptions>({ prefix: check.text, keys: check.texts("keys") });
+
 /**
  * Documents in a Cloudflare R2 bucket, one object each; an object's custom metadata `description` stands in the listing.
  * The bucket is not a session's own: every session that is given it sees the same documents.
@@ -39,7 +41,7 @@ export class R2SkillProvider implements SkillProvider {
   /** Reads nothing yet. Errors: `INVALID_ARGUMENT` for what is no bucket. */
   constructor(bucket: SkillBucket, options: R2SkillOptions = {}) {
     assertBucket(bucket);
-    assertKnownOptions(options, "R2SkillProvider", { prefix: true, keys: true });
+    OPTIONS.assert(options, "R2SkillProvider");
     this.#bucket = bucket;
     this.#prefix = options.prefix ?? "";
     this.#keys = options.keys ? new Set(options.keys) : null;

@@ -1,6 +1,6 @@
 import { mkdir, readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { assertKnownOptions, invalid, type OptionNames } from "@stemma/model";
+import { check, defineOptions, invalid } from "@stemma/model";
 import { findRealPath, isHidden, listFiles, readText, replaceFile, within } from "@stemma/model/files";
 import type { SkillProvider } from "../provider.js";
 import { type FrontMatterEntry, fieldOf, readFrontMatter } from "./front-matter.js";
@@ -24,7 +24,12 @@ export interface SkillProblem {
   readonly path: string;
 }
 
-const NAMES: OptionNames<FileSkillOptions> = { keys: true, writable: true, roots: true, onProblem: true };
+const OPTIONS = defineOptions<FileSkillOptions>({
+  keys: check.texts("names"),
+  writable: check.flag,
+  roots: check.texts("folders: { roots: [folder] }"),
+  onProblem: check.callable,
+});
 const SKILL_FILE = "SKILL.md";
 /** Files of a skill that are named at the end of it. */
 const MAX_LISTED_FILES = 100;
@@ -48,12 +53,10 @@ export class FileSkillProvider implements SkillProvider {
 
   /** Reads nothing yet. Errors: `INVALID_ARGUMENT` for an option that there is not, and for `roots` that are no list of folders. */
   constructor(folder: string, options: FileSkillOptions = {}) {
-    assertKnownOptions(options, "FileSkillProvider", NAMES);
+    OPTIONS.assert(options, "FileSkillProvider");
     this.#folder = folder;
     this.#keys = options.keys ? new Set(options.keys) : null;
     this.#roots = options.roots ?? [];
-    if (!Array.isArray(this.#roots) || this.#roots.some((root) => typeof root !== "string"))
-      throw invalid("The roots of a FileSkillProvider are a list of folders: { roots: [folder] }.");
     this.#onProblem = options.onProblem;
     if (options.writable) this.set = (key, content, description) => this.#write(key, content, description);
   }

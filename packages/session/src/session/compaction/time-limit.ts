@@ -1,4 +1,4 @@
-import { invalid, StemmaError } from "@stemma/model";
+import { StemmaError } from "@stemma/model";
 
 /** How long a compact function may take, and what a count or a new prompt asks of the host, unless it is told otherwise, in milliseconds. */
 export const DEFAULT_COMPACTION_TIMEOUT = 120_000;
@@ -87,12 +87,6 @@ export class Waiters {
     const { ref, unref } = timer as { ref?: () => void; unref?: () => void };
     (this.#count > 0 ? ref : unref)?.call(timer);
   }
-}
-
-/** Errors: `INVALID_ARGUMENT` for what is no number of milliseconds above 0; `Infinity` is one. */
-export function assertTimeout(timeout: unknown, call: string): void {
-  if (timeout === undefined || (typeof timeout === "number" && timeout > 0)) return;
-  throw invalid(`The timeout of ${call} must be a number of milliseconds above 0.`);
 }
 
 /** Calls of something of the host's that may never answer: while one is late, no other is made. Errors: `COMPACTION_TIMEOUT`. */

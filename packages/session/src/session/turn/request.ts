@@ -1,8 +1,7 @@
 import type { HistoryMessage, SessionMessage } from "@stemma/model";
-import { assertKnownOptions, invalid, isJsonObject, type OptionNames } from "@stemma/model";
+import { check, defineOptions, isJsonObject } from "@stemma/model";
 import type { ContextBlock } from "../../context/block.js";
 import type { SessionTools } from "../../tools/tool.js";
-import { assertOneOf, assertOptionalId, assertText } from "../arguments.js";
 
 /** How long providers keep the prefix of a request, in milliseconds, unless `cacheTtl` says otherwise. */
 export const DEFAULT_CACHE_TTL = 300_000;
@@ -68,32 +67,11 @@ export type PreparedTurn<M extends SessionMessage = HistoryMessage, T = SessionT
   update(): Promise<string | null>;
 };
 
-const NAMES: OptionNames<PrepareTurnOptions> = {
-  messageId: true,
-  cacheTtl: true,
-  onCorrupt: true,
-  recall: true,
-  tools: true,
-};
-const RECALL_NAMES: OptionNames<RecallOptions> = { userId: true, maxTokens: true };
-
-/** Errors: `INVALID_ARGUMENT`. */
-export function assertPrepareTurnOptions(options: PrepareTurnOptions, method: string): void {
-  assertKnownOptions(options, method, NAMES);
-  const { messageId, cacheTtl, recall } = options;
-  assertOptionalId(messageId, `The messageId of ${method} is the id of a message, or null for the last one`);
-  // Infinity is a number of milliseconds, too.
-  if (cacheTtl !== undefined && !(typeof cacheTtl === "number" && cacheTtl >= 0)) {
-    throw invalid(`The cacheTtl of ${method} must be a number of milliseconds, 0 or more.`);
-  }
-  if (options.tools !== undefined && !isJsonObject(options.tools)) {
-    throw invalid(`The tools of ${method} must be an object that holds tools by their names.`);
-  }
-  assertOneOf(options.onCorrupt, ["skip", "throw", undefined], "onCorrupt");
-  if (recall === undefined) return;
-  assertKnownOptions(recall, "recall", RECALL_NAMES);
-  if (recall.userId !== undefined) assertText(recall.userId, "The userId of recall");
-  if (recall.maxTokens !== undefined && !(typeof recall.maxTokens === "number" && recall.maxTokens > 0)) {
-    throw invalid("The maxTokens of recall must be a number of tokens above 0.");
-  }
-}
+/** What `prepareTurn` and what is built on it take. */
+export const PREPARE_TURN = defineOptions<PrepareTurnOptions>({
+  messageId: check.rule("the id of a message, or null for the last one", (id) => id === null || typeof id === "string"),
+  cacheTtl: check.amount("milliseconds"),
+  onCorrupt: check.oneOf("skip", "throw"),
+  recall: check.nested(defineOptions<RecallOptions>({ userId: check.text, maxTokens: check.positive("tokens") })),
+  tools: check.rule("an object that holds tools by their names", isJsonObject),
+});

@@ -1,0 +1,64 @@
+import { invalid, kindOf, quote } from "../errors.js";
+import { isJsonObject } from "./json.js";
+
+/**
+ * Says what a value must be when it is something else ("a text"), or throws an error of its own; otherwise it gives nothing.
+ * `name` is what the option is called. It takes what the type of an option allows, so an option that it would refuse does not compile.
+ */
+export interface Check<Value> {
+  // biome-ignore lint/suspicious/noConfusingVoidType: a function that throws gives nothing.
+  (value: Value, name: string): string | undefined | void;
+  /** The option may not be missing. */
+  readonly isRequired?: true;
+}
+
+/** A check for each option that there is. */
+export type Checks<Options> = { readonly [Name in keyof Options]-?: Check<Exclude<Options[Name], undefined>> };
+
+/** The options of a function: their names, and what each must be. */
+export class OptionTable<Options extends object> {
+  constructor(readonly checks: Checks<Options>) {}
+
+  /** Throws `INVALID_ARGUMENT` for what is no such options; `owner` is what has them: "sqlite()". A misspelt one would confine nothing. */
+  assert(options: unknown, owner: string): void {
+    assertOptions(options, owner);
+    const { checks } = this;
+    const unknown = Object.keys(options).find((name) => !Object.hasOwn(checks, name));
+    if (unknown !== undefined) {
+      const known = Object.keys(checks).join(", ");
+      const message = `The options of ${owner} are ${known || "none yet"}; ${quote(unknown)} is none of them.`;
+      throw invalid(message, { option: unknown });
+    }
+    for (const [name, check] of Object.entries<Check<never>>(checks)) {
+      const value: unknown = options[name];
+      if (value !== undefined || check.isRequired) assertArgument(check, value, `The ${name} of ${owner}`, name);
+    }
+  }
+}
+
+/** A table of options: a name that `Options` lacks, or has beside these, does not compile. */
+export function defineOptions<Options extends object>(checks: Checks<Options>): OptionTable<Options> {
+  return new OptionTable(checks);
+}
+
+/** Throws `INVALID_ARGUMENT` for options that are no object. */
+export function assertOptions(value: unknown, owner: string): asserts value is Record<string, unknown> {
+  if (isJsonObject(value)) return;
+  throw invalid(`The options of ${owner} are an object; got ${kindOf(value)}.`);
+}
+
+/**
+ * Throws `INVALID_ARGUMENT` for what the check refuses. `what` begins the sentence that says so; `option` is the name of an option.
+ * A text is not repeated: it may be a secret.
+ */
+export function assertArgument<Value>(
+  check: Check<Value>,
+  value: unknown,
+  what: string,
+  option?: string,
+): asserts value is Value {
+  const wanted = check(value as Value, option ?? what);
+  if (typeof wanted !== "string") return;
+  const got = typeof value === "number" ? value : kindOf(value);
+  throw invalid(`${what} must be ${wanted}; got ${got}.`, option === undefined ? {} : { option });
+}
