@@ -26,14 +26,6 @@ export interface ReadFileOptions extends ReadSessionsOptions {
   signal?: AbortSignal | undefined;
 }
 
-const READ_FILE = defineOptions<ReadFileOptions>({
-  name: check.text,
-  format: check.text,
-  growing: check.flag,
-  onRead: check.callable,
-  signal: check.signal,
-});
-
 /**
  * Reads the sessions of a file while its bytes come in, Zstandard among them; a zip file needs `readSessionFile`. A long
  * session comes in several pieces with the same id: pass each to `importSession` as it comes. A file that breaks off, or is
@@ -42,10 +34,8 @@ const READ_FILE = defineOptions<ReadFileOptions>({
  */
 export async function* readSessions(
   bytes: AsyncIterable<Uint8Array>,
-  options: ReadSessionsOptions = {},
+  { name = "stdin", format, growing = false, onRead }: ReadSessionsOptions = {},
 ): AsyncGenerator<ParsedSession> {
-  READ_FILE.assert(options, "readSessions()");
-  const { name = "stdin", format, growing = false, onRead } = options;
   let failure: { error: unknown } | null = null;
   let isEmpty = true;
   let read = 0;
@@ -88,6 +78,14 @@ export async function* readSessions(
   }
   if (failure !== null) throw (failure as { error: unknown }).error;
 }
+
+const READ_FILE = defineOptions<ReadFileOptions>({
+  name: check.text,
+  format: check.text,
+  growing: check.flag,
+  onRead: check.callable,
+  signal: check.signal,
+});
 
 /**
  * Reads the sessions of a file: JSON, JSONL, either with Zstandard, or a zip file with `conversations.json` as ChatGPT and

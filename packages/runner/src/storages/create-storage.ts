@@ -1,11 +1,11 @@
-import { invalid } from "@stemma/model";
+import { check, defineOptions, invalid, type OptionTable } from "@stemma/model";
 import type { SqliteClient, SqliteOptions } from "@stemma/store/sqlite";
 import type { StorageLike } from "../open-store.js";
 import type { SessionStorage } from "../types.js";
 import { FileSessionStorage } from "./file-storage.js";
 import { MemorySessionStorage } from "./memory-storage.js";
 import type { RedisClient } from "./redis-client.js";
-import { RedisSessionStorage, type RedisStorageOptions } from "./redis-storage.js";
+import { REDIS, RedisSessionStorage, type RedisStorageOptions } from "./redis-storage.js";
 import { StoreSessionStorage } from "./store-session-storage.js";
 /** What each kind of storage is made of. */
 export interface StorageOptions {
@@ -16,19 +16,28 @@ export interface StorageOptions {
 }
 
 interface Factory<K extends keyof StorageOptions> {
-  /** Of these options one must be given. */
-  readonly needs: readonly string[];
+  readonly options: OptionTable<StorageOptions[K]>;
   make(options: StorageOptions[K]): SessionStorage;
 }
 
+const redis = { ...REDIS.checks, client: check.anything, url: check.text };
 const FACTORIES: { [K in keyof StorageOptions]: Factory<K> } = {
-  memory: { needs: [], make: () => new MemorySessionStorage() },
-  file: { needs: ["directory"], make: ({ directory }) => new FileSessionStorage(directory) },
-  sqlite: { needs: ["path"], make: ({ path }) => new SqliteSessionStorage(path) },
+  memory: { options: defineOptions({}), make: () => new MemorySessionStorage() },
+  file: {
+    options: defineOptions({ directory: check.required(check.text) }),
+    make: ({ directory }) => new FileSessionStorage(directory),
+  },
+  sqlite: {
+    options: defineOptions({ path: check.required(check.text) }),
+    make: ({ path }) => new SqliteSessionStorage(path),
+  },
   redis: {
-    needs: ["client", "url"],
-    make: ({ prefix, ttlSeconds, ...where }) =>
-      new RedisSessionStorage("client" in where ? where.client : where.url, { prefix, ttlSeconds }),
+    options: defineOptions<StorageOptions["redis"]>(redis),
+    make: ({ prefix, ttlSeconds, ...where }) => {
+      const source = "client" in where ? where.client : where.url;
+      if (source === undefined) throw invalid('createSessionStorage("redis", …) needs { client } or { url }.');
+      return new RedisSessionStorage(source, { prefix, ttlSeconds });
+    },
   },
 };
 
@@ -48,13 +57,10 @@ export function createSessionStorage<K extends keyof StorageOptions>(
   if (!Object.hasOwn(FACTORIES, type)) {
     throw invalid(`There is no storage "${type}"; there are ${Object.keys(FACTORIES).join(", ")}.`, { type });
   }
-  const { needs, make } = FACTORIES[type];
-  const given = (options ?? {}) as Readonly<Record<string, unknown>>;
-  if (needs.length > 0 && !needs.some((name) => given[name] !== undefined)) {
-    const wanted = needs.map((name) => `{ ${name} }`).join(" or ");
-    throw invalid(`createSessionStorage("${type}", …) needs ${wanted}.`, { type });
-  }
-  return make(given as unknown as StorageOptions[K]);
+  const factory: Factory<K> = FACTORIES[type];
+  const given = options ?? ({} as StorageOptions[K]);
+  factory.options.assert(given, `createSessionStorage("${type}", …)`);
+  return factory.make(given);
 }
 
 let storage: StorageLike | null = null;

@@ -11,7 +11,7 @@ export interface RedisStorageOptions {
   ttlSeconds?: number | undefined;
 }
 
-const OPTIONS = defineOptions<RedisStorageOptions>({ prefix: check.text, ttlSeconds: check.whole(1) });
+export const REDIS = defineOptions<RedisStorageOptions>({ prefix: check.text, ttlSeconds: check.whole(1) });
 
 // The version of a value: its number, or its hash where another program wrote it. None of a missing one.
 const VERSION_OF = `
@@ -51,7 +51,7 @@ export class RedisSessionStorage implements SessionStorage, VersionedStorage {
 
   /** Connects with the first call. Errors: `INVALID_ARGUMENT`, `STORE_UNSUPPORTED` for another client. A URL without `redis` installed fails with `DRIVER_MISSING` at that first call. */
   constructor(client: RedisClient | string, options: RedisStorageOptions = {}) {
-    OPTIONS.assert(options, "RedisSessionStorage");
+    REDIS.assert(options, "RedisSessionStorage");
     const { prefix = "session:", ttlSeconds } = options;
     this.#prefix = prefix;
     this.#ttl = String(ttlSeconds ?? 0);

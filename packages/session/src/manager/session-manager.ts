@@ -121,8 +121,8 @@ export class SessionManager {
   #started = false;
 
   /** A manager on a store, or on an agent (any object with a `sql` tagged template). Errors: `STORE_UNSUPPORTED`. */
-  constructor(host: unknown, options: SessionManagerOptions = {}) {
-    NO_OPTIONS.assert(options, "new SessionManager()");
+  constructor(host: unknown, _options: SessionManagerOptions = {}) {
+    NO_OPTIONS.assert(_options, "new SessionManager()");
     this.#host = host;
     this.#store = storeOf(host);
   }
