@@ -74,7 +74,7 @@ export {
   type Checks,
   defineOptions,
   type OptionTable,
-} from "./lib/options.js";
+} from "./lib/option-table.js";
 export { type Deferred, defer, type Locks, Queue, queueOf, sleep } from "./lib/queue.js";
 export { Recent } from "./lib/recent.js";
 export { readJsonObject } from "./lib/request-body.js";

@@ -101,7 +101,7 @@ it("what is no tool and what is no model is refused before the first turn", asyn
 it("a history that nobody awaited is no array of messages", () => {
   const history = Session.create(memory()).getHistory() as never;
   for (const take of [truncateOlderMessages, sanitizeToolPairs]) {
-    expect(() => take(history)).toThrow(/takes an array of messages; got a promise: await it/);
+    expect(() => take(history)).toThrow(/must be an array of messages; got a promise: await it/);
     expect(() => take(undefined as never)).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
   }
 });

@@ -1,5 +1,5 @@
 import * as check from "../lib/checks.js";
-import { defineOptions } from "../lib/options.js";
+import { defineOptions } from "../lib/option-table.js";
 import type { SessionMessage } from "../messages/message.js";
 import { estimateMessageTokens } from "../messages/tokens.js";
 import { readToolPart } from "../messages/tool-parts.js";

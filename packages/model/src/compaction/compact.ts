@@ -1,6 +1,6 @@
 import { invalid, kindOf } from "../errors.js";
 import * as check from "../lib/checks.js";
-import { defineOptions } from "../lib/options.js";
+import { defineOptions } from "../lib/option-table.js";
 import { isSummaryMessage, type SessionMessage } from "../messages/message.js";
 import { searchableText } from "../messages/text.js";
 import { findSafeCuts, findTailStart, nextSafeCut, previousSafeCut } from "./boundary.js";
@@ -140,12 +140,6 @@ function findMiddleEnd(cuts: readonly boolean[], start: number, tailStart: numbe
   // A long exchange with a tool may reach from the head into the tail: then the tail gives way, down to its least.
   const later = nextSafeCut(cuts, tailStart);
   return later <= cuts.length - 1 - minTailMessages ? later : start;
-}
-
-/** Throws `INVALID_ARGUMENT` for what is no array. */
-export function assertMessages(messages: unknown, method: string): void {
-  if (Array.isArray(messages)) return;
-  throw invalid(`${method}() takes an array of messages; got ${kindOf(messages)}.`);
 }
 
 /** Asks a model: resolves to its answer to the prompt. */

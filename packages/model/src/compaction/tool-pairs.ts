@@ -1,6 +1,7 @@
+import * as check from "../lib/checks.js";
+import { assertArgument } from "../lib/option-table.js";
 import type { SessionMessage, SessionMessagePart } from "../messages/message.js";
 import { readToolPart } from "../messages/tool-parts.js";
-import { assertMessages } from "./compact.js";
 
 /** What stands for a result that is not there any more. */
 const MISSING_RESULT = "[This result belongs to an earlier part of the conversation; see its summary.]";
@@ -12,7 +13,7 @@ const MISSING_RESULT = "[This result belongs to an earlier part of the conversat
  * whose id is `stub-` and the call's. Parts without a call id stay as they are. Nothing given is changed. Errors: `INVALID_ARGUMENT`.
  */
 export function sanitizeToolPairs(messages: readonly SessionMessage[]): SessionMessage[] {
-  assertMessages(messages, "sanitizeToolPairs");
+  assertArgument(check.list("messages"), messages, "The history of sanitizeToolPairs()");
   const calls = new Set<string>();
   const results = new Set<string>();
   for (const part of messages.flatMap(({ parts }) => parts)) {

@@ -1,8 +1,7 @@
 import * as check from "../lib/checks.js";
-import { defineOptions } from "../lib/options.js";
+import { assertArgument, defineOptions } from "../lib/option-table.js";
 import { isSummaryMessage, type SessionMessage, type SessionMessagePart } from "../messages/message.js";
 import { readToolPart, withToolOutput } from "../messages/tool-parts.js";
-import { assertMessages } from "./compact.js";
 import { shrinkJson, truncateText } from "./shrink.js";
 
 export interface TruncateOptions {
@@ -29,7 +28,7 @@ export function truncateOlderMessages<M extends SessionMessage>(
   messages: readonly M[],
   options: TruncateOptions = {},
 ): M[] {
-  assertMessages(messages, "truncateOlderMessages");
+  assertArgument(check.list("messages"), messages, "The history of truncateOlderMessages()");
   OPTIONS.assert(options, "truncateOlderMessages()");
   const { keepRecent = 4, maxToolOutputChars = 500, maxTextChars = 10_000 } = options;
 

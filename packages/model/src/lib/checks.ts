@@ -1,4 +1,4 @@
-import type { Check, OptionTable } from "./options.js";
+import type { Check, OptionTable } from "./option-table.js";
 
 // What an option can be. Everything that takes options imports these as `check`.
 

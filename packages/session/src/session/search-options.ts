@@ -50,7 +50,10 @@ const time = check.rule<Date | string | number>(
   (value) => !Number.isNaN(timeOf(value)),
 );
 const cursor = check.orNull(
-  check.rule<string>("the nextCursor of an earlier page, as it was given", (value) => /^[1-9]\d{0,8}$/.test(value)),
+  check.rule<string>(
+    "the nextCursor of an earlier page, as it was given",
+    (value) => typeof value === "string" && /^[1-9]\d{0,8}$/.test(value),
+  ),
 );
 const SEARCH = defineOptions<SearchOptions>({
   limit: check.whole(1),
