@@ -116,7 +116,7 @@ export const OPTION_CALLS: Record<string, (options: never) => unknown> = {
   cleanupSessions: (options) => cleanupSessions(store, options),
   createBuiltinTools,
   createSession,
-  createSessionStorage: (options) => createSessionStorage("file", options),
+  createSessionStorage: (options) => createSessionStorage("file", Object.assign(options, { directory: "sessions" })),
   forkSession: (options) => forkSession("s", options),
   resumeSession: (options) => resumeSession("s", options),
   createStudio: (options) => createStudio(store, options),

@@ -17,27 +17,29 @@ export interface StorageOptions {
 
 interface Factory<K extends keyof StorageOptions> {
   readonly options: OptionTable<StorageOptions[K]>;
+  /** Of these options one must be given. */
+  readonly needs: readonly string[];
   make(options: StorageOptions[K]): SessionStorage;
 }
 
 const redis = { ...REDIS.checks, client: check.anything, url: check.text };
 const FACTORIES: { [K in keyof StorageOptions]: Factory<K> } = {
-  memory: { options: defineOptions({}), make: () => new MemorySessionStorage() },
+  memory: { options: defineOptions({}), needs: [], make: () => new MemorySessionStorage() },
   file: {
-    options: defineOptions({ directory: check.required(check.text) }),
+    options: defineOptions({ directory: check.text }),
+    needs: ["directory"],
     make: ({ directory }) => new FileSessionStorage(directory),
   },
   sqlite: {
-    options: defineOptions({ path: check.required(check.text) }),
+    options: defineOptions({ path: check.text }),
+    needs: ["path"],
     make: ({ path }) => new SqliteSessionStorage(path),
   },
   redis: {
     options: defineOptions<StorageOptions["redis"]>(redis),
-    make: ({ prefix, ttlSeconds, ...where }) => {
-      const source = "client" in where ? where.client : where.url;
-      if (source === undefined) throw invalid('createSessionStorage("redis", …) needs { client } or { url }.');
-      return new RedisSessionStorage(source, { prefix, ttlSeconds });
-    },
+    needs: ["client", "url"],
+    make: ({ prefix, ttlSeconds, ...where }) =>
+      new RedisSessionStorage("client" in where ? where.client : where.url, { prefix, ttlSeconds }),
   },
 };
 
@@ -58,9 +60,14 @@ export function createSessionStorage<K extends keyof StorageOptions>(
     throw invalid(`There is no storage "${type}"; there are ${Object.keys(FACTORIES).join(", ")}.`, { type });
   }
   const factory: Factory<K> = FACTORIES[type];
-  const given = options ?? ({} as StorageOptions[K]);
+  const { needs } = factory;
+  const given = (options ?? {}) as Readonly<Record<string, unknown>>;
+  if (needs.length > 0 && !needs.some((name) => given[name] !== undefined)) {
+    const wanted = needs.map((name) => `{ ${name} }`).join(" or ");
+    throw invalid(`createSessionStorage("${type}", …) needs ${wanted}.`, { type });
+  }
   factory.options.assert(given, `createSessionStorage("${type}", …)`);
-  return factory.make(given);
+  return factory.make(given as unknown as StorageOptions[K]);
 }
 
 let storage: StorageLike | null = null;
