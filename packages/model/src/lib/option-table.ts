@@ -19,20 +19,23 @@ export type Checks<Options> = { readonly [Name in keyof Options]-?: Check<Exclud
 export class OptionTable<Options extends object> {
   constructor(readonly checks: Checks<Options>) {}
 
-  /** Throws `INVALID_ARGUMENT` for what is no such options; `owner` is what has them: "sqlite()". A misspelt one would confine nothing. */
+  /** Throws `INVALID_ARGUMENT` for what is no such options; `owner` is what has them: "sqlite()". */
   assert(options: unknown, owner: string): void {
-    assertOptions(options, owner);
-    const { checks } = this;
-    const unknown = Object.keys(options).find((name) => !Object.hasOwn(checks, name));
-    if (unknown !== undefined) {
-      const known = Object.keys(checks).join(", ");
-      const message = `The options of ${owner} are ${known || "none yet"}; ${quote(unknown)} is none of them.`;
-      throw invalid(message, { option: unknown });
-    }
-    for (const [name, check] of Object.entries<Check<never>>(checks)) {
-      const value: unknown = options[name];
+    this.assertNames(options, owner);
+    for (const [name, check] of Object.entries<Check<never>>(this.checks)) {
+      const value = (options as Record<string, unknown>)[name];
       if (value !== undefined || check.isRequired) assertArgument(check, value, `The ${name} of ${owner}`, name);
     }
+  }
+
+  /** Throws `INVALID_ARGUMENT` for an option of another name: one that is misspelt would confine nothing. */
+  assertNames(options: unknown, owner: string): void {
+    assertOptions(options, owner);
+    const unknown = Object.keys(options).find((name) => !Object.hasOwn(this.checks, name));
+    if (unknown === undefined) return;
+    const known = Object.keys(this.checks).join(", ");
+    const message = `The options of ${owner} are ${known || "none yet"}; ${quote(unknown)} is none of them.`;
+    throw invalid(message, { option: unknown });
   }
 }
 

@@ -43,7 +43,10 @@ export interface ContextBlockOptions {
   whenChanged?: "remind" | undefined;
 }
 
-/** What a block is configured with. A label may be there too: a whole `ContextConfig` is often what is at hand. */
+/**
+ * What a block is configured with: its names are checked at once, the rest when the session is first used. A label may be there too:
+ * a whole `ContextConfig` is often what is at hand.
+ */
 export const BLOCK = defineOptions<Partial<ContextConfig>>({
   label: check.anything,
   description: check.text,

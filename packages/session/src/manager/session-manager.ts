@@ -27,7 +27,7 @@ import type {
   UsageSum,
 } from "@stemma/store";
 import { assertSessionId, assertSessionTexts, assertUserId, storeOf } from "@stemma/store";
-import { BLOCK, type ContextBlock, type ContextConfig } from "../context/block.js";
+import { BLOCK, type ContextBlock } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import type { LearnFunction, TitleFunction } from "../learning/learn.js";
 import { assertFunction, assertText, storable, storableFields } from "../session/arguments.js";
@@ -71,10 +71,6 @@ const ID = "A session id";
 const NAME = "A session's name";
 const MAX_COST = 1e15;
 
-const MANAGED_BLOCK = defineOptions<ManagedContextOptions & Partial<ContextConfig>>({
-  ...BLOCK.checks,
-  provider: (value, name) => (typeof value === "function" ? undefined : BLOCK.checks.provider(value, name)),
-});
 const LIST = defineOptions<SessionListOptions>({
   userId: assertUserId,
   idPrefix: storable,
@@ -161,7 +157,7 @@ export class SessionManager {
    * Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`.
    */
   withContext(label: string, options: ManagedContextOptions = {}): this {
-    MANAGED_BLOCK.assert(options, "withContext()");
+    BLOCK.assertNames(options, "withContext()");
     const { provider, ...rest } = options;
     return this.#with((session, sessionId) => {
       const own = typeof provider === "function" ? provider(sessionId) : provider;

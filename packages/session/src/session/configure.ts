@@ -19,7 +19,7 @@ import {
 const SESSION = defineOptions<SessionOptions>({
   context: (blocks) => {
     if (!Array.isArray(blocks)) return "an array of blocks";
-    for (const block of blocks) BLOCK.assert(block, "a block of the context");
+    for (const block of blocks) BLOCK.assertNames(block, "a block of the context");
   },
   promptStore: check.anything,
   tokenCounter: check.callable,

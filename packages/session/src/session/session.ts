@@ -189,7 +189,7 @@ export class Session {
   ): this & HasTools<ToolsFor<P>>;
   withContext(label: string, options?: ContextBlockOptions): this;
   withContext(label: string, options: ContextBlockOptions = {}): this {
-    BLOCK.assert(options, "withContext()");
+    BLOCK.assertNames(options, "withContext()");
     const configured = this.#configure({ context: this.#blocks });
     this.#blocks.set(label, { ...options, label });
     return configured;
@@ -632,7 +632,7 @@ export class Session {
    * was added.
    */
   async addContext(label: string, options: ContextBlockOptions = {}): Promise<ContextBlock> {
-    BLOCK.assert(options, "addContext()");
+    BLOCK.assertNames(options, "addContext()");
     return this.#inContext((context) => context.live.add(label, options));
   }
 
