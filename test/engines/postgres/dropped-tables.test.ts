@@ -75,7 +75,7 @@ describeServer("tables that another program dropped", (server) => {
   it("are made anew when what was left is dropped too, as the documents say", async () => {
     await fill();
     await drop(TABLES);
-    const page = readFileSync(join(import.meta.dirname, "../../../docs/troubleshooting.md"), "utf8");
+    const page = readFileSync(join(import.meta.dirname, "../../../docs/errors.md"), "utf8");
     const script = /```sql\n([^`]*DROP FUNCTION[^`]*)```/.exec(page)?.[1] ?? "";
     await server.query(url, script);
     expect(await SessionManager.create(open()).list()).toEqual([]);

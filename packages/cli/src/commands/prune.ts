@@ -57,7 +57,7 @@ export function registerPrune(program: Command, io: Io): void {
 const RESIDUES: Record<Residue, string> = {
   none: "Nothing that was deleted is left in the database.",
   pending: "Text that was deleted may be left in the file. `stemma prune` without a rule rewrites it.",
-  unknown: "What is left in the database's files is up to its server: see docs/erasing.md.",
+  unknown: "What is left in the database's files is up to its server: see docs/privacy.md.",
 };
 
 function describe(deleted: Partial<RowCounts>): string {

@@ -28,7 +28,7 @@ export const SHARED_TABLES: readonly string[] = [
 export function tablesMissing(missing: readonly string[], left: string, options?: { cause?: unknown }): StemmaError {
   const one = missing.length === 1;
   const what = `${one ? "The table" : "The tables"} ${missing.join(", ")} ${one ? "is" : "are"} missing`;
-  const message = `${what}, although ${left}. Another program dropped ${one ? "it" : "them"}, as "drizzle-kit push" does without tablesFilter, or the search path leads elsewhere. Restore what is missing from a backup. docs/troubleshooting.md says how to begin anew.`;
+  const message = `${what}, although ${left}. Another program dropped ${one ? "it" : "them"}, as "drizzle-kit push" does without tablesFilter, or the search path leads elsewhere. Restore what is missing from a backup. docs/errors.md says how to begin anew.`;
   return new StemmaError("TABLES_MISSING", { tables: missing }, message, options);
 }
 

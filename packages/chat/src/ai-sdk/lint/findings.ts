@@ -1,6 +1,6 @@
 import type { SessionMessage, SessionMessagePart } from "@stemma/model";
 import { isToolPart } from "@stemma/model";
-/** What is wrong with a message, by a stable name. Each is explained in docs/repairing-messages.md. */
+/** What is wrong with a message, by a stable name. Each is explained in docs/background/repairs.md. */
 export type LintRule =
   | "unknown-role"
   | "unreadable-part"
