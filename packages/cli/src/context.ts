@@ -5,7 +5,6 @@ import type { Store } from "@stemma/store";
 import type { Command } from "commander";
 import type { Io } from "./io.js";
 import { assertThere, type DatabaseOptions, openDatabase } from "./open-database.js";
-/** What a command works with. */
 export interface CommandContext {
   store: Store;
   manager: SessionManager;

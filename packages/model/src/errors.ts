@@ -117,13 +117,13 @@ export function quote(text: string): string {
   return quoted.replace(/[\u007f-\u009f\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** What a value is, as an error names what it got. */
+/** Names the kind of a value for an error. */
 export function kindOf(value: unknown): string {
   if (value instanceof Promise) return "a promise: await it";
   return value === null ? "null" : Array.isArray(value) ? "an array" : typeof value;
 }
 
-/** What an error says; of what is no error, its text. */
+/** The message of an error; the text of anything else. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

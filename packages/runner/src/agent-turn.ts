@@ -88,7 +88,6 @@ async function requestOf(
   return modelMessages(convertToModelMessages, accepted as UIMessage[], { tools: known as never });
 }
 
-/** What was cut off and then said anew, or is about to be, is not shown twice. */
 function withoutTail(message: SessionMessage, next: SessionMessage | undefined): SessionMessage {
   if (!isInterrupted(message) || next?.role === "user") return message;
   return { ...message, parts: message.parts.slice(0, message.parts.findLastIndex(isToolPart) + 1) };

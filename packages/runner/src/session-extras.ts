@@ -2,7 +2,7 @@ import type { SessionMetadata } from "@stemma/model";
 import type { BlockKey, Store } from "@stemma/store";
 import type { ExtendedUsageInfo } from "./types.js";
 
-/** What the usage of a session has beyond the columns of its registry entry. */
+/** Counts of a session's usage beyond the columns of its registry entry. */
 export interface Counts {
   cacheRead?: number | undefined;
   cacheWrite?: number | undefined;
@@ -10,7 +10,7 @@ export interface Counts {
   priced?: true | undefined;
 }
 
-/** What a session keeps beside its messages and its registry entry. */
+/** Fields of a session beside its messages and its registry entry. */
 export interface Extras extends Counts {
   /** The fields of the metadata that the registry cannot hold. */
   beside?: SessionMetadata | undefined;
@@ -33,7 +33,6 @@ export async function saveExtras(store: Store, id: string, extras: Extras): Prom
   await store.blocks.set(extrasKey(id), JSON.stringify(stored));
 }
 
-/** What of a usage has no columns. */
 export function countsOf(usage: ExtendedUsageInfo): Counts {
   const { cache_read_input_tokens: cacheRead, cache_creation_input_tokens: cacheWrite, total_cost_usd: cost } = usage;
   return {

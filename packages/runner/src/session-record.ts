@@ -39,7 +39,6 @@ export class SessionRecord {
     return { ...this.extras.beside, ...held, ...this.extras.metadata };
   }
 
-  /** What made the session. */
   get source(): string | undefined {
     return this.info.source ?? undefined;
   }

@@ -134,7 +134,7 @@ class Gates {
   }
 }
 
-/** What a consumer is told of a chunk; null for nothing. */
+/** The event of a chunk; null for none. */
 function eventOf(chunk: TextStreamPart<ToolSet>): AgentEvent | null {
   switch (chunk.type) {
     case "text-delta":
@@ -157,7 +157,7 @@ function textOf(output: unknown): string {
 
 type FinishStep = Extract<TextStreamPart<ToolSet>, { type: "finish-step" }>;
 
-/** What a step failed with; null for one that did not. */
+/** The failure of a step; null for one that did not fail. */
 function failureOf({ finishReason, rawFinishReason }: FinishStep): StemmaError | null {
   // A connection that closes early looks like an end without a reason.
   if (finishReason === "other" && rawFinishReason === undefined) {

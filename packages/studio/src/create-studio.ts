@@ -115,7 +115,6 @@ function document(path: string, type: string, text: string): StudioRoute {
 // The build puts it here: see `scripts/studio-page.mjs`.
 declare const STUDIO_PAGE: Readonly<Record<string, { readonly type: string; readonly text: string }>>;
 
-/** What the page is made of, by the name of the file; `type` is its content type. */
 const pageFiles = STUDIO_PAGE;
 
 /** The pages; each is the same document, whose script shows what the URL says. */

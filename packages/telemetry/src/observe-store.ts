@@ -8,8 +8,8 @@ export interface ObserveOptions {
 type Method = (...values: unknown[]) => unknown;
 
 /**
- * The same store, which tells an observer of each call, and of the turns and compactions of sessions on it. Statements are told
- * of whichever object asked for them.
+ * Makes a store that tells an observer of each call, and of the turns and compactions of sessions on it. Statements are
+ * reported whichever object asked for them.
  */
 export function observeStore(store: Store, observer: Observer, { statements }: ObserveOptions): Store {
   if (statements) store.observeStatements?.((connection) => observeConnection(connection, observer, store.name));
@@ -54,7 +54,7 @@ function withObserver<S extends Store>(store: S, observer: Observer, whole?: Sto
   return observed;
 }
 
-/** What runs on when it was called, or nothing at all: pages of it run statements, which are told. */
+/** Calls that run on when they were called, or do nothing: pages of them run statements, which are reported. */
 const UNTOLD: ReadonlySet<string> = new Set([
   "session.stream",
   "session.messages",
@@ -74,7 +74,7 @@ function sessionOf(family: string, [first]: unknown[]): string | undefined {
   return typeof named === "string" ? named : undefined;
 }
 
-/** The same connection, which tells an observer of each statement. */
+/** Makes a connection that tells an observer of each statement. */
 function observeConnection<C extends Connection>(connection: C, observer: Observer, store: string): C {
   const telling =
     <T>(run: (statement: Statement) => T) =>

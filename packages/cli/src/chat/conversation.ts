@@ -17,14 +17,14 @@ const COMPACT_AFTER = 100_000;
 
 type Limits = Pick<CompactOptions, "protectHead" | "tailTokenBudget" | "minTailMessages">;
 
-/** What `/compact` leaves as it is. An automatic compaction leaves more. */
+/** Limits of `/compact`, which covers more than an automatic compaction. */
 const BY_HAND: Limits = { protectHead: 1, tailTokenBudget: 500, minTailMessages: 4 };
 
 /** The session that the chat is in, and how it comes to others. All of them are of one user. */
 export class Conversation {
   /** The user's sessions. */
   readonly manager: SessionManager;
-  /** The same store, confined to the user. */
+  /** The store, confined to the user. */
   readonly store: Store;
   private open: AgentSession | null = null;
   private limits: Limits = {};

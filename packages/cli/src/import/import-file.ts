@@ -149,10 +149,9 @@ const MAX_SKIPPED_SHOWN = 10;
 /** The report of a session of which nothing could be stored, but for what says which one it is. */
 const NOTHING = { messages: 0, inserted: 0, updated: 0, compactions: 0, kept: {} };
 
-/** What is told of a session. */
 type SummarisedSession = Pick<ParsedSession, "id" | "name" | "skipped">;
 
-/** What an import did with a file: one line, and below it what was left out. */
+/** The report of an import of one file: one line, and below it what was left out. */
 class FileSummary {
   #sessions = 0;
   #only: { id: string; name: string } | null = null;

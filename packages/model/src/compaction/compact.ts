@@ -34,7 +34,7 @@ const NAMES: OptionNames<CompactOptions> = {
   tokenCounter: true,
 };
 
-/** What a session hands to its compaction function. */
+/** The state of a session that its compaction function gets. */
 export interface CompactContext {
   /** The counter of `compactAfter()`. It takes `{ messages, systemPrompt, contextBlocks }`, or messages alone. */
   tokenCounter?: ContextTokenCounter | undefined;
@@ -55,7 +55,7 @@ export interface CompactResult {
   summary: string;
 }
 
-/** What `onCompaction()` takes. Null when there is nothing to compact. */
+/** A function for `onCompaction()`. It gives null when there is nothing to compact. */
 export interface CompactFunction {
   (messages: SessionMessage[], context?: CompactContext): Promise<CompactResult | null>;
   /** Messages at the start that it never summarises. */

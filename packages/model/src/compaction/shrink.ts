@@ -124,7 +124,6 @@ function mediaNote(holder: unknown, data: string): string {
   return `[${type === "" ? "media" : type} left out, ${data.length} characters]`;
 }
 
-/** What stands at the end of a cut text. */
 export function truncationNote(characters: number): string {
   return `… [truncated, ${characters} characters]`;
 }

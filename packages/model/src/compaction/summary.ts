@@ -41,7 +41,7 @@ export function buildSummaryPrompt(
   return atOnce(summaryPrompt(messages, previousSummary, targetTokens));
 }
 
-/** The same, which lets the event loop turn meanwhile. */
+/** Builds the prompt of a summary as `buildSummaryPrompt` does, in pieces between which the event loop runs. */
 export function buildSummaryPromptInTurns(
   messages: readonly SessionMessage[],
   previousSummary: string | null,
@@ -91,7 +91,7 @@ export function computeSummaryBudget(messages: readonly SessionMessage[], previo
   return budgetOf(estimateTokens(messages), previousSummary);
 }
 
-/** The same, which lets the event loop turn meanwhile. */
+/** Computes a summary's budget as `computeSummaryBudget` does, in pieces between which the event loop runs. */
 export async function computeSummaryBudgetInTurns(
   messages: readonly SessionMessage[],
   previousSummary: string,

@@ -9,7 +9,7 @@ import { estimateMessageTokens } from "../messages/tokens.js";
  */
 export type CompactTokenCounter = (messages: SessionMessage[]) => number | Promise<number>;
 
-/** What the counter of `compactAfter()` is given; without prompt and blocks when only messages are counted. */
+/** The input of the counter of `compactAfter()`; without prompt and blocks when only messages are counted. */
 export interface CountedInput {
   messages: SessionMessage[];
   systemPrompt?: string | undefined;
@@ -22,7 +22,7 @@ export type ContextTokenCounter = (input: SessionMessage[] | CountedInput) => nu
 /** Told what is wrong with a counter; the estimate is used instead. */
 export type CounterErrorHandler = (error: unknown) => void | Promise<void>;
 
-/** What a counter gives; the estimate, when it throws or gives something that is no finite number from 0. */
+/** Counts with a user's counter. Gives the estimate when that throws, or gives something that is no finite number from 0. */
 export async function countOrEstimate(
   count: () => number | Promise<number>,
   estimate: () => number | Promise<number>,

@@ -2,7 +2,6 @@ import type { SessionMessage, SessionMessagePart } from "../messages/message.js"
 import { readToolPart } from "../messages/tool-parts.js";
 import { assertMessages } from "./compact.js";
 
-/** What stands for a result that is not there any more. */
 const MISSING_RESULT = "[This result belongs to an earlier part of the conversation; see its summary.]";
 
 /**

@@ -48,7 +48,7 @@ async function readNow(file: FileHandle, buffer: Uint8Array): Promise<number | n
   }
 }
 
-/** What is read of a file or a folder; null where that is not there, or not any more. */
+/** The result of reading a file or a folder; null where that is not there, or not any more. */
 export async function ifThere<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;

@@ -9,7 +9,6 @@ const afterPoll: (work: () => void) => unknown = globalThis.setImmediate ?? setT
 
 // Of all work, whoever does it: a program may read from one store and write to another.
 let busySince: number | null = null;
-/** What waits for a turn, and goes on in this order. */
 const waiting: (() => void)[] = [];
 let scheduled = 0;
 /** Since when what waited goes on in this turn. */
@@ -59,7 +58,7 @@ export function turn(): Promise<void> {
   });
 }
 
-/** What long work waits for between two of its pieces. Null while it need not wait. */
+/** Long work waits for this between two of its pieces. Null while it need not wait. */
 export function turnIfDue(): Promise<void> | null {
   beginWork();
   return isTurnDue() ? turn() : null;
@@ -95,7 +94,6 @@ export async function inTurns<T>(work: Pieces<T>): Promise<T> {
   }
 }
 
-/** What `make` gives for each item. */
 export function* mapped<T, R>(items: readonly T[], make: (item: T, index: number) => R): Pieces<R[]> {
   const made: R[] = [];
   for (const item of items) {

@@ -2,7 +2,7 @@
 const MAX_LEVELS = 100;
 
 /**
- * What `JSON.parse(JSON.stringify(value))` gives of a field `key` of some object, in half the time: undefined for what JSON
+ * Copies a field `key` of some object as `JSON.parse(JSON.stringify(value))` does, in half the time: undefined for what JSON
  * leaves out. Each field is read once. Throws what `JSON.stringify` throws.
  */
 export function jsonCopy(value: unknown, key: string): unknown {

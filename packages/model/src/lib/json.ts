@@ -1,4 +1,4 @@
-/** What is deeper stays itself. */
+/** Deeper values are not copied. */
 const MAX_LEVELS = 100;
 
 /**
@@ -50,7 +50,7 @@ function isDeeper(value: unknown, levels: number): boolean {
   return false;
 }
 
-/** The same for the value that a text says in JSON: each level takes two characters at least. */
+/** Tells it of a value that a text says in JSON: each level takes two characters at least. */
 export function isTextTooDeep(text: string, value: unknown): boolean {
   return text.length > 2 * MAX_DEPTH && isTooDeep(value);
 }

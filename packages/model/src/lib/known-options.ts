@@ -9,7 +9,7 @@ export function assertOptions(value: unknown, method: string): void {
   throw invalid(`The options of ${method} are an object; got ${kindOf(value)}.`);
 }
 
-/** The same, and for an option of another name: one that is misspelt would confine nothing. */
+/** Refuses anything but an object, and an option of another name: one that is misspelt would confine nothing. */
 export function assertKnownOptions(value: unknown, method: string, names: Readonly<Record<string, true>>): void {
   assertOptions(value, method);
   const unknown = Object.keys(value as object).find((name) => !Object.hasOwn(names, name));

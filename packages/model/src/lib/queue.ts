@@ -1,5 +1,5 @@
 import { perObject } from "./once.js";
-/** What a work holds of a queue: several `read` the same key at once, one that may `write` it is alone. */
+/** The keys that work holds in a queue: several `read` the same key at once, one that may `write` it is alone. */
 export interface Locks {
   readonly read?: readonly string[];
   readonly write?: readonly string[];

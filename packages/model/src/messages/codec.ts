@@ -5,10 +5,9 @@ import { assertMessage, type SessionMessage } from "./message.js";
 import { isoTime, searchableText, senderName } from "./text.js";
 import { estimateMessageTokens } from "./tokens.js";
 
-/** What plain JSON cannot say stands in one last field of the stored object, which readers of the table may ignore. */
+/** A last field of the stored object, for what plain JSON cannot say. Readers of the table may ignore it. */
 const MARKER = "$stemma";
 
-/** What the field says. */
 interface Marker {
   /** `createdAt` was a `Date`. */
   date?: true;
@@ -48,11 +47,11 @@ export interface EncodedMessage {
   readonly tokens: number;
   /** The message's own `createdAt` as ISO text, when it has one that is a time. */
   readonly createdAt: string | null;
-  /** What was taken out of `content`, once per content, with its SHA-256 in hex. */
+  /** The media that were taken out of `content`, once per content, with their SHA-256 in hex. */
   readonly media: readonly { readonly hash: string; readonly data: string }[];
 }
 
-/** What a content holds that says less, or more, than the message it stands for. */
+/** Stands in a content that says less, or more, than the message it stands for. */
 export const MARK = `"${MARKER}":`;
 
 /** True for such a content. */
@@ -99,7 +98,7 @@ export function encodeMessage(given: unknown): EncodedMessage {
   return { id: message.id, role: message.role, content, text, name, tokens, createdAt, media };
 }
 
-/** What is written beside a message's content. */
+/** Measures a message for the columns beside its content. */
 export function measureMessage(
   message: SessionMessage,
 ): Pick<EncodedMessage, "text" | "name" | "tokens" | "createdAt"> {

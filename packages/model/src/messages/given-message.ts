@@ -7,9 +7,9 @@ import { invalidMessage, type SessionMessage } from "./message.js";
 const serialised = new WeakMap<object, string>();
 
 /**
- * What a host gave, as JSON writes it: a plain copy, read once, so that what is checked is what is stored whatever a getter or
- * `toJSON` says the next time. `createdAt` stays a `Date` where one was given. Whether it is a message, `assertMessage`
- * tells. Errors: `INVALID_MESSAGE` for what JSON cannot write, `MESSAGE_TOO_LARGE`.
+ * Copies a host's message as JSON writes it: plain, read once, so that what is checked is what is stored whatever a getter or
+ * `toJSON` says the next time. `createdAt` stays a `Date` where it was one. Whether it is a message, `assertMessage` tells.
+ * Errors: `INVALID_MESSAGE` for what JSON cannot write, `MESSAGE_TOO_LARGE`.
  */
 export function givenMessage(value: unknown): SessionMessage {
   if (isJsonObject(value) && serialised.has(value)) return value as unknown as SessionMessage;

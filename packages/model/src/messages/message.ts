@@ -55,7 +55,7 @@ export function isSummaryMessage(message: { id: string }): boolean {
   return message.id.startsWith(SUMMARY_ID_PREFIX);
 }
 
-/** The same for what a host gives, which may be no message at all. */
+/** True for a summary's message, of anything that a host may pass. */
 export function isSummary(value: unknown): boolean {
   const id = (value as Partial<SessionMessage> | null | undefined)?.id;
   return typeof id === "string" && isSummaryMessage({ id });

@@ -18,7 +18,6 @@ export const NAME_LIMITS = {
   role: 256,
   /** The model and the source of a session. */
   model: 1024,
-  /** What a session is called. */
   name: 65_536,
 } as const;
 

@@ -1,6 +1,5 @@
 import type { SessionMessage } from "./message.js";
 
-/** What of `node:crypto` is used here. */
 interface NativeCrypto {
   createHash(name: "sha256"): {
     update(data: string | Uint8Array): { digest(): Uint8Array; digest(form: "hex"): string };
@@ -112,12 +111,12 @@ function firstPrimes(): number[] {
   return found;
 }
 
-/** What a message says, in 64 characters: equal for two messages that are the same as JSON, and for no others. */
+/** A digest of a message in 64 characters: equal for two messages that are the same as JSON, and for no others. */
 export function digestMessage(message: SessionMessage): string {
   return sha256(JSON.stringify(message));
 }
 
-/** What a run of messages says, from the digest of each. */
+/** A digest of a run of messages, from the digest of each. */
 export function digestRange(digests: readonly string[]): string {
   return sha256(digests.join());
 }

@@ -98,7 +98,7 @@ export function estimateTokens(messages: readonly SessionMessage[]): number {
   return tokens;
 }
 
-/** The same, which lets the event loop turn meanwhile. */
+/** Estimates the tokens of messages in pieces between which the event loop runs. */
 export async function estimateTokensInTurns(messages: readonly SessionMessage[]): Promise<number> {
   let tokens = 0;
   await forEachYielding(messages, (message) => {

@@ -143,7 +143,7 @@ export interface Run {
 // Beyond so many steps the rest counts as replaced as a whole.
 const MOST_STEPS = 1500;
 
-/** What of two lists is the same, removed and added, by the shortest script of Myers (1986). */
+/** Compares two lists by the shortest script of Myers (1986): runs that are the same, removed and added. */
 export function compare(before: readonly string[], after: readonly string[]): Run[] {
   let start = 0;
   while (start < before.length && start < after.length && before[start] === after[start]) start += 1;

@@ -111,7 +111,7 @@ function withoutCarrier(unit: readonly SDKMessage[]): SDKMessage[] {
   return unit.map(({ ui: _ui, ...message }) => message);
 }
 
-/** What `send` takes: a text, blocks, a user's message in the documented shape, or a `UIMessage` of the AI SDK. */
+/** A message for `send`: a text, blocks, a user's message in the documented shape, or a `UIMessage` of the AI SDK. */
 export type AgentInput = string | ContentBlock[] | SDKMessage | SessionMessage;
 
 interface ParsedInput {

@@ -7,7 +7,7 @@ import { MemorySessionStorage } from "./memory-storage.js";
 import type { RedisClient } from "./redis-client.js";
 import { RedisSessionStorage, type RedisStorageOptions } from "./redis-storage.js";
 import { StoreSessionStorage } from "./store-session-storage.js";
-/** What each kind of storage is made of. */
+/** The options of each kind of storage. */
 export interface StorageOptions {
   memory: Record<string, never>;
   file: { directory: string };

@@ -1,6 +1,6 @@
 import { StemmaError } from "@stemma/model";
 
-/** What of `redis` (node-redis 4 and later) is used. */
+/** The part of `redis` (node-redis 4 and later) that is used. */
 export interface NodeRedisClient {
   readonly isOpen: boolean;
   connect(): Promise<unknown>;
@@ -10,7 +10,7 @@ export interface NodeRedisClient {
   quit(): Promise<unknown>;
 }
 
-/** What of `ioredis` is used. */
+/** The part of `ioredis` that is used. */
 export interface IoRedisClient {
   del(key: string): Promise<unknown>;
   eval(script: string, keys: number, ...args: string[]): Promise<unknown>;

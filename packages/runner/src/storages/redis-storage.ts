@@ -5,7 +5,7 @@ import type { VersionedStorage } from "./storage-versions.js";
 import { conflict, newVersion, parseState, Versions, writeState } from "./storage-versions.js";
 
 export interface RedisStorageOptions {
-  /** What the keys start with. Default `session:`. */
+  /** The prefix of the keys. Default `session:`. */
   prefix?: string | undefined;
   /** A session that was not written for this many seconds is gone. Default: sessions stay. */
   ttlSeconds?: number | undefined;

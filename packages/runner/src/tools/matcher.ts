@@ -6,7 +6,7 @@ const LIMIT = 2000;
 /** How many matches one call gives at most. */
 const MAX_MATCHES = 50_000;
 
-/** What is matched: a pattern, or one text that it stands for beside that. */
+/** A pattern, or one text that it stands for beside that. */
 export interface Pattern {
   readonly expression: RegExp;
   readonly exactly?: string | undefined;

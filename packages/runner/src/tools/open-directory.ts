@@ -58,7 +58,6 @@ export class OpenDirectory {
     return OpenDirectory.at(await this.within(name), (await paths()).join(this.path, name));
   }
 
-  /** What lies in it, by name. */
   async entries(): Promise<Dirent[]> {
     const { readdir } = await files();
     const entries = await readdir(this.reach, { withFileTypes: true });

@@ -98,7 +98,7 @@ async function runCommand(command: string, { cwd, seconds, processes, signal }: 
 /** The variable by which what a command starts is found again, also outside of its process group. */
 const MARK = "STEMMA_COMMAND";
 
-/** What of the host's environment a command sees unless it is told more: no keys. */
+/** The host's variables that a command sees unless more are passed: no keys. */
 const PASSED = /^(PATH|HOME|USER|LOGNAME|SHELL|TERM|COLORTERM|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|TEMP|TMP|PWD)$/;
 
 type Environment = Readonly<Record<string, string | undefined>>;

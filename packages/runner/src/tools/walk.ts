@@ -13,14 +13,12 @@ export interface Entry {
   readonly absolute: string;
 }
 
-/** What a search looks through. */
 export interface Walk {
   readonly files: readonly Entry[];
   /** False when there were more entries than a search looks at. */
   readonly complete: boolean;
 }
 
-/** What a search says when it did not see everything. */
 export const INCOMPLETE = `\n(Only the first ${MAX_ENTRIES} entries were looked at; name a directory.)`;
 
 /** The files below a directory, which is `start` as the model knows it, by name, without following links. */

@@ -130,10 +130,10 @@ async function realPath(path: string): Promise<string | null> {
   }
 }
 
-/** What is written: a file that is there, or one whether it is there or not; then its directories are made. */
+/** The target of a write: a file that is there, or one whether it is there or not; then its directories are made. */
 type Purpose = "write" | "create";
 
-/** What the file that stands there gives to the one that replaces it; nothing for a new one. Errors: `INVALID_ARGUMENT`. */
+/** The attributes that a file passes to the one that replaces it; none for a new one. Errors: `INVALID_ARGUMENT`. */
 async function attributesOf(file: string, path: string, how: Purpose): Promise<{ mode?: number; owner?: Stats }> {
   try {
     const before = await openRegular(file, path, "write");

@@ -9,7 +9,7 @@ import { type Finding, Findings } from "./findings.js";
 
 type Look = (found: Findings) => Operation<void>;
 
-/** What a step looks at: a table, and whose rows of it where they are one session's. */
+/** A table, and the session whose rows of it are looked at. */
 interface Subject {
   readonly table: string;
   readonly sessionId?: string;
@@ -54,8 +54,8 @@ export class CheckRun {
   }
 
   /**
-   * What a look gives that lets others work meanwhile; null where it failed, or no such look can be taken. What it found may be
-   * of what they wrote, so it holds only when another look finds it in one state.
+   * Looks while others work; gives null where it failed, or no such look can be taken. What it found may be of what they wrote,
+   * so it holds only when another look finds it in one state.
    */
   async glance<T>(look: () => Operation<T>): Promise<T | null> {
     const readInSteps = this.#readInSteps;

@@ -5,7 +5,7 @@ import type { CheckRun } from "./check-run.js";
 import { Findings } from "./findings.js";
 import { rebuildIndex } from "./index-check.js";
 
-/** What the engine finds wrong with its own file. */
+/** Lets the engine check its own file. */
 export async function checkEngine(run: CheckRun): Promise<void> {
   const { integrity } = run.dialect;
   if (integrity === null) return;

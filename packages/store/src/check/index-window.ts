@@ -6,7 +6,7 @@ import { ceilingOf, floorOf } from "../operations/messages/row-id.js";
 import { messagesBetween, type ReadTo } from "../operations/search/index-rows.js";
 import type { IndexWindow } from "./check-dialect.js";
 
-/** What the first window is behind. */
+/** The first window is behind this row. */
 export const beginning: ReadTo = { rowId: Number.MIN_SAFE_INTEGER, sessionId: "" };
 
 /** The messages of one session. */

@@ -17,7 +17,7 @@ export interface RegisteredSession extends ListedSession, SessionRow {
   readonly counted_all: number | null;
 }
 
-/** What is wrong with the fields of a registry row, by their columns. */
+/** The columns of a registry row that hold what they never should. */
 export function faultsOf(session: RegisteredSession): string[] {
   const { no: sessionNumber, leaf, stale, skills } = session;
   const isOwn = (rowId: number) => Number.isSafeInteger(rowId) && sessionOf(rowId) === sessionNumber;
@@ -94,7 +94,7 @@ const isDay = (value: unknown) => /^\d{4}-\d\d-\d\d$/.test(String(value));
 /** Stands for a day that nobody knows any more. */
 const LOST_DAY = "1970-01-01";
 
-/** What sessions used, by day and model. */
+/** The usage of sessions, by day and model. */
 export const USAGE = rowCheck({
   table: "assistant_usage",
   rule: "usage",

@@ -11,8 +11,9 @@ import { readBranches, readSummaries, type SummaryRow } from "./check-session.js
 import { type Findings, isText, isTime, isWhole } from "./findings.js";
 import { isTrue, scanMedia } from "./media.js";
 import { faultsOf, type RegisteredSession } from "./registry-row.js";
+import { type Bone, mendParents, pathsOf, readBones, writeTree } from "./repair-tree.js";
 import { type ScannedMessage, scanMessages, textOf } from "./scan.js";
-import { type Bone, mendParents, readBones, writeTree } from "./tree.js";
+
 /** Mends what a check found in a session. No message and no summary is removed; what cannot be read stays where it is. */
 export function* repairSession(sql: Dialect, session: RegisteredSession, found: Findings): Operation<void> {
   const rows = rowsOf(sql, session.id, session.no);
@@ -53,10 +54,9 @@ function* repairRegistryRow(
 }
 
 function* repairSummaries(rows: SessionRows, bones: readonly Bone[]): Operation<void> {
-  const byId = new Map(bones.map((bone) => [bone.id, bone]));
-  const byRow = new Map(bones.map((bone) => [bone.n, bone]));
+  const rangeOf = rangesAmong(bones);
   for (const row of yield* readSummaries(rows)) {
-    const { from, to } = rangeOf(row, byId, byRow);
+    const { from, to } = rangeOf(row);
     const tokens = estimateMessageTokens(summaryMessage({ id: textOf(row.id), summary: textOf(row.summary) }));
     yield* run(
       // Where rows name their session, they were found by it.
@@ -83,25 +83,26 @@ interface Range {
 }
 
 // The ends by their ids or by their rows, whichever lie on one path; a range that is gone keeps its words and covers nothing.
-function rangeOf(row: SummaryRow, byId: ReadonlyMap<string, Bone>, byRow: ReadonlyMap<number, Bone>): Range {
-  const none = { from: null, to: null };
-  if (row.from_n === null && row.to_n === null) return none;
-  const ends = [
-    [byId.get(row.from_message_id), byId.get(row.to_message_id)],
-    [byRow.get(row.from_n ?? 0), byRow.get(row.to_n ?? 0)],
-    [byId.get(row.from_message_id), byRow.get(row.to_n ?? 0)],
-    [byRow.get(row.from_n ?? 0), byId.get(row.to_message_id)],
-  ];
-  for (const [from, to] of ends) {
-    if (from !== undefined && to !== undefined && isOnPath(from, to)) return { from, to };
-  }
-  return none;
-}
-
-function isOnPath(from: Bone, to: Bone): boolean {
-  for (let bone: Bone | null = to; bone !== null && bone.n >= from.n; bone = bone.parent)
-    if (bone === from) return true;
-  return false;
+function rangesAmong(bones: readonly Bone[]): (row: SummaryRow) => Range {
+  const byId = new Map(bones.map((bone) => [bone.id, bone]));
+  const byRow = new Map(bones.map((bone) => [bone.n, bone]));
+  const isOnPath = pathsOf(bones);
+  return ({ from_n, from_message_id, to_n, to_message_id }) => {
+    const none = { from: null, to: null };
+    if (from_n === null && to_n === null) return none;
+    const [first, last] = [byId.get(from_message_id), byId.get(to_message_id)];
+    const [lowest, highest] = [byRow.get(from_n ?? 0), byRow.get(to_n ?? 0)];
+    const ends = [
+      [first, last],
+      [lowest, highest],
+      [first, highest],
+      [lowest, last],
+    ];
+    for (const [from, to] of ends) {
+      if (from !== undefined && to !== undefined && isOnPath(from, to)) return { from, to };
+    }
+    return none;
+  };
 }
 
 /** Makes what stands in the rows of messages what their contents say. */

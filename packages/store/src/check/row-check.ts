@@ -24,9 +24,9 @@ export interface KeyedTable<Column extends string> {
   readonly key: readonly ("session_id" | Column)[];
   /** The other columns that are looked at. */
   readonly columns: readonly Column[];
-  /** What names a row in a report. */
+  /** The name of a row in a report. */
   readonly idOf: (row: KeyedRow<Column>) => SqlValue;
-  /** What holds for a row that is right, with what is said of one for which it does not. */
+  /** The rules for a row, each with the message of one that breaks it. */
   readonly rulesFor: (row: KeyedRow<Column>) => readonly (readonly [holds: boolean, message: string])[];
   /** Mends what can be without guessing at contents. `write` runs a statement for this row: the WHERE is put behind it. */
   readonly mend: (
@@ -189,14 +189,14 @@ type VersionRow = KeyedRow<"kind" | "label" | "key" | "version" | "content" | "w
 
 const AUTHORS: readonly unknown[] = ["model", "program", "learning", "import"];
 
-/** What makes it no version at all. */
+/** True for a row that is no version at all. */
 function isNone({ kind, label, key, version, content }: VersionRow): boolean {
   const isBlock = kind === "block" && key === "" && isText(content);
   const isEntry = kind === "entry" && isText(key) && (content === null || isText(content));
   return !(isText(label) && isWhole(Number(version), 1) && (isBlock || isEntry));
 }
 
-/** What is wrong with what a version says of itself. */
+/** True for a version that says something impossible of itself. */
 function isMisnoted({ written_at, author, message_ids }: VersionRow): boolean {
   const isAuthor = author === null || AUTHORS.includes(author);
   return !isTime(written_at) || !isAuthor || parseMessageIds(message_ids as string | null) === null;

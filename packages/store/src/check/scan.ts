@@ -36,11 +36,11 @@ export interface MessageRow {
 
 export interface ScannedMessage {
   readonly row: MessageRow;
-  /** What the content says; null for one that cannot be read. */
+  /** The meaning of the content; null for one that cannot be read. */
   readonly said: Said | null;
 }
 
-/** What the other columns, the references and the index must say. */
+/** The values that the other columns, the references and the index must hold. */
 export interface Said {
   readonly message: SessionMessage;
   readonly tokens: number;

@@ -56,7 +56,6 @@ export function* readPage(sql: Dialect, before: Before): Operation<Page> {
   return { sessions: rows.filter(hasNew).map(({ id }) => id), before: next };
 }
 
-/** What a look at some sessions finds. */
 export interface Found {
   /** New messages of these sessions, each session's in order. */
   readonly fresh: Waiting[];
@@ -113,13 +112,13 @@ export function* countWaiting(sql: Dialect, model: Model): Operation<number> {
 export interface Waiting {
   readonly sessionId: string;
   readonly n: number;
-  /** What is embedded; "" for a message that has no text, or cannot be read. */
+  /** The text that is embedded; "" for a message that has no text, or cannot be read. */
   readonly text: string;
   /** The row of the same message of the session that this one was forked from, where that has its vector. */
   readonly twin: Twin | null;
 }
 
-/** What tells a message that waits from all others, also when its row's number is given to another session. */
+/** A key that no other waiting message has, also when its row's number is given to another session. */
 export const waitingKey = ({ n, sessionId }: Pick<Waiting, "n" | "sessionId">): number | string =>
   keyOf({ n, sessionId });
 
@@ -195,7 +194,7 @@ function* textsOf(sql: Dialect, embedder: number, rows: readonly WaitingRow[]): 
   return found;
 }
 
-/** What is embedded of a message: "" of one that has no text, or cannot be read. */
+/** Reads the text of a message that is embedded: "" of one that has no text, or cannot be read. */
 export function* textToEmbed(sql: Dialect, sessionId: string, row: ContentRow): Operation<string> {
   const message = yield* readContent(rowsOf(sql, sessionId, sessionOf(row.n)), row, () => {});
   return message === null ? "" : cut(documentOf(message).toWellFormed(), 0, MAX_CHARACTERS);

@@ -127,7 +127,7 @@ interface KnownRow extends ContentRow {
 /** Engines bind at least a hundred values to a statement. */
 const IDS_AT_ONCE = 90;
 
-/** See `VectorStore.import`. Errors: `COPY_CONFLICT`. */
+/** Stores vectors that were read from another store (`VectorStore.import`). Errors: `COPY_CONFLICT`. */
 function* importVectors(
   sql: Dialect,
   dialect: VectorDialect,

@@ -77,7 +77,6 @@ interface Found {
   readonly score: number;
 }
 
-/** What is looked for, and where. */
 export interface Wanted {
   readonly sql: Dialect;
   readonly dialect: VectorDialect;

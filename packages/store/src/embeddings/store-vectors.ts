@@ -8,7 +8,7 @@ import { findSessionRows } from "../operations/registry/session-head.js";
 import { findNew, findOldOf, textToEmbed, type Waiting, waitingKey } from "./backlog.js";
 import type { Twin } from "./memory-index.js";
 import { claimModel, type Model, readClaim, type VectorDialect } from "./vector-bytes.js";
-/** What was found out about a message that waited. */
+/** A message that waited, with its vector. */
 export interface Embedded extends Waiting {
   /** Null for a message that needs none. "refused": the embedder does not take its text, so that it goes on waiting. */
   readonly vector: Float32Array | null | "refused";
@@ -64,7 +64,6 @@ function* findSeen({ own, ids, sessionNumber }: SessionRows): Operation<number> 
   return Number((yield* first<{ seen: number }>(seen, ...ids, floorOf(sessionNumber), ceilingOf(sessionNumber)))?.seen);
 }
 
-/** What was found out about a message, and the twin that it has now. */
 interface Result extends Embedded {
   readonly present: Twin | null;
 }

@@ -117,7 +117,10 @@ export function* numberOf(model: Model): Operation<number> {
   return (yield* findClaim(model))?.no ?? (yield* readClaim()).no + 1;
 }
 
-/** The same, for a write: a new number when the database holds vectors of another model. Writers wait for each other here. Errors: `EMBEDDER_REPLACED`. */
+/**
+ * Finds the model's number for a write: a new one when the database holds vectors of another model. Writers wait for each other
+ * here. Errors: `EMBEDDER_REPLACED`.
+ */
 export function* claimModel(sql: Dialect, model: Model, dimensions: number): Operation<number> {
   const claim = yield* readClaim(sql.forUpdate);
   if (isOf(claim, { ...model, dimensions })) return claim.no;

@@ -56,7 +56,7 @@ export interface SqlHost {
   sql(strings: TemplateStringsArray, ...values: (string | number | boolean | null)[]): unknown;
 }
 
-/** The same for whoever calls it: rows come as `T`. */
+/** A host's SQL for whoever calls it: rows come as `T`. */
 export interface SqlProvider {
   sql<T = Record<string, string | number | boolean | null>>(
     strings: TemplateStringsArray,
@@ -70,7 +70,7 @@ export function isSqlHost(value: unknown): value is SqlHost {
 
 type RunInTransaction = <T>(work: () => T) => T;
 
-/** What runs work as one transaction. A Durable Object keeps it at ctx.storage; other hosts may offer it themselves. */
+/** Runs work as one transaction. A Durable Object has it at ctx.storage; other hosts may offer it themselves. */
 function transactionOf(host: SqlHost): RunInTransaction | null {
   const { ctx, transactionSync } = host as { ctx?: { storage?: unknown }; transactionSync?: unknown };
   if (typeof transactionSync === "function") return (work) => transactionSync.call(host, work);

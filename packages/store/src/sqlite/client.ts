@@ -3,9 +3,7 @@ import type { Row, Statement } from "../engine/operation.js";
 import { sqliteError, tellingErrors } from "./error.js";
 import { isBusy, untilFree } from "./patience.js";
 
-/**
- * What the SQLite modules have in common: better-sqlite3, node:sqlite, bun:sqlite, libsql. An open database of any of them is one.
- */
+/** The interface that the SQLite modules share: better-sqlite3, node:sqlite, bun:sqlite, libsql. An open database of any of them is one. */
 export interface SqliteClient {
   prepare(sql: string): SqliteStatement;
   close(): unknown;

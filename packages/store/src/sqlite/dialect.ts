@@ -11,7 +11,7 @@ export interface SqliteDialectOptions {
   /** Bytes that one column takes; without a limit of its own a file of SQLite takes a gigabyte. */
   readonly maxTextBytes: number;
   readonly search: boolean;
-  /** See `SearchDialect.indexesLater`. Default false: where written rows are paid for, a note is one more. */
+  /** Terms are indexed behind the writes (`SearchDialect.indexesLater`). Default false: where written rows are paid for, a note is one more. */
   readonly indexesLater?: boolean;
   /** Default: those of this version of the program. */
   readonly migrations?: readonly Migration[] | undefined;

@@ -2,10 +2,9 @@ import { StemmaError } from "@stemma/model";
 import { missingTable, tablesMissing } from "../engine/tables.js";
 import { isBusy } from "./patience.js";
 
-/** What SQLite says of a damaged file. */
 const CORRUPT = 11;
 
-/** What SQLite says of a file that was moved, where it notices: without a write-ahead log. */
+/** SQLite's code for a file that was moved, where it notices: without a write-ahead log. */
 const READONLY_DBMOVED = 1032;
 
 /** SQLite says no more than "attempt to write a readonly database", of a file that is only read too. */
@@ -28,7 +27,7 @@ export function isDamage(error: unknown): boolean {
   return isCorrupt || /\bmalformed\b|file is damaged/.test(error.message);
 }
 
-/** What `work` gives; what a SQLite module throws in it is told as `sqliteError` says. */
+/** Runs `work`; what a SQLite module throws in it comes as `sqliteError` says. */
 export function tellingErrors<T>(work: () => T, mayBeEncrypted?: () => boolean): T {
   try {
     return work();

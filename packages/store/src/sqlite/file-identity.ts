@@ -60,7 +60,6 @@ function keepsLog(client: SqliteClient): boolean {
   return row?.journal_mode === "wal";
 }
 
-/** What a file is, whatever it is called. */
 interface Identity {
   readonly device: bigint;
   readonly inode: bigint;

@@ -97,7 +97,7 @@ function* removeMany(index: SearchIndex, lo: number, hi: number): Operation<void
   yield* run(set, DELETE_MERGE);
 }
 
-/** What FTS5 has where nothing is said: the percentage of documents of a part that were removed, from which on it is merged. */
+/** FTS5's default: the percentage of documents of a part that were removed, from which on it is merged. */
 const DELETE_MERGE = 10;
 
 function* findMatches(

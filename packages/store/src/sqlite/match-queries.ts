@@ -17,9 +17,7 @@ export const MANY = 2_000;
 
 /** The matches of a sequence, as far as they are counted and scored. */
 export interface Counted extends SequenceMatches {
-  /** What the index is asked for. */
   readonly match: string;
-  /** See `isCommon`. */
   readonly isCommon: boolean;
   documents: number;
   /** The oldest of those that were counted, by how much it is above `baseOf`. */
@@ -119,15 +117,15 @@ const NEWEST = matchQuery("DESC", "json_group_array(n) AS numbers");
 /** bm25() counts all messages of the store that hold a word before it scores one. That takes 0.4 ms of so many. */
 const COMMON = 25_000;
 
-/** What is known of a word holds while the number of all messages changes by less than this share of it. */
+/** A measured rarity holds while the number of all messages changes by less than this share of it. */
 const TOLERANCE = 0.1;
 const MAX_WORDS = 10_000;
 /** A word is shorter. A quoted phrase that is longer is not remembered. */
 const MAX_LENGTH = 200;
 
 /**
- * What a store has learned of how rare words are, each by what the index is asked for: searches ask for the same common ones
- * again and again. `documents` is how many messages are indexed.
+ * Remembers how rare words are, each by its query of the index: searches ask for the same common ones again and again.
+ * `documents` is how many messages are indexed.
  */
 export class WordRarities {
   readonly #known = new Map<string, { readonly rarity: number; readonly documents: number }>();

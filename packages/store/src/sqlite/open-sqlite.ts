@@ -58,7 +58,7 @@ const NAMES: OptionNames<SqliteOptions> = {
 /** Bytes that SQLite takes in one column, less room for the rest of the row. */
 const MAX_TEXT_BYTES = 900_000_000;
 
-/** What can stand behind a SQLite store: a path, an open database, or an object that holds one, as a database of Drizzle does. */
+/** The source of a SQLite store: a path, an open database, or an object that holds one, as a database of Drizzle does. */
 export type SqliteSource = string | SqliteClient | { readonly $client: SqliteClient };
 
 const opened = (source: Exclude<SqliteSource, string>) => ({
@@ -66,7 +66,7 @@ const opened = (source: Exclude<SqliteSource, string>) => ({
   patience: 0,
 });
 
-/** See `sqlite`. Its errors and traces call the store by this name. */
+/** Opens a store as `sqlite` does. Its errors and traces call the store by this name. */
 export function openSqlite(name: string, source: SqliteSource, options: SqliteOptions): EmbeddableStore {
   assertKnownOptions(options, "sqlite()", NAMES);
   const { key } = options;

@@ -1,2 +1,2 @@
-/** What FTS5 is asked for to find a sequence of terms. All of it is quoted, so that nothing is an operator. */
+/** The query of FTS5 for a sequence of terms. All of it is quoted, so that nothing is an operator. */
 export const quote = (sequence: readonly string[]): string => `"${sequence.join(" ")}"`;

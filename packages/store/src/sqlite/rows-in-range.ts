@@ -73,7 +73,7 @@ export function matchesIn(
   return newestIn({ all: query.all, range: range?.isShort ? query.short : query.range }, match, range, count);
 }
 
-/** The same, by FTS5 from the newest on. */
+/** Reads the newest rows of a range, by FTS5 from the newest on. */
 export function newestIn(
   query: Pick<MatchQuery, "all" | "range">,
   match: string,

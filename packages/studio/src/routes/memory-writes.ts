@@ -5,7 +5,6 @@ import { blockKey, entryScope, type MemoryPlace, ownerOf, placeOf } from "../opt
 import { type StudioCall, write } from "../route.js";
 import { memoryBlock } from "./memory.js";
 
-/** What is written to blocks and entries. */
 export const memoryWriteRoutes = [write("edit-block", editBlock), write("restore-version", restoreVersion)];
 
 async function editBlock(call: StudioCall): Promise<object> {

@@ -6,7 +6,6 @@ import { type StudioCall, type StudioRoute, sessionOf, write } from "../route.js
 
 const NODES_AT_ONCE = 1000;
 
-/** What is written to a session: its name, its branches, its messages, its summaries. */
 export const sessionWriteRoutes = [
   onSession("rename", ({ manager, fields }, id) => done(manager.rename(id, fields.text("name")))),
   onSession("select", ({ manager, fields }, id) => done(manager.selectBranch(id, fields.text("messageId")))),

@@ -13,7 +13,7 @@ const FACTS: readonly { readonly pattern: RegExp; readonly starts: string }[] = 
   { pattern: /\bI work (?<what>(?:as|at|for)\s[^.!?\n]{2,60})/u, starts: "Works" },
 ];
 
-/** What the offline responder learns of a conversation: the few facts that it knows the words for. */
+/** Learns the few facts of a conversation that the offline responder knows words for. */
 export const offlineLearning = createLearnFunction({
   extract: ({ messages, blocks }) => {
     const memory = blocks.find(({ label }) => label === "memory")?.content ?? "";

@@ -11,7 +11,6 @@ import { appendText, parseQuery } from "@stemma/model";
 import { parseNote, parsePrompt } from "@stemma/session";
 import { nameIn } from "./learning.js";
 
-/** What the responder does next: say something, or call a tool. */
 type Move = LanguageModelV3Text | LanguageModelV3ToolCall;
 
 /**
@@ -74,7 +73,7 @@ type Message = LanguageModelV3CallOptions["prompt"][number];
 
 const lastQuestion = (prompt: readonly Message[]): number => prompt.findLastIndex(({ role }) => role === "user");
 
-/** What the user asked last; "" where that holds no text. */
+/** The user's last question; "" where that holds no text. */
 function questionOf({ prompt }: LanguageModelV3CallOptions): string {
   return textOf(prompt[lastQuestion(prompt)]);
 }
@@ -124,7 +123,7 @@ const HELP = `I am the offline responder: a few fixed rules that use the memory 
   what is my name?
 For a model, start with --model anthropic/…, --model openai/…, or --base-url for a local server.`;
 
-/** What the responder does for one kind of question. */
+/** An answer to one kind of question. */
 interface Rule {
   /** Null when no tool is needed. */
   call(memory: string): { call: string; input: unknown } | null;

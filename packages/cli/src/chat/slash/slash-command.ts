@@ -30,7 +30,7 @@ export interface Chat {
 }
 
 export interface SlashCommand extends Completable {
-  /** What stands behind the name is a text for the model, which may have several lines. */
+  /** The argument is a text for the model, which may have several lines. */
   readonly takesText?: true;
   run(chat: Chat, argument: string): void | Promise<void>;
 }

@@ -14,7 +14,7 @@ const ENDED_BY = { SIGTERM: 143, SIGHUP: 129 } as const;
 /** Two frames: what was asked for is drawn by then. */
 const DRAWN = 40;
 
-/** What is on the screen: the conversation, what goes on, the prompt, and a line under it. */
+/** Draws the conversation, what goes on, the prompt, and a line under it. */
 export class Screen {
   readonly tui = keepingTui();
   readonly #conversation = new Container();
@@ -143,7 +143,6 @@ export class FittingTui extends TUI {
   }
 }
 
-/** What has room of a line; nothing stands for the rest. */
 function cut(line: string, width: number): string {
   return truncateToWidth(line, width, "");
 }
@@ -161,7 +160,6 @@ export class WorkingLine implements Component {
     this.#clock = setInterval(() => this.now(this.#what), 1000);
   }
 
-  /** What is done from now on. */
   now(what: string): void {
     this.#what = what;
     this.#loader.setMessage(this.#text());

@@ -12,7 +12,7 @@ export interface Terminal {
   /** True from `hint` on, until something is typed. */
   readonly hinted: boolean;
 
-  /** What Ctrl-C does. On a screen it first empties a prompt that holds text. */
+  /** Sets the handler of Ctrl-C. On a screen Ctrl-C first empties a prompt that holds text. */
   onInterrupt(handler: () => void): void;
   /** The messages and commands that are typed, until the end of the input or `close`. What is typed while one is worked on waits. */
   entries(): AsyncGenerator<string>;
@@ -35,7 +35,7 @@ export interface Terminal {
   warn(text: string): void;
   /** A note at the prompt, until something is typed. */
   hint(text: string): void;
-  /** What is being done, shown with the seconds since something is, and whether Ctrl-C stops it; null when nothing is. */
+  /** Shows the work under way with its seconds, and whether Ctrl-C stops it; null when nothing runs. */
   busy(what: string | null, canStop?: boolean): void;
 }
 

@@ -158,7 +158,7 @@ function insert(text: string, at: number, added: string): string {
   return text.slice(0, at) + added + text.slice(at);
 }
 
-/** What stands before a place on its line; undefined unless that is blank. */
+/** The indentation before a place on its line; undefined unless that is blank. */
 function indentAt(text: string, at: number): string | undefined {
   const before = text.slice(text.lastIndexOf("\n", at - 1) + 1, at);
   return text.lastIndexOf("\n", at - 1) >= 0 && before.trim() === "" ? before : undefined;

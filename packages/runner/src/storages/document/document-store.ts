@@ -149,12 +149,12 @@ class ScopedStates {
     return held.write([], call, [state, ...sessionOf(key)]);
   }
 
-  /** The same for one that writes. */
+  /** Runs a call that writes under one key. */
   write<T>(key: Kept, call: () => Promise<T>): Promise<T> {
     return this.writeAll([key], call);
   }
 
-  /** The same for one that writes under several keys. */
+  /** Runs a call that writes under several keys. */
   writeAll<T>(keys: readonly Kept[], call: () => Promise<T>): Promise<T> {
     // In its turn from the call on.
     if (keys.every(isOwn)) return this.held.write(unique(keys.map(({ sessionId }) => sessionId)), call);

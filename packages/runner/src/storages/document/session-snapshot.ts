@@ -127,7 +127,7 @@ function nonEmpty(key: keyof Snapshot, list: readonly unknown[]): Snapshot {
   return list.length === 0 ? {} : { [key]: list };
 }
 
-/** What a session has beyond the documented state. Only what there is, is there. */
+/** A session beyond the documented state. A field without content is missing. */
 interface Snapshot extends MemorySnapshot {
   name?: string;
   model?: string;
@@ -148,7 +148,7 @@ interface Snapshot extends MemorySnapshot {
   dated?: string[];
   compactions?: StoredCompaction[];
   skills?: SkillState;
-  /** What was used, by day and model. */
+  /** The usage by day and model. */
   usage?: UsageRow[];
 }
 
@@ -212,7 +212,7 @@ function convert(message: SessionMessage): ConvertedMessage {
   return { sdk: toSDKMessages([{ ...message, createdAt: message.createdAt.toISOString() }]), dated: true };
 }
 
-/** What is kept of a session, or of a scope, beside messages. Only what there is, is there. */
+/** The memory of a session, or of a scope, beside messages. A field without content is missing. */
 interface MemorySnapshot {
   blocks?: { kind: BlockKey["kind"]; label: string; content: string; version: number; updatedAt?: string }[];
   entries?: (StoredEntry & { label: string; createdAt?: string; updatedAt?: string })[];

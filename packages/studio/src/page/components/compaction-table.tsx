@@ -7,7 +7,7 @@ type Compactions = UsageView["compactions"];
 
 const NAMES = { day: "Day (UTC)", session: "Session", compaction: "Compaction" } as const;
 
-/** What compactions made of the messages that they cover: tokens before, and after. */
+/** A table of compactions: tokens of the covered messages before, and after. */
 export function CompactionTable({ by, rows, total, sessionId }: Compactions & { readonly sessionId: string | null }) {
   const highest = Math.max(1, ...rows.map((row) => row.tokensBefore));
   return (

@@ -10,7 +10,6 @@ const KEYS = [
   ["?", "Show these keys"],
 ] as const;
 
-/** What the keys do. */
 export function KeyHelp({ close }: { readonly close: () => void }) {
   const element = useRef<HTMLDialogElement>(null);
   useEffect(() => element.current?.showModal(), []);

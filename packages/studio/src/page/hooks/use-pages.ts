@@ -6,7 +6,7 @@ import { asApiError } from "./use-resource.js";
 
 export interface Page<T> {
   readonly items: readonly T[];
-  /** What to ask for next; null behind the last page. */
+  /** The next page's cursor; null behind the last page. */
   readonly next: string | null;
 }
 

@@ -1,4 +1,3 @@
-/** What the layout needs of a message. */
 export interface Node {
   readonly id: string;
   readonly parentId: string | null;

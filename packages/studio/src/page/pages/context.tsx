@@ -6,7 +6,7 @@ import { useChange, useReloadOn } from "../hooks/use-change.js";
 import { useResource } from "../hooks/use-resource.js";
 import type { Place } from "../router.js";
 
-/** What was sent to the model in each turn, and what the next request would be. */
+/** The page of each turn's request, and of the next one. */
 export function ContextPage({ place }: { readonly place: Place }) {
   const id = place.query.get("id") ?? "";
   const turn = place.query.get("turn");

@@ -5,7 +5,7 @@ import { OwnerMemory, RememberedList } from "../memory/owner-memory.js";
 import { Owners } from "../memory/owners.js";
 import type { Place } from "../router.js";
 
-/** What is remembered: of a session, a user, or a key that several share. */
+/** The page of the memory of a session, a user, or a key that several share. */
 export function MemoryPage({ place }: { readonly place: Place }) {
   const owner = ownerOf(place);
   const message = place.query.get("message");
