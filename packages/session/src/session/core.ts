@@ -102,7 +102,7 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     if (kept === null) memoryRecordsOf(provider).clear();
     return context.prompt.renew(backend.clear(), (work) => withinTime(work, timeout, "A provider of the prompt"));
   };
-  const log = new TurnLog(records, sessionId);
+  const log = new TurnLog(store ?? memoryRecordsOf(provider), sessionId);
   const turns = new Turns({ backend, context, log, store });
   const wrote = (messages: readonly SessionMessage[]): void => {
     turns.wrote(messages);

@@ -1,13 +1,21 @@
 import type { SessionMessage } from "@stemma/model";
 import { decodeJson, encodeJson, StemmaError } from "@stemma/model";
-import { type RecordScope, type RecordStore, TURNS } from "@stemma/store";
+import { type RecordScope, type RecordStore, type RecordWrite, TURNS } from "@stemma/store";
 import type { TurnNote } from "./notes.js";
 import type { ContextSize, PartSource } from "./parts.js";
 import type { RecalledMessage, RefreshReason } from "./request.js";
-/** What a log needs of a store's records. */
+
+/** The records of a session: a store's, or those of one process. */
 export type TurnRecords = Pick<RecordStore, "get" | "set" | "delete" | "list" | "expire" | "now">;
 
-/** How long notes and records of turns are kept, in milliseconds: longer than any provider keeps a prefix. */
+/** Where turns are logged: a store, or the memory of one process. */
+export interface TurnStore {
+  readonly records: TurnRecords;
+  /** Makes all of the writes, or none of them. */
+  writeTogether(writes: readonly RecordWrite[]): Promise<unknown>;
+}
+
+/** How long notes and turns are stored, in milliseconds: longer than any provider keeps a prefix. */
 const KEPT_FOR = 30 * 24 * 60 * 60 * 1000;
 
 const STATE = "last";
@@ -15,12 +23,12 @@ const ALL = Number.MAX_SAFE_INTEGER;
 const noteKey = (prompt: string, messageId = "") => `note/${prompt}/${messageId}`;
 const turnKey = (messageId: string | null) => `turn/${messageId ?? ""}`;
 
-/** Keeps what a session's turns need to know of each other, in the session's records. */
+/** What a session's turns need to know of each other, in the session's records. */
 export class TurnLog {
   readonly #scope: RecordScope;
 
   constructor(
-    private readonly records: TurnRecords,
+    private readonly store: TurnStore,
     sessionId: string,
   ) {
     this.#scope = { sessionId, label: TURNS };
@@ -30,25 +38,24 @@ export class TurnLog {
     return this.#read<TurnState>(STATE);
   }
 
-  async keepState(state: TurnState): Promise<void> {
-    await this.records.set(this.#scope, STATE, encodeJson(state));
-  }
-
   /** What was sent for a message when it was last to be answered; null where nothing is known of it. */
   async turn(messageId: string): Promise<TurnRecord | null> {
     return this.#read<TurnRecord>(turnKey(messageId));
   }
 
-  async keepTurn(turn: TurnRecord): Promise<void> {
-    await this.records.set(this.#scope, turnKey(turn.messageId), encodeJson(turn), {
-      expiresAt: Date.now() + KEPT_FOR,
-    });
+  /** Stores a turn, and the state that it leaves, both or neither: the next turn tells by the state how it differs from this one. */
+  async write(turn: TurnRecord, state: TurnState): Promise<void> {
+    const options = { expiresAt: Date.now() + KEPT_FOR };
+    await this.store.writeTogether([
+      { records: this.#scope, key: STATE, value: encodeJson(state) },
+      { records: this.#scope, key: turnKey(turn.messageId), value: encodeJson(turn), options },
+    ]);
   }
 
   /** The notes that were told beside the prompt of this digest, by message. */
   async notes(prompt: string | undefined): Promise<Map<string, TurnNote>> {
     if (prompt === undefined) return new Map();
-    const found = await this.records.list(this.#scope, { prefix: noteKey(prompt), limit: ALL });
+    const found = await this.store.records.list(this.#scope, { prefix: noteKey(prompt), limit: ALL });
     const notes = found.map(({ value }) => decodeJson(value) as TurnNote);
     return new Map(notes.map((note) => [note.messageId, note]));
   }
@@ -57,7 +64,7 @@ export class TurnLog {
   async add(prompt: string, note: TurnNote): Promise<TurnNote> {
     const key = noteKey(prompt, note.messageId);
     try {
-      const { value } = await this.records.set(this.#scope, key, encodeJson(note), {
+      const { value } = await this.store.records.set(this.#scope, key, encodeJson(note), {
         expectedVersion: 0,
         expiresAt: Date.now() + KEPT_FOR,
       });
@@ -70,7 +77,7 @@ export class TurnLog {
   }
 
   async #read<T>(key: string): Promise<T | null> {
-    const record = await this.records.get(this.#scope, key);
+    const record = await this.store.records.get(this.#scope, key);
     return record === null ? null : (decodeJson(record.value) as T);
   }
 }

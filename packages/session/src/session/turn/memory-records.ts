@@ -1,9 +1,10 @@
 import { perObject, StemmaError } from "@stemma/model";
-import type { RecordScope, StoredRecord, WriteRecordOptions } from "@stemma/store";
-import type { TurnRecords } from "./log.js";
+import type { RecordScope, RecordWrite, StoredRecord, WriteRecordOptions } from "@stemma/store";
+import type { TurnRecords, TurnStore } from "./log.js";
 
 /** Records of a session whose provider has no place for them: they end with the process. */
-export class MemoryRecords implements TurnRecords {
+export class MemoryRecords implements TurnRecords, TurnStore {
+  readonly records = this;
   readonly #records = new Map<string, StoredRecord>();
   #writes = 0;
 
@@ -26,6 +27,13 @@ export class MemoryRecords implements TurnRecords {
     for (const old of this.#records.values()) if (isOver(old)) this.#records.delete(old.key);
     this.#records.set(key, record);
     return record;
+  }
+
+  async writeTogether(writes: readonly RecordWrite[]): Promise<void> {
+    for (const { records, key, value, options } of writes) {
+      if (value === null) await this.delete(records, key);
+      else await this.set(records, key, value, options);
+    }
   }
 
   async delete(_scope: RecordScope, key: string): Promise<boolean> {

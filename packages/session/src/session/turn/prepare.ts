@@ -66,8 +66,7 @@ export async function prepareTurn(parts: TurnParts, memory: TurnMemory, asked: A
   const record = await recordOf(turn, now.state);
   const { messageId, leafId, sentAt, prefixHash } = record;
   const outline = outlineOf(turn.parts);
-  await log.keepState({ sentAt, prompt, summaryId: summaryIn(now.messages), messageId, leafId, outline });
-  await log.keepTurn(record);
+  await log.write(record, { sentAt, prompt, summaryId: summaryIn(now.messages), messageId, leafId, outline });
   memory.known = shownBlocks(system, now.messages, turn.notes);
   const isSame = system === now.frozen?.text;
   await context.show(messageId, isSame ? now.blocks : null, note === null ? plan.changed : [], plan.shown);
