@@ -1,12 +1,21 @@
-import { StemmaError } from "@stemma/model";
-import type { WriteOrigin } from "@stemma/store";
+import { appendText, StemmaError } from "@stemma/model";
+import type { StoredVersion, VersionOptions, WriteOrigin } from "@stemma/store";
 import type { ConflictingBlock, ToolCallOptions, ToolEntry, WriteAction } from "../tools/tool.js";
 import type { ContextBlock } from "./block.js";
 import { addText, patchText, replaceText } from "./block-text.js";
-import { writeEntry } from "./entries.js";
 import type { LiveBlock } from "./live-block.js";
-import { isVersioned, type WriteOptions } from "./provider.js";
-import { restoreVersion, versionsOf } from "./versions.js";
+import {
+  callProvider,
+  isKeyed,
+  isSearchProvider,
+  isSkillProvider,
+  isVersioned,
+  readProvider,
+  type SearchProvider,
+  type SkillProvider,
+  type WriteOptions,
+} from "./provider.js";
+import { AgentSearchProvider } from "./providers/agent-search.js";
 /** What a turn shows of the blocks. */
 export interface ShownTurn {
   /** The message of the user that is to be answered; undefined for the same as before. */
@@ -170,4 +179,113 @@ class ShownBlocks {
       shown.pending -= 1;
     }
   }
+}
+
+/** Writes one entry of a keyed block within the block's budget, which bounds each entry. */
+async function writeEntry(
+  block: LiveBlock,
+  entry: ToolEntry,
+  action: WriteAction,
+  options: VersionOptions,
+): Promise<void> {
+  const { label, provider } = block;
+  const { key, content, description } = entry;
+  if (!isKeyed(provider)) throw block.refusal("holds one text without keys");
+  if (!provider.set) throw block.readonlyError();
+  block.assertBudget(content);
+  const about = block.turns.isOwn
+    ? [description, block.noted(options)]
+    : description === undefined
+      ? []
+      : [description];
+  const set = (whole: string) => callProvider(label, "set", () => provider.set?.(key, whole, ...(about as [string])));
+  if (action === "replace") {
+    await block.turns.writing(() => set(content));
+  } else {
+    await appendEntry(block, provider, entry, set, options);
+  }
+}
+
+async function appendEntry(
+  block: LiveBlock,
+  provider: SkillProvider | SearchProvider,
+  { key, content }: ToolEntry,
+  set: (whole: string) => Promise<unknown>,
+  options: VersionOptions,
+): Promise<void> {
+  const { label } = block;
+  const bounds = block.turns.isOwn ? block.noted({ ...options, maxTokens: block.cap }) : { maxTokens: block.cap };
+  const append = (text: string) => callProvider(label, "append", () => provider.append?.(key, text, bounds));
+  if (!isSkillProvider(provider)) {
+    // What is there already is not known here: the provider begins the new line.
+    if (provider.append) return void (await block.turns.writing(() => append(content)));
+    throw block.refusal("cannot append: its provider can neither append nor load. Use the action replace");
+  }
+  await block.turns.writing(async () => {
+    const before = (await readProvider(label, "load", () => provider.load(key))) ?? "";
+    const whole = appendText(before, content);
+    block.assertBudget(whole);
+    if (provider.append) await append(whole.slice(before.length));
+    else await set(whole);
+  });
+}
+
+/** A whole document; null when there is none under this key. */
+export async function loadEntry(block: LiveBlock, key: string): Promise<string | null> {
+  const { label, provider } = block;
+  if (!isSkillProvider(provider)) throw block.refusal("has no documents to load");
+  return block.turns.reading(() => readProvider(label, "load", () => provider.load(key)));
+}
+
+/** The entries that match, as text; null when none does. */
+export async function searchEntries(block: LiveBlock, query: string): Promise<string | null> {
+  const { label, provider } = block;
+  if (!isSearchProvider(provider)) throw block.refusal("cannot be searched");
+  return block.turns.reading(() => readProvider(label, "search", () => provider.search(query)));
+}
+
+/** True when a line of a listing (`- key` or `- key: description`) shows this very key. */
+export function listsKey(listing: string, key: string): boolean {
+  return listing.split("\n").some((line) => line === `- ${key}` || line.startsWith(`- ${key}: `));
+}
+
+/** The versions that are kept of a block, or of one of its entries, the newest first. Errors: `INVALID_ARGUMENT`. */
+export async function versionsOf(block: LiveBlock, key: string | undefined): Promise<StoredVersion[]> {
+  const { label, provider } = block;
+  if (provider instanceof AgentSearchProvider) {
+    if (key === undefined) throw block.refusal("holds entries: name one, as { key }");
+    return block.turns.reading(() => provider.versions(key));
+  }
+  if (key !== undefined) throw block.refusal("keeps no versions of entries");
+  if (!isVersioned(provider) || provider.versions === undefined)
+    throw block.refusal("has a provider that keeps no versions");
+  return block.turns.reading(() => callProvider(label, "versions", () => provider.versions?.() ?? []));
+}
+
+/** What a version says; null for an entry that was removed. Errors: `VERSION_NOT_FOUND`, `INVALID_ARGUMENT`. */
+export async function findVersion(block: LiveBlock, version: number, key: string | undefined): Promise<string | null> {
+  const found = (await versionsOf(block, key)).find((each) => each.version === version);
+  if (found !== undefined) return found.content;
+  const { label } = block;
+  const what = key === undefined ? `Block "${label}"` : `Entry "${key}" of "${label}"`;
+  const message = `${what} has no version ${version}, or no longer keeps it. getBlockHistory() lists the versions that are kept.`;
+  throw new StemmaError("VERSION_NOT_FOUND", { label, version }, message);
+}
+
+/** Writes what a version said anew. Gives the block as it is then. Errors: `BLOCK_OVER_BUDGET`. */
+async function restoreVersion(
+  block: LiveBlock,
+  content: string | null,
+  key: string | undefined,
+  options: VersionOptions,
+): Promise<ContextBlock> {
+  const { provider } = block;
+  if (key === undefined || !(provider instanceof AgentSearchProvider))
+    return replaceText(block, content ?? "", options);
+  if (content !== null) block.assertBudget(content);
+  const noted = block.noted(options);
+  await block.turns.writing(() =>
+    content === null ? provider.delete(key, noted) : provider.set(key, content, undefined, noted),
+  );
+  return block.read();
 }

@@ -1,4 +1,4 @@
-import { foldLabel } from "@stemma/model";
+import { atOnce, foldLabel, type Pieces } from "@stemma/model";
 import type { ContextBlock } from "./block.js";
 import {
   escapeBrackets,
@@ -31,10 +31,17 @@ export interface PromptBlock {
  * always show, so that the model knows what its tools can address. Throws nothing.
  */
 export function renderPrompt(blocks: readonly ContextBlock[]): string {
-  return blocks
-    .filter((block) => block.content !== "" || tagOf(block) !== "readonly")
-    .map(renderBlock)
-    .join("\n\n");
+  return atOnce(renderedPrompt(blocks));
+}
+
+/** Renders a prompt as `renderPrompt` does, in pieces. */
+export function* renderedPrompt(blocks: readonly ContextBlock[]): Pieces<string> {
+  const rendered: string[] = [];
+  for (const block of blocks) {
+    if (block.content !== "" || tagOf(block) !== "readonly") rendered.push(renderBlock(block));
+    yield;
+  }
+  return rendered.join("\n\n");
 }
 
 /** One block: its header between two lines, and its content. */
@@ -66,24 +73,47 @@ const headerForm = /^(.*?)(?: \[\d+% — (\d+)\/(\d+) tokens\])?(?: \[(readonly|
  * Text that stands before the first header is not part of any block. A text that is no such prompt has no blocks. Throws nothing.
  */
 export function parsePrompt(text: string): PromptBlock[] {
-  const found = [...text.matchAll(headed)];
-  return found.map((match, index) => {
-    const content = text.slice(match.index + match[0].length, found[index + 1]?.index);
-    return { ...parseHeader(match[1] ?? ""), content: unescapeRuns(content) };
+  return Array.from(splitPrompt(text)).flatMap(({ header, content }) => {
+    return header === null ? [] : { ...header, content: unescapeRuns(content) };
   });
 }
 
-/** The text of each block of a prompt, with its folded label; what stands before the first one has the label "". */
-export function splitPrompt(text: string): { label: string; text: string }[] {
-  const found = [...text.matchAll(headed)];
-  const before = text.slice(0, found[0]?.index);
-  const pieces = found.map((match, index) => {
-    return { label: parseHeader(match[1] ?? "").label, text: text.slice(match.index, found[index + 1]?.index) };
-  });
-  return before === "" ? pieces : [{ label: "", text: before }, ...pieces];
+/** Parses a prompt in pieces: the content of each block, by its folded label. */
+export function* contentsOf(prompt: string): Pieces<Map<string, string>> {
+  const contents = new Map<string, string>();
+  for (const { header, content } of splitPrompt(prompt)) {
+    if (header !== null) contents.set(header.label, unescapeRuns(content));
+    yield;
+  }
+  return contents;
 }
 
-function parseHeader(line: string): Omit<PromptBlock, "content"> {
+type PromptHeader = Omit<PromptBlock, "content">;
+
+/** A block as it stands in a prompt, or what stands before the first one, without a header. */
+interface PromptPiece {
+  readonly header: PromptHeader | null;
+  /** With the header. */
+  readonly text: string;
+  /** Without the header, as it is escaped. */
+  readonly content: string;
+}
+
+/** Cuts a prompt into its blocks, one after the other. */
+export function* splitPrompt(prompt: string): Generator<PromptPiece> {
+  let header: PromptHeader | null = null;
+  let [start, body] = [0, 0];
+  const piece = (end?: number) => ({ header, text: prompt.slice(start, end), content: prompt.slice(body, end) });
+  for (const match of prompt.matchAll(headed)) {
+    if (match.index > 0) yield piece(match.index);
+    header = parseHeader(match[1] ?? "");
+    start = match.index;
+    body = start + match[0].length;
+  }
+  if (prompt !== "") yield piece();
+}
+
+function parseHeader(line: string): PromptHeader {
   const [, title = "", tokens, maxTokens, tag] = headerForm.exec(line) ?? [];
   const open = title.endsWith(")") ? title.indexOf(" (") : -1;
   return {

@@ -14,12 +14,10 @@ import type {
 import { approvedContent } from "./approval.js";
 import type { ContextBlock } from "./block.js";
 import { BlockSet, type BlockSetOptions } from "./block-set.js";
-import { BlockWrites } from "./block-writes.js";
-import { listsKey, loadEntry, searchEntries } from "./entries.js";
+import { BlockWrites, findVersion, listsKey, loadEntry, searchEntries, versionsOf } from "./block-writes.js";
 import type { LiveBlock } from "./live-block.js";
 import type { WriteOptions } from "./provider.js";
 import { type PromptOptions, SessionPrompt } from "./session-prompt.js";
-import { findVersion, versionsOf } from "./versions.js";
 export interface SessionContextOptions extends BlockSetOptions, PromptOptions {
   readonly skills: SkillLog | null;
 }

@@ -11,7 +11,7 @@ import {
 import type { EntryScope, EntryStore, Store, StoredVersion, VersionOptions } from "@stemma/store";
 import { DEFAULT_MAX_TOKENS } from "../block.js";
 import type { AppendOptions, SearchProvider } from "../provider.js";
-import { assertName, ProviderPlace, type SharingOptions } from "./provider-place.js";
+import { assertName, ProviderPlace, type SharingOptions } from "./store-context.js";
 
 /** Estimated tokens of what is shown beside the best entry. */
 const MAX_TOKENS = 2000;

@@ -1,6 +1,6 @@
 import { assertKnownOptions, invalid, kindOf } from "@stemma/model";
 import type { SkillProvider } from "../provider.js";
-import { assertName } from "./provider-place.js";
+import { assertName } from "./store-context.js";
 /** What is used of a Cloudflare R2 bucket. An `R2Bucket` binding is one. */
 export interface SkillBucket {
   list(options: { prefix?: string; cursor?: string; include?: "customMetadata"[] }): Promise<SkillBucketPage>;

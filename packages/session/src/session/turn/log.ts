@@ -1,10 +1,33 @@
-import type { SessionMessage } from "@stemma/model";
-import { decodeJson, encodeJson, StemmaError } from "@stemma/model";
-import { type RecordScope, type RecordStore, type RecordWrite, TURNS } from "@stemma/store";
-import type { TurnNote } from "./notes.js";
-import type { ContextSize, PartSource } from "./parts.js";
+import {
+  decodeJson,
+  encodeJson,
+  isSummaryMessage,
+  perObject,
+  type SessionMessage,
+  StemmaError,
+  turnIfDue,
+  utf8Length,
+} from "@stemma/model";
+import {
+  type RecordScope,
+  type RecordStore,
+  type RecordWrite,
+  type StoredRecord,
+  TURNS,
+  type WriteRecordOptions,
+} from "@stemma/store";
+import { notesOf, type TurnNote } from "./notes.js";
+import {
+  type ContextSize,
+  hashOf,
+  type PartSource,
+  type RequestPart,
+  sizeOf,
+  sizeOfText,
+  sizesOf,
+  summaryIn,
+} from "./parts.js";
 import type { RecalledMessage, RefreshReason } from "./request.js";
-
 /** The records of a session: a store's, or those of one process. */
 export type TurnRecords = Pick<RecordStore, "get" | "set" | "delete" | "list" | "expire" | "now">;
 
@@ -39,12 +62,12 @@ export class TurnLog {
   }
 
   /** What was sent for a message when it was last to be answered; null where nothing is known of it. */
-  async turn(messageId: string): Promise<TurnRecord | null> {
-    return this.#read<TurnRecord>(turnKey(messageId));
+  async turn(messageId: string): Promise<LoggedTurn | null> {
+    return this.#read<LoggedTurn>(turnKey(messageId));
   }
 
   /** Stores a turn, and the state that it leaves, both or neither: the next turn tells by the state how it differs from this one. */
-  async write(turn: TurnRecord, state: TurnState): Promise<void> {
+  async write(turn: LoggedTurn, state: TurnState): Promise<void> {
     const options = { expiresAt: Date.now() + KEPT_FOR };
     await this.store.writeTogether([
       { records: this.#scope, key: STATE, value: encodeJson(state) },
@@ -117,7 +140,7 @@ export interface PrefixBreak {
 }
 
 /** What was told behind a message, or behind a summary. */
-export interface ToldNote {
+export interface LoggedNote {
   readonly messageId: string;
   readonly update: ContextSize;
   /** The folded labels of the blocks that the update tells. */
@@ -127,7 +150,7 @@ export interface ToldNote {
 }
 
 /** What is kept of a request: sizes and hashes, no texts. */
-export interface TurnRecord {
+export interface LoggedTurn {
   readonly messageId: string | null;
   readonly leafId: string | null;
   /** Milliseconds since 1970. */
@@ -142,7 +165,7 @@ export interface TurnRecord {
   /** Of the visible messages, summaries included, without what is told behind them. */
   readonly history: ContextSize & { readonly count: number };
   /** What was told behind messages. */
-  readonly notes: readonly ToldNote[];
+  readonly notes: readonly LoggedNote[];
   /** Null when the request begins with all of the one before, or is the first. */
   readonly brokenAt: PrefixBreak | null;
 }
@@ -212,6 +235,162 @@ export async function readTurns(
   return { turns, next: await look() };
 }
 
-function summaryOf(messageId: string, { sentAt, size, refreshed, prefixHash, brokenAt }: TurnRecord): TurnSummary {
+function summaryOf(messageId: string, { sentAt, size, refreshed, prefixHash, brokenAt }: LoggedTurn): TurnSummary {
   return { messageId, sentAt, tokens: size.tokens, bytes: size.bytes, refreshed, prefixHash, brokenAt };
+}
+
+/** Records of a session whose provider has no place for them: they end with the process. */
+class MemoryRecords implements TurnRecords, TurnStore {
+  readonly records = this;
+  readonly #records = new Map<string, StoredRecord>();
+  #writes = 0;
+
+  async get(_scope: RecordScope, key: string): Promise<StoredRecord | null> {
+    return this.#present(key);
+  }
+
+  async set(
+    _scope: RecordScope,
+    key: string,
+    value: Uint8Array,
+    options: WriteRecordOptions = {},
+  ): Promise<StoredRecord> {
+    const version = this.#present(key)?.version ?? 0;
+    if (options.expectedVersion !== undefined && options.expectedVersion !== version) {
+      throw new StemmaError("RECORD_CONFLICT", { key, version }, `Record "${key}" is at version ${version}.`);
+    }
+    this.#writes += 1;
+    const record = { key, value, version: this.#writes, expiresAt: options.expiresAt ?? null };
+    for (const old of this.#records.values()) if (isOver(old)) this.#records.delete(old.key);
+    this.#records.set(key, record);
+    return record;
+  }
+
+  async writeTogether(writes: readonly RecordWrite[]): Promise<void> {
+    for (const { records, key, value, options } of writes) {
+      if (value === null) await this.delete(records, key);
+      else await this.set(records, key, value, options);
+    }
+  }
+
+  async delete(_scope: RecordScope, key: string): Promise<boolean> {
+    return this.#records.delete(key);
+  }
+
+  async list(_scope: RecordScope, { prefix = "" }: { prefix?: string | undefined } = {}): Promise<StoredRecord[]> {
+    return [...this.#records.values()].filter((record) => record.key.startsWith(prefix) && !isOver(record));
+  }
+
+  async expire(scope: RecordScope, prefix: string, after: number): Promise<void> {
+    const expiresAt = Date.now() + after;
+    for (const record of await this.list(scope, { prefix })) this.#records.set(record.key, { ...record, expiresAt });
+  }
+
+  #present(key: string): StoredRecord | null {
+    const record = this.#records.get(key);
+    return record === undefined || isOver(record) ? null : record;
+  }
+
+  clear(): void {
+    this.#records.clear();
+  }
+}
+
+function isOver({ expiresAt }: StoredRecord): boolean {
+  return expiresAt !== null && expiresAt <= Date.now();
+}
+
+/** The records of a provider: the same for every session object on it. */
+export const memoryRecordsOf = perObject((_provider: object) => new MemoryRecords());
+
+/** A request as it is to be sent. */
+export interface ComposedTurn {
+  readonly target: SessionMessage | undefined;
+  readonly refreshed: false | RefreshReason;
+  readonly parts: readonly RequestPart[];
+  /** As `outlineOf` sums the parts up. */
+  readonly outline: readonly string[];
+  /** The visible history. */
+  readonly messages: readonly SessionMessage[];
+  readonly notes: ReadonlyMap<string, TurnNote>;
+  readonly system: string;
+  /** The prompt that was frozen before, with its digest; null without one. */
+  readonly frozen: { readonly text: string; readonly digest: string } | null;
+}
+
+/** Sums up a request for the log; `before` is what was sent last. */
+export async function loggedTurn(turn: ComposedTurn, before: TurnState | null): Promise<LoggedTurn> {
+  const { target, refreshed, parts, messages } = turn;
+  const isFixed = ({ source }: RequestPart) => source !== "message" && source !== "summary";
+  await turnIfDue();
+  const prefixHash = hashOf(parts);
+  await turnIfDue();
+  const notes = notesOf(messages, turn.notes).map(loggedNote);
+  const history = { ...sizeOf(await historyParts(turn)), count: messages.length };
+  await turnIfDue();
+  return {
+    messageId: target?.id ?? null,
+    leafId: messages.at(-1)?.id ?? null,
+    sentAt: Date.now(),
+    refreshed,
+    prefixHash,
+    size: sizeOf(parts),
+    fixed: parts.filter(isFixed).map(({ source, name, tokens, bytes }) => ({ source, name, tokens, bytes })),
+    summaryIds: messages.filter(isSummaryMessage).map(({ id }) => id),
+    history,
+    notes,
+    brokenAt: before === null ? null : breakOf(before, turn),
+  };
+}
+
+// The messages, as far as they have a note without it: the pieces of the others say how large they are.
+async function historyParts({ parts, messages, notes }: ComposedTurn): Promise<ContextSize[]> {
+  const noted = await sizesOf(notes.size === 0 ? [] : messages.filter(({ id }) => notes.has(id)));
+  return [...parts.slice(parts.length - messages.length).filter(({ name }) => !notes.has(name)), ...noted];
+}
+
+function loggedNote({ messageId, update, blocks, recall, recalled }: TurnNote): LoggedNote {
+  return { messageId, update: sizeOfText(update), labels: Object.keys(blocks), recall: sizeOfText(recall), recalled };
+}
+
+function breakOf(before: TurnState, turn: ComposedTurn): PrefixBreak | null {
+  const { refreshed, parts, messages, outline } = turn;
+  const index = before.outline.findIndex((piece, place) => piece !== outline[place]);
+  if (index < 0) return null;
+  const part = parts[index] ?? null;
+  const inPrompt = part?.source === "prompt" || part?.source === "block" ? sameOfPrompt(before, turn) : null;
+  return {
+    offset: inPrompt ?? sizeOf(parts.slice(0, index)).bytes,
+    source: part?.source ?? null,
+    name: part?.name ?? null,
+    by: causeOf(before, refreshed, part, messages),
+  };
+}
+
+// How many bytes are the same up to a place within the prompt; null where the one that was sent is not known any more.
+function sameOfPrompt({ prompt }: TurnState, { frozen, system, parts }: ComposedTurn): number | null {
+  if (frozen === null || frozen.digest !== prompt) return null;
+  const tools = sizeOf(parts.filter(({ source }) => source === "tool"));
+  return tools.bytes + samePrefixBytes(frozen.text, system);
+}
+
+// Half a surrogate pair has no bytes of its own.
+function samePrefixBytes(one: string, other: string): number {
+  const length = Math.min(one.length, other.length);
+  let same = 0;
+  while (same < length && one.charCodeAt(same) === other.charCodeAt(same)) same += 1;
+  return utf8Length(one.slice(0, same).replace(/[\ud800-\udbff]$/, ""));
+}
+
+function causeOf(
+  before: TurnState,
+  refreshed: false | RefreshReason,
+  part: RequestPart | null,
+  messages: readonly SessionMessage[],
+): PrefixBreak["by"] {
+  if (part?.source === "tool") return "tools";
+  if (refreshed !== false) return refreshed;
+  if (part?.source === "prompt" || part?.source === "block") return "prompt";
+  if (summaryIn(messages) !== before.summaryId) return "compaction";
+  return messages.some(({ id }) => id === before.leafId) ? "edit" : "branch";
 }

@@ -3,6 +3,8 @@ import {
   estimateStringTokens,
   forEachYielding,
   isSummaryMessage,
+  mapped,
+  type Pieces,
   type SessionMessage,
   sendableMessage,
   sha256,
@@ -31,23 +33,22 @@ export interface ContextSize {
   readonly bytes: number;
 }
 
-/** The pieces of a request. */
+/** The pieces of a request, whose messages are as a request can hold them. */
 export async function partsOf(
   tools: SessionTools,
   system: string,
   messages: readonly SessionMessage[],
 ): Promise<RequestPart[]> {
-  const parts = [
-    ...Object.entries(tools).map(([name, { description, inputSchema }]) =>
-      textPart("tool", name, JSON.stringify([name, description, inputSchema["~standard"].jsonSchema.input()])),
-    ),
-  ];
-  await forEachYielding(splitPrompt(system), ({ label, text }) => {
-    parts.push(textPart(label === "" ? "prompt" : "block", label, text));
+  const parts: RequestPart[] = [];
+  await forEachYielding(Object.entries(tools), ([name, { description, inputSchema }]) => {
+    const text = JSON.stringify([name, description, inputSchema["~standard"].jsonSchema.input()]);
+    parts.push(textPart("tool", name, text));
+  });
+  await forEachYielding(splitPrompt(system), ({ header, text }) => {
+    parts.push(header === null ? textPart("prompt", "", text) : textPart("block", header.label, text));
   });
   await forEachYielding(messages, (message) => {
-    const text = JSON.stringify(sendableMessage(message));
-    parts.push(part(sourceOf(message), message.id, text, estimateMessageTokens(message)));
+    parts.push(part(sourceOf(message), message.id, JSON.stringify(message), estimateMessageTokens(message)));
   });
   return parts;
 }
@@ -66,6 +67,11 @@ function sourceOf(message: SessionMessage): PartSource {
   return isSummaryMessage(message) ? "summary" : "message";
 }
 
+/** The id of the newest summary of a history; null without one. */
+export function summaryIn(messages: readonly SessionMessage[]): string | null {
+  return messages.findLast(isSummaryMessage)?.id ?? null;
+}
+
 function textPart(source: PartSource, name: string, text: string): RequestPart {
   return part(source, name, text, estimateStringTokens(text));
 }
@@ -82,20 +88,9 @@ export function hashOf(parts: readonly RequestPart[]): string {
 // Of a digest as much as tells two pieces of one place apart.
 const DIGEST_LENGTH = 12;
 
-/** What is kept of a request, to find out where the next one differs: the size of each piece and the beginning of its digest. */
-export function outlineOf(parts: readonly RequestPart[]): string[] {
-  return parts.map(({ bytes, digest }) => `${bytes} ${digest.slice(0, DIGEST_LENGTH)}`);
-}
-
-/** The piece of a request with which it first differs from the one of this outline; null where it only goes on. */
-export function firstDifference(
-  outline: readonly string[],
-  parts: readonly RequestPart[],
-): { readonly offset: number; readonly part: RequestPart | null } | null {
-  const now = outlineOf(parts);
-  const index = outline.findIndex((piece, place) => piece !== now[place]);
-  if (index < 0) return null;
-  return { offset: sizeOf(parts.slice(0, index)).bytes, part: parts[index] ?? null };
+/** Sums a request up, to find out where the next one differs: the size of each piece and the beginning of its digest. */
+export function outlineOf(parts: readonly RequestPart[]): Pieces<string[]> {
+  return mapped(parts, ({ bytes, digest }) => `${bytes} ${digest.slice(0, DIGEST_LENGTH)}`);
 }
 
 /** The sizes of pieces together. */
