@@ -193,7 +193,8 @@ async function read<T>(
   const groups = new Map<string, Group>();
   for (const block of blocks) {
     const place = placeOf(block.provider, block.label);
-    const owner = JSON.stringify([place?.key.sessionId, place?.key.scope]);
+    const { sessionId = "", scope = "" } = place?.key ?? {};
+    const owner = `${typeof scope === "string" ? scope : JSON.stringify(scope)}\0${sessionId}`;
     const group = groups.get(owner);
     if (place === null || (group !== undefined && group.store !== place.store)) others.push(block);
     else if (group === undefined) groups.set(owner, { store: place.store, some: [block], keys: [place.key] });

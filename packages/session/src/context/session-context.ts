@@ -1,4 +1,4 @@
-import { foldLabel, invalid } from "@stemma/model";
+import { foldLabel, inTurns, invalid, mapped } from "@stemma/model";
 import type { StoredVersion } from "@stemma/store";
 import { createContextTools } from "../tools/registry.js";
 import type {
@@ -139,8 +139,8 @@ export class SessionContext {
   async tools(): Promise<SessionTools> {
     const asked = this.live.all;
     await this.live.settle();
-    const present = asked.filter((block) => this.live.has(block)).map((block) => block.describeForTools());
-    return createContextTools(present, this.access);
+    const present = asked.filter((block) => this.live.has(block));
+    return createContextTools(await inTurns(mapped(present, (block) => block.describeForTools())), this.access);
   }
 }
 

@@ -1,6 +1,7 @@
 import {
   decodeJson,
   encodeJson,
+  inTurns,
   isSummaryMessage,
   perObject,
   type SessionMessage,
@@ -322,24 +323,31 @@ export interface ComposedTurn {
 export async function loggedTurn(turn: ComposedTurn, before: TurnState | null): Promise<LoggedTurn> {
   const { target, refreshed, parts, messages } = turn;
   const isFixed = ({ source }: RequestPart) => source !== "message" && source !== "summary";
-  await turnIfDue();
-  const prefixHash = hashOf(parts);
-  await turnIfDue();
+  const prefixHash = await inTurns(hashOf(parts));
   const notes = notesOf(messages, turn.notes).map(loggedNote);
+  await turnIfDue();
   const history = { ...sizeOf(await historyParts(turn)), count: messages.length };
   await turnIfDue();
+  const size = sizeOf(parts);
+  const fixed = parts.filter(isFixed).map(({ source, name, tokens, bytes }) => ({ source, name, tokens, bytes }));
+  const summaryIds = messages.filter(isSummaryMessage).map(({ id }) => id);
+  await turnIfDue();
+  const brokenAt = before === null ? null : breakOf(before, turn);
+  await turnIfDue();
+  const messageId = target?.id ?? null;
+  const leafId = messages.at(-1)?.id ?? null;
   return {
-    messageId: target?.id ?? null,
-    leafId: messages.at(-1)?.id ?? null,
+    messageId,
+    leafId,
     sentAt: Date.now(),
     refreshed,
     prefixHash,
-    size: sizeOf(parts),
-    fixed: parts.filter(isFixed).map(({ source, name, tokens, bytes }) => ({ source, name, tokens, bytes })),
-    summaryIds: messages.filter(isSummaryMessage).map(({ id }) => id),
+    size,
+    fixed,
+    summaryIds,
     history,
     notes,
-    brokenAt: before === null ? null : breakOf(before, turn),
+    brokenAt,
   };
 }
 

@@ -80,9 +80,18 @@ function part(source: PartSource, name: string, text: string, tokens: number): R
   return { source, name, tokens, bytes: utf8Length(text), digest: sha256(text) };
 }
 
-/** SHA-256, in hex, of all pieces. */
-export function hashOf(parts: readonly RequestPart[]): string {
-  return sha256(parts.map(({ digest }) => digest).join());
+/** So many pieces are hashed at once. */
+const HASHED_AT_ONCE = 1000;
+
+/** SHA-256, in hex, of all pieces: of each thousand with the hash of those before. */
+export function* hashOf(parts: readonly RequestPart[]): Pieces<string> {
+  let hash = "";
+  for (let start = 0; start === 0 || start < parts.length; start += HASHED_AT_ONCE) {
+    const some = parts.slice(start, start + HASHED_AT_ONCE).map(({ digest }) => digest);
+    hash = sha256(hash + some.join());
+    yield;
+  }
+  return hash;
 }
 
 // Of a digest as much as tells two pieces of one place apart.
