@@ -1,13 +1,6 @@
 import { atOnce, foldLabel, type Pieces } from "@stemma/model";
 import type { ContextBlock } from "./block.js";
-import {
-  escapeBrackets,
-  escapeLineBreaks,
-  escapeRuns,
-  unescapeBrackets,
-  unescapeLineBreaks,
-  unescapeRuns,
-} from "./block-text.js";
+import { LINE_BREAKS } from "./label.js";
 
 const RULE = "═".repeat(46);
 
@@ -122,4 +115,81 @@ function parseHeader(line: string): PromptHeader {
     ...(tokens !== undefined && { usage: { tokens: Number(tokens), maxTokens: Number(maxTokens) } }),
     tag: (tag as BlockTag | undefined) ?? null,
   };
+}
+
+/*
+ * What keeps written text from being taken for the prompt's own lines. Each function has an inverse that gives back
+ * exactly what went in, and leaves text without such look-alikes as it is.
+ */
+
+/** Runs of `═` at least this long are broken up; the prompt's own have 46. */
+const LONG_RUN = 30;
+/** No run is left longer than this. */
+const SHORT_RUN = 20;
+
+// One sign with the backslashes in front of it. (?<!\\) keeps the search linear in texts that are full of backslashes.
+const bar = /(?<!\\)(\\*)═/g;
+
+/** Breaks long runs of `═` with backslashes. */
+export function escapeRuns(text: string): string {
+  return replaceRuns(text, (slashes, place) => `${slashes}${slashes}${place % SHORT_RUN === 0 ? "\\" : ""}═`);
+}
+
+export function unescapeRuns(text: string): string {
+  return replaceRuns(text, (slashes) => `${slashes.slice(0, Math.floor(slashes.length / 2))}═`);
+}
+
+// Rewrites each sign of the long runs. Escaping keeps the number of `═`, so both directions find the same runs. They are
+// followed sign by sign: an expression for a whole run overflows the stack where a run has megabytes.
+function replaceRuns(text: string, replace: (slashes: string, place: number) => string): string {
+  if (!text.includes("═")) return text;
+  const pieces: string[] = [];
+  let done = 0;
+  let run = { start: 0, end: -1, length: 0 };
+  const finish = (): void => {
+    if (run.length < LONG_RUN) return;
+    let place = 0;
+    const replaced = text.slice(run.start, run.end).replace(bar, (_, slashes: string) => replace(slashes, place++));
+    pieces.push(text.slice(done, run.start), replaced);
+    done = run.end;
+  };
+  for (const { 0: sign, index } of text.matchAll(bar)) {
+    if (index !== run.end) {
+      finish();
+      run = { start: index, end: index, length: 0 };
+    }
+    run.end += sign.length;
+    run.length += 1;
+  }
+  finish();
+  return pieces.length === 0 ? text : pieces.join("") + text.slice(done);
+}
+
+// One visible sign for each character of LINE_BREAKS, in the same order.
+const SIGNS = "⏎␍␋␌␜␝␞␤␊␟";
+const breaks = new RegExp(String.raw`(?<!\\)(\\*)([${SIGNS}${LINE_BREAKS}])`, "gu");
+const signs = new RegExp(String.raw`(?<!\\)(\\*)([${SIGNS}])`, "gu");
+
+/** Writes a text on one line: a line break becomes `⏎`, what already is one gets a backslash in front. */
+export function escapeLineBreaks(text: string): string {
+  return text.replace(breaks, (_, slashes: string, character: string) => {
+    const index = LINE_BREAKS.indexOf(character);
+    return index < 0 ? `${slashes}${slashes}\\${character}` : `${slashes}${slashes}${SIGNS.charAt(index)}`;
+  });
+}
+
+export function unescapeLineBreaks(text: string): string {
+  return text.replace(signs, (_, slashes: string, sign: string) => {
+    const half = slashes.slice(0, Math.floor(slashes.length / 2));
+    return slashes.length % 2 === 1 ? half + sign : half + LINE_BREAKS.charAt(SIGNS.indexOf(sign));
+  });
+}
+
+/** Puts a backslash before a bracket that follows a space: there the header goes on to what is not the label. */
+export function escapeBrackets(label: string): string {
+  return label.replace(/(?<= )\\*[([]/g, (found) => `\\${found}`);
+}
+
+export function unescapeBrackets(label: string): string {
+  return label.replace(/(?<= )\\+[([]/g, (found) => found.slice(1));
 }

@@ -9,7 +9,6 @@ import {
 import type { ContextBlock } from "../../context/block.js";
 import type { SessionContext } from "../../context/session-context.js";
 import type { SessionBackend } from "../own-provider/provider.js";
-import type { Size } from "./compaction-pause.js";
 import { LimitedCalls } from "./time-limit.js";
 
 /** Measures what a request to the model holds of the session. */
@@ -20,6 +19,14 @@ export interface TokenCounterInput {
   /** The frozen prompt; what the blocks would make of it when none was frozen. "" without blocks. */
   systemPrompt: string;
   contextBlocks: ContextBlock[];
+}
+
+/** How large a session is: what a counter of the host's says may not grow with the history. */
+export interface Size {
+  /** What the trigger compares with the threshold. */
+  readonly tokens: number;
+  /** The visible messages, as estimated. */
+  readonly messages: number;
 }
 
 /**

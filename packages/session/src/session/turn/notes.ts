@@ -12,7 +12,7 @@ import {
 } from "@stemma/model";
 import type { SearchHit, Store } from "@stemma/store";
 import type { ContextBlock } from "../../context/block.js";
-import { escapeBrackets, unescapeBrackets } from "../../context/block-text.js";
+import { escapeBrackets, unescapeBrackets } from "../../context/prompt.js";
 import { formatHit } from "../../tools/format-hits.js";
 import { DEFAULT_RECALL_TOKENS, type RecalledMessage, type RecallOptions } from "./request.js";
 
