@@ -154,7 +154,7 @@ export function previewBlocks(blocks: readonly LiveBlock[]): Promise<unknown> {
   );
 }
 
-/** What was read. Throws the first error that a read ended with. */
+/** The values that were read. Throws the first error that a read ended with. */
 export function valuesOf<T>(results: readonly Result<T>[]): T[] {
   return results.map((result) => {
     if (result.status === "rejected") throw result.reason;

@@ -17,7 +17,7 @@ import {
   type WriteOptions,
 } from "./provider.js";
 import { AgentSearchProvider } from "./providers/agent-search.js";
-/** What a turn shows of the blocks. */
+/** The blocks as a turn shows them. */
 export interface ShownTurn {
   /** The message of the user that is to be answered; undefined for the same as before. */
   readonly messageId: string | null | undefined;
@@ -54,7 +54,7 @@ export class BlockWrites {
     return this.shown.writing(block.folded, () => restoreVersion(block, content, key, { origin }));
   }
 
-  /** What a tool writes to a block without keys. */
+  /** Makes a tool's write to a block without keys. */
   async byModel(
     block: LiveBlock,
     content: string,
@@ -69,7 +69,7 @@ export class BlockWrites {
     return this.shown.writing(folded, () => patchText(block, patch, { origin }));
   }
 
-  /** What a tool writes to an entry. */
+  /** Makes a tool's write to an entry. */
   entryByModel(block: LiveBlock, entry: ToolEntry, action: WriteAction, call: ToolCallOptions): Promise<void> {
     return writeEntry(block, entry, action, { origin: this.#origin("model", call) });
   }
@@ -138,7 +138,7 @@ interface Shown {
 }
 
 /**
- * What the model was shown: the message that it answers, and the version of each block, by the folded label. What the
+ * The state that the model was shown: the message that it answers, and the version of each block, by the folded label. What the
  * session itself writes since, the model or the program, counts as shown. Empty until a turn was prepared.
  */
 class ShownBlocks {
@@ -263,7 +263,7 @@ export async function versionsOf(block: LiveBlock, key: string | undefined): Pro
   return block.turns.reading(() => callProvider(label, "versions", () => provider.versions?.() ?? []));
 }
 
-/** What a version says; null for an entry that was removed. Errors: `VERSION_NOT_FOUND`, `INVALID_ARGUMENT`. */
+/** The content of a version; null for an entry that was removed. Errors: `VERSION_NOT_FOUND`, `INVALID_ARGUMENT`. */
 export async function findVersion(block: LiveBlock, version: number, key: string | undefined): Promise<string | null> {
   const found = (await versionsOf(block, key)).find((each) => each.version === version);
   if (found !== undefined) return found.content;
@@ -307,7 +307,7 @@ export async function replaceText(block: LiveBlock, content: string, options: Wr
   return block.turns.writing(() => set(block, provider, content, options));
 }
 
-/** The same for text at its end. */
+/** Adds text at the end of a block without keys, within its budget. Gives the block as this write left it. */
 export async function addText(block: LiveBlock, text: string, options: VersionOptions): Promise<ContextBlock> {
   const provider = writable(block);
   const { cap: maxTokens } = block;
@@ -330,7 +330,7 @@ export async function addText(block: LiveBlock, text: string, options: VersionOp
   });
 }
 
-/** The same for a JSON Merge Patch of a block with a schema. Patches of several writers are all applied. */
+/** Applies a JSON Merge Patch to a block with a schema. Patches of several writers are all applied. */
 async function patchText(block: LiveBlock, patch: unknown, options: VersionOptions): Promise<ContextBlock> {
   const provider = writable(block);
   const { document } = block;

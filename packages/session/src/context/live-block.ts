@@ -32,7 +32,7 @@ export class LiveBlock {
   readonly cap: number;
   /** When the provider is called. */
   readonly turns: ProviderTurns;
-  /** What the content is to be, of a block with a schema. */
+  /** The form of the content, of a block with a schema. */
   readonly document: BlockDocument | null;
   readonly #content = new BlockContent();
   #isPreviewed = false;
@@ -68,7 +68,7 @@ export class LiveBlock {
     return this.#content.text;
   }
 
-  /** What the model is told about the block; needs no content. */
+  /** Describes the block for the model; needs no content. */
   describe(): { label: string; description?: string; maxTokens?: number } & ProviderShape {
     const { description, maxTokens } = this.config;
     return {
@@ -79,7 +79,7 @@ export class LiveBlock {
     };
   }
 
-  /** The same, with what only a tool that writes needs to tell. */
+  /** Describes the block for the tools, those that write too. */
   describeForTools(): ToolBlock {
     const patchSchema = this.document?.patchSchema;
     const asksUser = this.config.approve === "user";
@@ -275,7 +275,7 @@ class ProviderTurns {
   }
 }
 
-/** What a provider told of a block: its content, with the version where it keeps versions. */
+/** A block's content as its provider gave it, with the version where it keeps versions. */
 export interface Reading {
   readonly text: string;
   readonly version?: number | undefined;
@@ -288,7 +288,7 @@ interface Shown extends Reading {
   readonly wrote: boolean;
 }
 
-/** What is known of a block's content: of reads and writes that overlap and end out of order, the latest. */
+/** The latest known content of a block, whatever reads and writes of it overlap and end out of order. */
 class BlockContent {
   #shown: Shown | null = null;
   #failure: unknown = null;

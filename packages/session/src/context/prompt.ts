@@ -4,7 +4,7 @@ import { LINE_BREAKS } from "./label.js";
 
 const RULE = "═".repeat(46);
 
-/** What the model can do with a block. */
+/** The model's use of a block. */
 export type BlockTag = "readonly" | "writable" | "searchable" | "loadable";
 
 /** A block as it stands in a rendered prompt. */

@@ -90,7 +90,7 @@ export class SessionContext {
     return this.live.settling(this.#writes.patch(this.live.find(label), patch));
   }
 
-  /** What a block with a schema holds now; null while it is empty. Errors: `BLOCK_NOT_FOUND`, `BLOCK_INVALID`, `INVALID_ARGUMENT`. */
+  /** Reads the value of a block with a schema; null while it is empty. Errors: `BLOCK_NOT_FOUND`, `BLOCK_INVALID`, `INVALID_ARGUMENT`. */
   async value(label: string): Promise<object | null> {
     const block = this.live.find(label);
     const { document } = block;
@@ -146,7 +146,7 @@ export class SessionContext {
 
 type ToolAnswerListener = (folded: string, content: string, isAdded?: boolean) => void;
 
-/** What the model's tools do with the blocks: its writes are approved where a block asks for that, and told to a listener. */
+/** The blocks for the model's tools: its writes are approved where a block asks for that, and told to a listener. */
 class ToolAccess implements ContextAccess {
   #told: ToolAnswerListener = () => {};
 

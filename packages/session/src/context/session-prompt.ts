@@ -12,7 +12,7 @@ const REMINDER = "These context blocks have changed since the system prompt was 
 export interface PromptOptions {
   /** Keeps the frozen prompt; null keeps it in memory. */
   readonly promptStore: PromptStore | null;
-  /** What other objects for the same session order their prompts with. */
+  /** Puts prompts in one order with those of other objects for the same session. */
   readonly promptOrder?: PromptOrder | undefined;
 }
 
@@ -71,7 +71,7 @@ export class SessionPrompt {
   }
 
   /**
-   * What changed, since the prompt was frozen, in the blocks with `whenChanged: "remind"`: a text for the end of the
+   * Tells what changed, since the prompt was frozen, in the blocks with `whenChanged: "remind"`: a text for the end of the
    * latest user message. Null when nothing did, or nothing is frozen.
    */
   async reminder(): Promise<string | null> {
@@ -95,7 +95,7 @@ export class SessionPrompt {
     return (await this.#frozen.seen()) ?? this.#estimate.prompt(this.blocks.all);
   }
 
-  /** The same where nobody has to be asked for it; null otherwise. */
+  /** The prompt for an estimate where nobody has to be asked for it; null otherwise. */
   get atHand(): string | null {
     return this.#frozen.atHand;
   }
@@ -157,7 +157,7 @@ function ask(blocks: readonly LiveBlock[]): AskedBlocks {
   };
 }
 
-/** What was asked for, in order. With `anew`, the host's providers are asked for what is known already too. */
+/** The results of reads, in order. With `anew`, the host's providers are asked for what is known already too. */
 async function answers({ blocks, own, others }: AskedBlocks, anew: boolean): Promise<Result[]> {
   const calls = others.map(async ({ block, turn }) => {
     if (turn !== null) await turn;
@@ -174,7 +174,7 @@ interface Preview {
   readonly text: string | null;
 }
 
-/** What blocks would make of a prompt. It never fails, and leaves blocks that were not read yet as they are. */
+/** Renders a prompt for an estimate. It never fails, and leaves blocks that were not read yet as they are. */
 class PromptEstimate {
   #of: readonly Preview[] = [];
   #prompt = "";
@@ -267,7 +267,7 @@ class PromptKeeper {
   }
 }
 
-/** What puts the calls on one prompt in order, whichever objects make them. */
+/** The order of calls on one prompt, whichever objects make them. */
 interface PromptOrder {
   readonly queue: Queue;
   readonly key: string;
@@ -318,7 +318,7 @@ class FrozenPrompt {
     return this.atHand;
   }
 
-  /** The same without asking; null also where nobody has asked yet. */
+  /** The prompt for an estimate without asking; null also where nobody has asked yet. */
   get atHand(): string | null {
     return this.#known ?? this.#answer;
   }

@@ -23,7 +23,7 @@ import { Turns } from "./turn/turns.js";
 import type { Reverted } from "./undo/revert-from.js";
 import { revertFrom } from "./undo/revert-from.js";
 
-/** What stands behind a session once it is used. */
+/** The parts of a session once it is used. */
 export interface SessionCore {
   readonly backend: SessionBackend;
   readonly writes: MessageWrites;
@@ -33,7 +33,7 @@ export interface SessionCore {
   readonly compactor: Compactor;
   readonly events: SessionEvents;
   readonly turns: Turns;
-  /** What the session keeps beside its messages. */
+  /** The session's records. */
   readonly records: TurnRecords;
   /** The store that it is on; null on a provider that a user wrote. */
   readonly store: Store | null;
@@ -42,9 +42,9 @@ export interface SessionCore {
    * other, and those that a session cannot make fail with `STORE_UNSUPPORTED`.
    */
   together(writes: readonly KeptWrite[]): Promise<TogetherResult>;
-  /** See `revertFrom` of `undo/`. Errors: `STORE_UNSUPPORTED` without a store. */
+  /** Undoes what a message caused, as `revertFrom` of `undo/` does. Errors: `STORE_UNSUPPORTED` without a store. */
   revertFrom(messageId: string, dryRun: boolean): Promise<Reverted>;
-  /** See `SessionStore.rewindTo`. Errors: `STORE_UNSUPPORTED` without a store. */
+  /** Rewinds messages and blocks, as `SessionStore.rewindTo` does. Errors: `STORE_UNSUPPORTED` without a store. */
   rewindTo(messageId: string): Promise<void>;
   /** Learns from what is new, and waits for a name, where either is configured. Never fails. */
   finish(): Promise<void>;

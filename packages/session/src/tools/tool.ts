@@ -1,5 +1,5 @@
 import { findJson, isJsonObject, type JsonObject, quote, reasonOf, sendableText, shorten } from "@stemma/model";
-/** What a caller tells about a call. The AI SDK passes more, which is not read. */
+/** A caller's options of a call. The AI SDK passes more, which is not read. */
 export interface ToolCallOptions {
   toolCallId?: string | undefined;
 }
@@ -19,7 +19,7 @@ export type SessionTools = Record<string, SessionTool>;
 
 export interface ToolDefinition<Schema extends ObjectSchema> {
   readonly description: string;
-  /** What models are shown. */
+  /** The input as models are shown it. */
   readonly input: Schema;
   /** Reads what a model sent, where that is more than `input` says. */
   readonly read?: (given: unknown) => Reading<ValueOf<Schema>>;
@@ -51,7 +51,7 @@ export function refusal(reason: string): string {
   return sendableText(`Error: ${reason}`);
 }
 
-/** What the tools need to know of a block; none of it changes while the block is there. */
+/** A block as the tools need to know it; none of it changes while the block is there. */
 export interface ToolBlock {
   readonly label: string;
   readonly description?: string;
@@ -108,7 +108,7 @@ interface WrittenBlock {
 
 /** A block that says something else than the model was shown, so that nothing was written. */
 export interface ConflictingBlock {
-  /** What it says now. */
+  /** The present text. */
   readonly present: string;
 }
 
@@ -116,7 +116,7 @@ export interface ConflictingBlock {
 export interface SkillLog {
   /** Records a load, with the id of the tool call whose result holds the document. */
   load(label: string, key: string, toolCallId?: string): Promise<void>;
-  /** What is loaded, the latest load last. */
+  /** The loaded documents, the latest load last. */
   loaded(): Promise<readonly { readonly label: string; readonly key: string }[]>;
   /** Marks a document as unloaded. Resolves to false when it was not loaded. */
   unload(label: string, key: string): Promise<boolean>;
@@ -163,7 +163,7 @@ function readObject(schema: ObjectSchema, given: JsonObject, path: string, probl
   return read;
 }
 
-/** What models send for an argument that they leave out. */
+/** True for what models send for an argument that they leave out. */
 function isAbsent(value: unknown): boolean {
   if (value === undefined || value === null) return true;
   return typeof value === "string" && ["", "null"].includes(value.trim());
@@ -204,7 +204,7 @@ function fits(schema: FieldSchema, value: unknown): boolean {
   }
 }
 
-/** What is to be sent, in words. */
+/** Says in words what is to be sent. */
 function wanted(schema: FieldSchema): string {
   switch (schema.type) {
     case "string": {
@@ -259,7 +259,7 @@ type ObjectOf<P extends Shape, R> = {
   [K in keyof P as K extends R ? K : never]: ValueOf<P[K]>;
 } & { [K in keyof P as K extends R ? never : K]?: ValueOf<P[K]> };
 
-/** What `readInput` makes of an input with this schema. */
+/** The type of what `readInput` makes of an input with this schema. */
 export type ValueOf<S> = S extends { readonly enum: readonly (infer Member)[] }
   ? Member
   : S extends { readonly type: "string" }

@@ -18,7 +18,7 @@ const MAX_TOKENS = 2000;
 /** Characters that are shown of an entry for which there is no more room. */
 const EXCERPT_LENGTH = 600;
 
-/** What a search found, best first, as the text that `AgentSearchProvider.search` describes; null for nothing. */
+/** Shows the entries that a search found, best first, as `AgentSearchProvider.search` describes; null for none. */
 function showEntries(found: readonly { key: string; content: string }[], query: string): string | null {
   const parsed = parseQuery(query);
   const texts: string[] = [];

@@ -16,7 +16,7 @@ import type { AppendOptions, ContextBlockProvider, VersionedContextProvider, Wri
 export let placeOfBlock: (provider: StoreContextProvider) => { readonly store: Store; readonly key: BlockKey };
 
 /**
- * The same of a provider that a block with this label uses. Null for one that is no such provider or reads in its own way, and
+ * Finds where a provider keeps the block with this label. Null for one that is no such provider or reads in its own way, and
  * where that fails, as it does again when it reads.
  */
 export function placeOf(provider: ContextBlockProvider, label: string): ReturnType<typeof placeOfBlock> | null {

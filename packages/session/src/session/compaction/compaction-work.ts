@@ -30,7 +30,7 @@ export interface Outcome {
    * changed under it.
    */
   readonly ending: "stored" | "fruitless" | "nothing" | "failed" | "stale";
-  /** What a request holds now. */
+  /** The tokens that a request holds now. */
   readonly kept: Kept;
 }
 
@@ -45,7 +45,7 @@ export interface Kept {
   readonly tail: number;
 }
 
-/** What compactions of one session work with, and tell of. */
+/** The parts that compactions of one session work with, and tell of. */
 export class CompactionWork {
   readonly count: TokenCount;
 

@@ -41,7 +41,7 @@ export class Compactor {
     this.#work = new CompactionWork(backend, context, events, options, this.#runs, this.#pause);
   }
 
-  /** See `Session.compact`. Callers at the same time share one run for a path. */
+  /** Compacts, as `Session.compact` does. Callers at the same time share one run for a path. */
   async run(leafId: string | undefined): Promise<CompactResult | null> {
     const { compact, timeout } = this.options;
     if (compact === null) throw notConfigured();

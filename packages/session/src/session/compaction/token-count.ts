@@ -23,7 +23,7 @@ export interface TokenCounterInput {
 
 /** How large a session is: what a counter of the host's says may not grow with the history. */
 export interface Size {
-  /** What the trigger compares with the threshold. */
+  /** The number that the trigger compares with the threshold. */
   readonly tokens: number;
   /** The visible messages, as estimated. */
   readonly messages: number;
@@ -70,7 +70,7 @@ export class TokenCount {
     return this.#count({ messages, systemPrompt, contextBlocks });
   }
 
-  /** What a compact function is given: the counter that decides when also decides what. */
+  /** The context of a compact function: the counter that decides when also decides what. */
   async compactContext(threshold: number | null): Promise<CompactContext> {
     const onCounterError = this.#report;
     const limits = threshold === null ? {} : { tokenThreshold: threshold, promptTokens: await this.ofPrompt() };

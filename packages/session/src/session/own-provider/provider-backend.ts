@@ -360,7 +360,7 @@ class ProviderReader {
     return summaryBehind(id, await this.compactions())?.toMessageId ?? id;
   }
 
-  /** The same for a message that must be there. Errors: `MESSAGE_NOT_FOUND`. */
+  /** The id of a stored message for an id that must be known. Errors: `MESSAGE_NOT_FOUND`. */
   async known(id: string): Promise<string> {
     const messageId = await this.named(id);
     if ((await this.message(messageId)) === null) throw noMessage(this.sessionId, messageId);

@@ -25,7 +25,7 @@ export interface ContextPart extends ContextSize {
   readonly reason: string;
 }
 
-/** What a request to the model is made of. */
+/** The pieces of a request to the model, and why they are there. */
 export interface ContextExplanation extends ContextSize {
   /** The message that it answers; null without one. */
   readonly messageId: string | null;

@@ -47,7 +47,7 @@ const ALL = Number.MAX_SAFE_INTEGER;
 const noteKey = (prompt: string, messageId = "") => `note/${prompt}/${messageId}`;
 const turnKey = (messageId: string | null) => `turn/${messageId ?? ""}`;
 
-/** What a session's turns need to know of each other, in the session's records. */
+/** Logs a session's turns in its records, so that each knows of those before. */
 export class TurnLog {
   readonly #scope: RecordScope;
 
@@ -62,7 +62,7 @@ export class TurnLog {
     return this.#read<TurnState>(STATE);
   }
 
-  /** What was sent for a message when it was last to be answered; null where nothing is known of it. */
+  /** The latest request for a message; null where nothing is known of it. */
   async turn(messageId: string): Promise<LoggedTurn | null> {
     return this.#read<LoggedTurn>(turnKey(messageId));
   }
@@ -106,7 +106,7 @@ export class TurnLog {
   }
 }
 
-/** What was sent last. */
+/** The latest request, as far as the next one is compared with it. */
 export interface TurnState {
   /** Milliseconds since 1970. */
   readonly sentAt: number;
@@ -118,7 +118,7 @@ export interface TurnState {
   readonly messageId: string | null;
   /** The last message; null without one. */
   readonly leafId: string | null;
-  /** See `outlineOf`. */
+  /** The pieces, as `outlineOf` sums them up. */
   readonly outline: readonly string[];
 }
 
@@ -134,13 +134,13 @@ export interface PrefixBreak {
   /** The tool's name, the block's folded label, or the message's id. */
   readonly name: string | null;
   /**
-   * What changed it: why the prompt was refreshed; `"prompt"` when the program or another process rendered it;
+   * The cause: why the prompt was refreshed; `"prompt"` when the program or another process rendered it;
    * `"tools"`; `"branch"` when another branch was chosen; `"edit"` when a message was changed or removed.
    */
   readonly by: RefreshReason | "prompt" | "tools" | "branch" | "edit";
 }
 
-/** What was told behind a message, or behind a summary. */
+/** A note behind a message, or behind a summary, by its size. */
 export interface LoggedNote {
   readonly messageId: string;
   readonly update: ContextSize;
@@ -150,7 +150,7 @@ export interface LoggedNote {
   readonly recalled: readonly RecalledMessage[];
 }
 
-/** What is kept of a request: sizes and hashes, no texts. */
+/** A request as it is logged: sizes and hashes, no texts. */
 export interface LoggedTurn {
   readonly messageId: string | null;
   readonly leafId: string | null;
@@ -165,7 +165,7 @@ export interface LoggedTurn {
   readonly summaryIds: readonly string[];
   /** Of the visible messages, summaries included, without what is told behind them. */
   readonly history: ContextSize & { readonly count: number };
-  /** What was told behind messages. */
+  /** The notes behind messages. */
   readonly notes: readonly LoggedNote[];
   /** Null when the request begins with all of the one before, or is the first. */
   readonly brokenAt: PrefixBreak | null;

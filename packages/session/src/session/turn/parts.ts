@@ -13,7 +13,7 @@ import {
 import { splitPrompt } from "../../context/prompt.js";
 import type { SessionTools } from "../../tools/tool.js";
 
-/** What a piece of a request is. "prompt" is what of the prompt belongs to no block. */
+/** The kind of a piece of a request. "prompt" is what of the prompt belongs to no block. */
 export type PartSource = "tool" | "prompt" | "block" | "summary" | "message";
 
 /** A piece of a request, in the order in which providers cache them: tools, prompt, messages. */

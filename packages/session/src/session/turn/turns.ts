@@ -54,7 +54,7 @@ export interface TurnParts {
   readonly store: Store | null;
 }
 
-/** What making a request changes: nothing, where it is only looked at. */
+/** The changes that making a request makes: none, where it is only looked at. */
 interface Effects {
   render(blocks: readonly ContextBlock[]): Promise<string>;
   add(prompt: string, note: TurnNote): Promise<TurnNote>;
@@ -64,7 +64,7 @@ interface Effects {
 export class Turns {
   /** When the model was last heard, in milliseconds since 1970; 0 for never. */
   #answeredAt = 0;
-  /** What the model knows of each block since the last turn was prepared, by the folded label; null before. */
+  /** The text of each block that the model knows since the last turn was prepared, by the folded label; null before. */
   #known: Map<string, string> | null = null;
 
   constructor(private readonly parts: TurnParts) {
@@ -106,7 +106,7 @@ export class Turns {
     return { ...sent, changes, recalled: note?.recalled ?? [], refreshed: plan.refreshed, prefixHash };
   }
 
-  /** What the blocks say otherwise than the model knows them, which it knows from now on; null for nothing. */
+  /** Tells where the blocks differ from what the model knows, which it knows from now on; null for nowhere. */
   async update(): Promise<string | null> {
     const known = this.#known;
     if (known === null) return null;
@@ -200,7 +200,7 @@ async function pathTo(backend: SessionBackend, leafId: string | null): Promise<S
   }
 }
 
-/** What a turn is decided by, as it is now. */
+/** The state that a turn is decided by. */
 interface Present {
   /** The frozen prompt with its digest, and what it shows of each block, by the folded label; null before the first. */
   readonly frozen: {
@@ -213,9 +213,9 @@ interface Present {
   readonly labels: ReadonlySet<string>;
   /** The visible history. */
   readonly messages: readonly SessionMessage[];
-  /** What was sent last. */
+  /** The latest request, as far as the next one is compared with it. */
   readonly state: TurnState | null;
-  /** What was told beside the frozen prompt, by message. */
+  /** The notes beside the frozen prompt, by message. */
   readonly notes: ReadonlyMap<string, TurnNote>;
 }
 
@@ -243,7 +243,7 @@ interface TurnPlan {
   readonly target: SessionMessage | undefined;
   /** True when something may be told behind it. */
   readonly isOpen: boolean;
-  /** What each block was last shown as, by the folded label. */
+  /** The text that was last shown of each block, by the folded label. */
   readonly shown: ReadonlyMap<string, string>;
   /** The blocks that are no longer what they were shown as. */
   readonly changed: readonly ContextBlock[];
@@ -308,7 +308,7 @@ interface UserMessage {
 }
 
 /**
- * What is told between the steps of one turn. It stays at its place: the messages of each later step are those of the step
+ * Tells of changes between the steps of one turn. Each note stays at its place: the messages of each later step are those of the step
  * before, and go on.
  */
 export class StepUpdates {
