@@ -46,7 +46,7 @@ import { editedEntry, editedText } from "../../../packages/session/src/learning/
 import { parseEdits, titleIn } from "../../../packages/session/src/learning/learn.js";
 import { parseNote } from "../../../packages/session/src/session/turn/notes.js";
 import { keyOfContent, keyOfTitle } from "../../../packages/session/src/tools/entry-key.js";
-import { readInput } from "../../../packages/session/src/tools/read-input.js";
+import { readInput } from "../../../packages/session/src/tools/tool.js";
 import { lint } from "../../../packages/stemma/src/ai-sdk.js";
 import { readSessions } from "../../../packages/stemma/src/formats.js";
 import { truncateOlderMessages } from "../../../packages/stemma/src/utils.js";

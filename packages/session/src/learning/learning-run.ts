@@ -10,7 +10,7 @@ import { type AppliedEdits, applyEdits, type LearnEdit, type LearnRequest } from
 import type { LearnFunction } from "./learn.js";
 import { describeBlocks, entriesFor, keptWrites, learnableBlocks, readMemory } from "./memory-view.js";
 
-/** What a function failed with so often is passed over. */
+/** Messages are passed over once the function has failed with them so often. */
 const MAX_FAILURES = 3;
 /** How often edits are applied anew because someone else wrote to a block. */
 const MAX_ATTEMPTS = 10;
@@ -25,7 +25,7 @@ export interface LearnerOptions {
   readonly blocks: readonly string[] | null;
 }
 
-/** What learning works on. */
+/** The parts that learning works on. */
 export interface LearnParts {
   readonly store: Store;
   readonly backend: SessionBackend;
@@ -250,7 +250,7 @@ async function ancestorsOf(backend: Pick<SessionBackend, "stream">, ids: readonl
   return ancestors;
 }
 
-/** What the function is given at once: the oldest messages, at least one. */
+/** The messages that the function gets at once: the oldest, at least one. */
 function firstBatch(messages: readonly SessionMessage[]): readonly SessionMessage[] {
   let tokens = 0;
   const end = messages.findIndex((message, index) => {

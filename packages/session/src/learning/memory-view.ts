@@ -83,7 +83,7 @@ export async function readMemory(blocks: readonly LiveBlock[], edits: readonly L
   return { blocks: edited, entry: (label, key) => entries.get(JSON.stringify([label, key])) ?? null };
 }
 
-/** What a store is asked to write. A block must still be as it was read. */
+/** The writes for a store. A block must still be as it was read. */
 export function keptWrites(
   writes: readonly LearnedWrite[],
   view: MemoryView,

@@ -126,13 +126,13 @@ export class SessionManager {
     this.#store = storeOf(host);
   }
 
-  /** The same as `new SessionManager(host)`. Errors: `STORE_UNSUPPORTED`. */
+  /** A manager on a store or an agent, as `new SessionManager(host)` makes it. Errors: `STORE_UNSUPPORTED`. */
   static create(host: unknown): SessionManager {
     return new SessionManager(host);
   }
 
   /**
-   * The same manager for one user, with this one's configuration. Sessions that it makes are the user's. Another user's sessions
+   * A manager for one user, with this one's configuration. Sessions that it makes are the user's. Another user's sessions
    * do not exist for it: `get` gives null, `list` and `search` leave them out, `update`, `fork` and the like fail with
    * `SESSION_NOT_FOUND`; calls on their messages and blocks, and `create` with their ids, fail with `SESSION_OWNED`. A
    * session of nobody is the user's from the first message, block or `create` on.
@@ -184,25 +184,25 @@ export class SessionManager {
     });
   }
 
-  /** See `Session.onCompaction`, also for its errors. */
+  /** Sets how every session compacts, as `Session.onCompaction` does, with its errors. */
   onCompaction(compact: CompactFunction, options: OnCompactionOptions = {}): this {
     this.#compacting = { ...this.#compacting, ...compactionConfig(compact, options, this.#compacting) };
     return this.#with((session) => session.onCompaction(compact, options));
   }
 
-  /** See `Session.compactAfter`, also for its errors. */
+  /** Sets when every session compacts, as `Session.compactAfter` does, with its errors. */
   compactAfter(tokenThreshold: number, options: CompactAfterOptions = {}): this {
     this.#compacting = { ...this.#compacting, ...thresholdConfig(tokenThreshold, options, this.#compacting) };
     return this.#with((session) => session.compactAfter(tokenThreshold, options));
   }
 
-  /** See `Session.onCompactionError`, also for its errors. */
+  /** Sets who is told of failed compactions, as `Session.onCompactionError` does, with its errors. */
   onCompactionError(handler: CompactionErrorHandler): this {
     assertFunction(handler, "The argument of onCompactionError()");
     return this.#with((session) => session.onCompactionError(handler));
   }
 
-  /** See `Session.onLearning`, also for its errors. */
+  /** Sets how every session learns, as `Session.onLearning` does, with its errors. */
   onLearning(learn: LearnFunction, options: OnLearningOptions = {}): this {
     learningConfig(learn, options);
     return this.#with((session) => session.onLearning(learn, options));
@@ -214,12 +214,12 @@ export class SessionManager {
     return this.#with((session) => session.withTitle(generate));
   }
 
-  /** The same, under the name that a session has for it. */
+  /** Names new sessions as `withTitles` does, under the name that a session has for it. */
   withTitle(generate: TitleFunction): this {
     return this.withTitles(generate);
   }
 
-  /** See `Session.withExpandableSummaries`, also for its errors. */
+  /** Adds the tool `expand_summary` to every session, as `Session.withExpandableSummaries` does, with its errors. */
   withExpandableSummaries(): this {
     return this.#with((session) => session.withExpandableSummaries());
   }
@@ -259,7 +259,7 @@ export class SessionManager {
   }
 
   /**
-   * The same page by page, 50 unless `limit` says otherwise, of the sessions that the other options allow: pass the
+   * Lists sessions page by page, 50 unless `limit` says otherwise, of those that the other options allow: pass the
    * `nextCursor` of a page to get the next one; it is null after the last. Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`.
    */
   async listPage(options: SessionListOptions = {}): Promise<{ sessions: SessionInfo[]; nextCursor: string | null }> {
@@ -419,7 +419,7 @@ export class SessionManager {
     return last === undefined ? null : givenMessage(last).id;
   }
 
-  /** See `Session.editMessage`, also for its errors. */
+  /** Appends a message beside another one, as `Session.editMessage` does, with its errors. */
   async editMessage<M extends SessionMessage = HistoryMessage>(
     sessionId: string,
     messageId: string,
@@ -428,12 +428,12 @@ export class SessionManager {
     return this.getSession(sessionId).editMessage<M>(messageId, message);
   }
 
-  /** See `Session.selectBranch`, also for its errors. */
+  /** Makes the branch of a message the active one, as `Session.selectBranch` does, with its errors. */
   async selectBranch<M extends SessionMessage = HistoryMessage>(sessionId: string, messageId: string): Promise<M> {
     return this.getSession(sessionId).selectBranch<M>(messageId);
   }
 
-  /** See `Session.getHistory`, also for its errors. */
+  /** Reads the visible history of a session, as `Session.getHistory` does, with its errors. */
   getHistory<M extends SessionMessage = HistoryMessage>(
     sessionId: string,
     leafId: string | null | undefined,
@@ -452,27 +452,27 @@ export class SessionManager {
     return this.getSession(sessionId).getHistory(leafId, options);
   }
 
-  /** See `Session.getBranches`, also for its errors. */
+  /** Reads the messages below a message, as `Session.getBranches` does, with its errors. */
   async getBranches<M extends SessionMessage = HistoryMessage>(sessionId: string, messageId: string): Promise<M[]> {
     return this.getSession(sessionId).getBranches<M>(messageId);
   }
 
-  /** See `Session.getParent`, also for its errors. */
+  /** Reads a message's parent, as `Session.getParent` does, with its errors. */
   async getParent<M extends SessionMessage = HistoryMessage>(sessionId: string, messageId: string): Promise<M | null> {
     return this.getSession(sessionId).getParent<M>(messageId);
   }
 
-  /** See `Session.getBranchIds`, also for its errors. */
+  /** Reads the ids of the messages below a message, as `Session.getBranchIds` does, with its errors. */
   async getBranchIds(sessionId: string, messageId: string): Promise<string[]> {
     return this.getSession(sessionId).getBranchIds(messageId);
   }
 
-  /** See `Session.getSiblingIds`, also for its errors. */
+  /** Reads the ids of messages' siblings, as `Session.getSiblingIds` does, with its errors. */
   async getSiblingIds(sessionId: string, messageIds: readonly string[]): Promise<Record<string, string[]>> {
     return this.getSession(sessionId).getSiblingIds(messageIds);
   }
 
-  /** See `Session.getSiblings`, also for its errors. */
+  /** Reads a message's siblings, as `Session.getSiblings` does, with its errors. */
   async getSiblings<M extends SessionMessage = HistoryMessage>(sessionId: string, messageId: string): Promise<M[]> {
     return this.getSession(sessionId).getSiblings<M>(messageId);
   }
@@ -482,12 +482,12 @@ export class SessionManager {
     return this.getSession(sessionId).getPathLength();
   }
 
-  /** See `Session.clearMessages`, also for its errors. */
+  /** Removes all messages of a session, as `Session.clearMessages` does, with its errors. */
   async clearMessages(sessionId: string): Promise<void> {
     await this.getSession(sessionId).clearMessages();
   }
 
-  /** See `Session.deleteMessages`, also for its errors. */
+  /** Removes messages, as `Session.deleteMessages` does, with its errors. */
   async deleteMessages(sessionId: string, messageIds: readonly string[]): Promise<void> {
     await this.getSession(sessionId).deleteMessages(messageIds);
   }
@@ -531,22 +531,22 @@ export class SessionManager {
     });
   }
 
-  /** See `Session.addCompaction`, also for its errors. */
+  /** Lays a summary over a range, as `Session.addCompaction` does, with its errors. */
   async addCompaction(sessionId: string, summary: string, fromId: string, toId: string): Promise<StoredCompaction> {
     return this.getSession(sessionId).addCompaction(summary, fromId, toId);
   }
 
-  /** See `Session.getCompactions`, also for its errors. */
+  /** Reads the summaries of a session, as `Session.getCompactions` does, with its errors. */
   async getCompactions(sessionId: string): Promise<StoredCompaction[]> {
     return this.getSession(sessionId).getCompactions();
   }
 
-  /** See `Session.removeCompaction`, also for its errors. */
+  /** Removes a summary, as `Session.removeCompaction` does, with its errors. */
   async removeCompaction(sessionId: string, id: string): Promise<void> {
     await this.getSession(sessionId).removeCompaction(id);
   }
 
-  /** See `Session.readContextBlock`, also for its errors. */
+  /** Reads a block of a session, as `Session.readContextBlock` does, with its errors. */
   async readContextBlock(sessionId: string, label: string): Promise<ContextBlock | null> {
     return this.getSession(sessionId).readContextBlock(label);
   }
@@ -575,7 +575,7 @@ export class SessionManager {
   }
 
   /**
-   * What the sessions used, summed up by day, model or session: days newest first, the others by cost, highest first. Days are
+   * Sums up what the sessions used, by day, model or session: days newest first, the others by cost, highest first. Days are
    * in UTC, as `2026-11-22`. Errors: `INVALID_ARGUMENT`.
    */
   async getUsage(request: UsageRequest): Promise<UsageSum[]> {
@@ -593,7 +593,7 @@ export class SessionManager {
     return this.#store.search(query, managerSearchRequest(options));
   }
 
-  /** The same page by page. Errors as for `Session.searchPage`. */
+  /** Searches as `search` does, page by page. Errors as for `Session.searchPage`. */
   async searchPage(query: string, options: ManagerSearchPageOptions = {}): Promise<SearchPage<SearchHit>> {
     assertText(query, "The query of searchPage()");
     const store = this.#store;

@@ -2,7 +2,7 @@ import type { SessionMessage } from "@stemma/model";
 import { foldLabel } from "@stemma/model";
 import type { KeptWrite, Store } from "@stemma/store";
 import { orderOf } from "@stemma/store";
-import { WiredContextProvider } from "../context/providers/provider-place.js";
+import { WiredContextProvider } from "../context/providers/store-context.js";
 import { SessionContext } from "../context/session-context.js";
 import { Learner } from "../learning/learning-run.js";
 import type { CompactorOptions } from "./compaction/compaction-work.js";
@@ -15,17 +15,15 @@ import { MessageWrites, type TogetherResult } from "./message-writes.js";
 import { writeOneByOne } from "./one-by-one.js";
 import type { SessionConfig } from "./options.js";
 import type { SessionBackend, SessionProvider } from "./own-provider/provider.js";
-import { providerBackend, storeSkillLog } from "./own-provider/provider-backend.js";
-import { providerSkillLog } from "./own-provider/provider-reader.js";
+import { providerBackend, providerSkillLog, storeSkillLog } from "./own-provider/provider-backend.js";
 import { AgentSessionProvider, StoreSessionProvider } from "./own-provider/store-session-provider.js";
 import { Titler } from "./titler.js";
-import { TurnLog, type TurnRecords } from "./turn/log.js";
-import { memoryRecordsOf } from "./turn/memory-records.js";
+import { memoryRecordsOf, TurnLog, type TurnRecords } from "./turn/log.js";
 import { Turns } from "./turn/turns.js";
 import type { Reverted } from "./undo/revert-from.js";
 import { revertFrom } from "./undo/revert-from.js";
 
-/** What stands behind a session once it is used. */
+/** The parts of a session once it is used. */
 export interface SessionCore {
   readonly backend: SessionBackend;
   readonly writes: MessageWrites;
@@ -35,7 +33,7 @@ export interface SessionCore {
   readonly compactor: Compactor;
   readonly events: SessionEvents;
   readonly turns: Turns;
-  /** What the session keeps beside its messages. */
+  /** The session's records. */
   readonly records: TurnRecords;
   /** The store that it is on; null on a provider that a user wrote. */
   readonly store: Store | null;
@@ -44,9 +42,9 @@ export interface SessionCore {
    * other, and those that a session cannot make fail with `STORE_UNSUPPORTED`.
    */
   together(writes: readonly KeptWrite[]): Promise<TogetherResult>;
-  /** See `revertFrom` of `undo/`. Errors: `STORE_UNSUPPORTED` without a store. */
+  /** Undoes what a message caused, as `revertFrom` of `undo/` does. Errors: `STORE_UNSUPPORTED` without a store. */
   revertFrom(messageId: string, dryRun: boolean): Promise<Reverted>;
-  /** See `SessionStore.rewindTo`. Errors: `STORE_UNSUPPORTED` without a store. */
+  /** Rewinds messages and blocks, as `SessionStore.rewindTo` does. Errors: `STORE_UNSUPPORTED` without a store. */
   rewindTo(messageId: string): Promise<void>;
   /** Learns from what is new, and waits for a name, where either is configured. Never fails. */
   finish(): Promise<void>;
@@ -102,7 +100,7 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     if (kept === null) memoryRecordsOf(provider).clear();
     return context.prompt.renew(backend.clear(), (work) => withinTime(work, timeout, "A provider of the prompt"));
   };
-  const log = new TurnLog(records, sessionId);
+  const log = new TurnLog(store ?? memoryRecordsOf(provider), sessionId);
   const turns = new Turns({ backend, context, log, store });
   const wrote = (messages: readonly SessionMessage[]): void => {
     turns.wrote(messages);

@@ -94,7 +94,7 @@ export let resetSession: (session: Session) => void;
 /** True for a session of this copy of the package: nothing stands behind another one. */
 export let isSession: (value: unknown) => value is Session;
 
-/** What stands behind a session, for the layers above it. Using it starts the session. */
+/** The parts of a session, for the layers above it. Using it starts the session. */
 export let coreOf: (session: Session) => Pick<SessionCore, "events" | "records" | "store" | "together">;
 
 const PARENT = "A parentId must be the id of a message, or null for a new root";
@@ -253,7 +253,7 @@ export class Session {
     return this.#configure({ title: generate });
   }
 
-  /** The same, under the name that a manager has for it. */
+  /** Names the session as `withTitle` does, under the name that a manager has for it. */
   withTitles(generate: TitleFunction): this {
     return this.withTitle(generate);
   }
@@ -525,7 +525,7 @@ export class Session {
   }
 
   /**
-   * The same page by page: pass the `nextCursor` of a page to get the next one; it is null after the last. Without writes in
+   * Searches as `search` does, page by page: pass the `nextCursor` of a page to get the next one; it is null after the last. Without writes in
    * between, no result comes twice or is left out. Errors as for `search`, and `INVALID_ARGUMENT` for an invalid cursor.
    */
   async searchPage(query: string, options: SearchPageOptions = {}): Promise<SearchPage<SearchResult>> {
@@ -583,7 +583,7 @@ export class Session {
   }
 
   /**
-   * What a block with a `schema` holds now, as that reads it: any field may be missing. Null while it is empty.
+   * Reads the value of a block with a `schema`: any field may be missing. Null while it is empty.
    * Errors: `BLOCK_NOT_FOUND`, `BLOCK_INVALID` for a stored text that does not fit, `INVALID_ARGUMENT` for a block without a schema.
    */
   readContextValue<Label extends string>(label: Label): Promise<DocumentOf<this, Label> | null>;

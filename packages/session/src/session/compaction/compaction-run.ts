@@ -17,7 +17,7 @@ import type { SessionBackend } from "../own-provider/provider.js";
 import type { CompactionRun, CompactionWork, Kept, Outcome } from "./compaction-work.js";
 import { withinTime } from "./time-limit.js";
 
-/** What a compaction works on. */
+/** The input of a compaction. */
 interface Asked {
   readonly run: CompactionRun<Outcome>;
   /** The visible history. */
@@ -134,7 +134,7 @@ async function keptOf(
   return { tokens, prompt, head, summary, tail: await estimateTokensInTurns(parts.tail) };
 }
 
-/** What a compact function gave, or failed with. */
+/** The answer of a compact function, or its failure. */
 interface CompactAnswer {
   readonly answer: CompactResult | null;
   readonly failure: { readonly error: unknown } | null;

@@ -1,11 +1,10 @@
-import type { CompactFunction, CompactResult } from "@stemma/model";
-import { perObject } from "@stemma/model";
-import type { Store } from "@stemma/store";
+import { type CompactFunction, type CompactResult, decodeJson, encodeJson, perObject } from "@stemma/model";
+import { type RecordScope, type Store, TURNS } from "@stemma/store";
 import type { SessionContext } from "../../context/session-context.js";
 import type { SessionEvents } from "../events.js";
 import type { SessionBackend } from "../own-provider/provider.js";
-import type { CompactionPause } from "./compaction-pause.js";
-import { TokenCount, type TokenCounter } from "./token-count.js";
+import type { TurnRecords } from "../turn/log.js";
+import { type Size, TokenCount, type TokenCounter } from "./token-count.js";
 /** Called with what a compaction failed with; what it throws itself is dropped. */
 export type CompactionErrorHandler = (error: unknown) => void | Promise<void>;
 
@@ -31,7 +30,7 @@ export interface Outcome {
    * changed under it.
    */
   readonly ending: "stored" | "fruitless" | "nothing" | "failed" | "stale";
-  /** What a request holds now. */
+  /** The tokens that a request holds now. */
   readonly kept: Kept;
 }
 
@@ -46,7 +45,7 @@ export interface Kept {
   readonly tail: number;
 }
 
-/** What compactions of one session work with, and tell of. */
+/** The parts that compactions of one session work with, and tell of. */
 export class CompactionWork {
   readonly count: TokenCount;
 
@@ -140,5 +139,71 @@ export class CompactionRuns<T> {
 
   #find(matches: (run: CompactionRun<T>) => boolean): CompactionRun<T> | undefined {
     return [...this.#all].find((run) => run.sessionId === this.sessionId && matches(run));
+  }
+}
+
+/** How large the session was, and how many tokens have to come anew. */
+interface Rest {
+  readonly since: Size;
+  readonly needed: number;
+}
+
+const KEY = "compaction";
+
+/**
+ * When the automatic trigger rests: after a compaction, until as much new text as it says has come, by the host's counter or
+ * by the estimate. Kept in the session's records, because each request of a server may come with a session object of its own.
+ */
+export class CompactionPause {
+  /** How many pauses began. */
+  begun = 0;
+  #rest: Rest | null = null;
+  /** Of the record that was last read or written. */
+  #version = 0;
+  readonly #scope: RecordScope;
+
+  constructor(
+    private readonly records: TurnRecords,
+    sessionId: string,
+  ) {
+    this.#scope = { sessionId, label: TURNS };
+  }
+
+  /** Notes how large the session is now: what was deleted since, or left for another branch, comes anew. */
+  saw(now: Size): void {
+    if (this.#rest === null) return;
+    const { since, needed } = this.#rest;
+    const least = { tokens: Math.min(since.tokens, now.tokens), messages: Math.min(since.messages, now.messages) };
+    this.#rest = { since: least, needed };
+  }
+
+  /** Asks the records only where this object knows of no pause. Errors: those of the store. */
+  async isOn(now: Size): Promise<boolean> {
+    if (this.#rests(now)) return true;
+    const { begun } = this;
+    const record = await this.records.get(this.#scope, KEY);
+    if (begun !== this.begun) return true;
+    if (record === null || record.version === this.#version) return false;
+    this.#version = record.version;
+    this.#rest = decodeJson(record.value) as Rest;
+    this.saw(now);
+    return this.#rests(now);
+  }
+
+  /** Begins a pause until `needed` tokens have come anew. Errors: those of the store. */
+  async begin(since: Size, needed: number): Promise<void> {
+    this.begun += 1;
+    this.#rest = { since, needed };
+    this.#version = (await this.records.set(this.#scope, KEY, encodeJson(this.#rest))).version;
+  }
+
+  end(): void {
+    this.#rest = null;
+  }
+
+  #rests({ tokens, messages }: Size): boolean {
+    if (this.#rest === null) return false;
+    const { since, needed } = this.#rest;
+    return tokens - since.tokens < needed && messages - since.messages < needed;
   }
 }

@@ -5,9 +5,16 @@ import type { SessionContext } from "../../context/session-context.js";
 import type { SessionEvents } from "../events.js";
 import type { SessionBackend } from "../own-provider/provider.js";
 import type { TurnRecords } from "../turn/log.js";
-import { CompactionPause, type Size } from "./compaction-pause.js";
 import { runCompaction } from "./compaction-run.js";
-import { CompactionRuns, CompactionWork, type CompactorOptions, type Kept, type Outcome } from "./compaction-work.js";
+import {
+  CompactionPause,
+  CompactionRuns,
+  CompactionWork,
+  type CompactorOptions,
+  type Kept,
+  type Outcome,
+} from "./compaction-work.js";
+import type { Size } from "./token-count.js";
 
 /** After so many automatic attempts in a row that gained nothing, the trigger rests for longer. */
 const MAX_IN_VAIN = 3;
@@ -34,7 +41,7 @@ export class Compactor {
     this.#work = new CompactionWork(backend, context, events, options, this.#runs, this.#pause);
   }
 
-  /** See `Session.compact`. Callers at the same time share one run for a path. */
+  /** Compacts, as `Session.compact` does. Callers at the same time share one run for a path. */
   async run(leafId: string | undefined): Promise<CompactResult | null> {
     const { compact, timeout } = this.options;
     if (compact === null) throw notConfigured();

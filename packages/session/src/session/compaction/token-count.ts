@@ -9,7 +9,6 @@ import {
 import type { ContextBlock } from "../../context/block.js";
 import type { SessionContext } from "../../context/session-context.js";
 import type { SessionBackend } from "../own-provider/provider.js";
-import type { Size } from "./compaction-pause.js";
 import { LimitedCalls } from "./time-limit.js";
 
 /** Measures what a request to the model holds of the session. */
@@ -20,6 +19,14 @@ export interface TokenCounterInput {
   /** The frozen prompt; what the blocks would make of it when none was frozen. "" without blocks. */
   systemPrompt: string;
   contextBlocks: ContextBlock[];
+}
+
+/** How large a session is: what a counter of the host's says may not grow with the history. */
+export interface Size {
+  /** The number that the trigger compares with the threshold. */
+  readonly tokens: number;
+  /** The visible messages, as estimated. */
+  readonly messages: number;
 }
 
 /**
@@ -63,7 +70,7 @@ export class TokenCount {
     return this.#count({ messages, systemPrompt, contextBlocks });
   }
 
-  /** What a compact function is given: the counter that decides when also decides what. */
+  /** The context of a compact function: the counter that decides when also decides what. */
   async compactContext(threshold: number | null): Promise<CompactContext> {
     const onCounterError = this.#report;
     const limits = threshold === null ? {} : { tokenThreshold: threshold, promptTokens: await this.ofPrompt() };
