@@ -1,6 +1,6 @@
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation } from "../engine/operation.js";
-import { ceilingOf, floorOf, SPAN } from "../operations/messages/row-id.js";
+import { ceilingOf, floorOf, SPAN } from "../operations/messages/message-position.js";
 import { findSessionNumber } from "../operations/registry/session-head.js";
 import type { Findings } from "./findings.js";
 

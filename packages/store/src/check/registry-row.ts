@@ -2,7 +2,7 @@ import { isStorableText, isStoredMetadata } from "@stemma/model";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
 import { parseSkills } from "../operations/memory/skill-state.js";
-import { sessionOf } from "../operations/messages/row-id.js";
+import { sessionOf } from "../operations/messages/message-position.js";
 import { makeRow, type SessionRow } from "../operations/registry/session-head.js";
 import type { ListedSession } from "../operations/registry/sessions.js";
 import { isReserved } from "../sql/session-id.js";

@@ -1,8 +1,8 @@
 import type { SessionMessage } from "@stemma/model";
 import { decodeMessage, PendingMessage, StemmaError } from "@stemma/model";
 import type { CorruptHandler } from "../../engine/dialect.js";
+import type { SessionRows } from "../../engine/operation.js";
 import { first, type Operation } from "../../engine/operation.js";
-import type { SessionRows } from "../../engine/session-rows.js";
 import { readMedia } from "./media.js";
 
 export interface ContentRow {

@@ -1,7 +1,7 @@
 import { type EncodedMessage, splitContent, utf8Length } from "@stemma/model";
 import type { Dialect } from "../../engine/dialect.js";
+import type { SessionRows } from "../../engine/operation.js";
 import { all, first, type Operation, run } from "../../engine/operation.js";
-import type { SessionRows } from "../../engine/session-rows.js";
 
 /**
  * What does not stand in a message's row: inline media, once per content and session, and contents that are too large

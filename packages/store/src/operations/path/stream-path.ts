@@ -4,12 +4,10 @@ import type { StoredMessage, StreamOptions } from "../../contract/store.js";
 import type { Dialect, PathOptions } from "../../engine/dialect.js";
 import { all, type Operation } from "../../engine/operation.js";
 import { type ContentRow, readRows } from "../messages/content.js";
-import { rowAfter } from "../messages/damage.js";
-import { findPosition, messageNotFound } from "../messages/message-position.js";
-import { ceilingOf, floorOf } from "../messages/row-id.js";
+import { ceilingOf, findPosition, floorOf, messageNotFound, rowAfter } from "../messages/message-position.js";
 import { findSessionHead } from "../registry/session-head.js";
 import type { PathSpan, Segment } from "./path.js";
-import { openView, readViewPage, type View } from "./view.js";
+import { openView, readViewPage, type View } from "./path.js";
 
 const PAGE_BYTES = 128 * 1024;
 const FIRST_PAGE = 32;

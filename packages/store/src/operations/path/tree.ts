@@ -1,19 +1,23 @@
 import { cut, searchableText } from "@stemma/model";
 import type { TreeNode, TreePage } from "../../contract/store.js";
 import type { CorruptHandler, Dialect } from "../../engine/dialect.js";
+import type { SessionRows } from "../../engine/operation.js";
 import { all, first, type Operation } from "../../engine/operation.js";
-import type { SessionRows } from "../../engine/session-rows.js";
 import { type ContentRow, readContent } from "../messages/content.js";
-import { damaged, reportDamage, rowAfter } from "../messages/damage.js";
 import {
   assertWithin,
+  ceilingOf,
+  damaged,
   FIND_POSITION,
   findNamed,
   findPosition,
+  floorOf,
   type MessagePosition,
   messageNotFound,
+  reportDamage,
+  rowAfter,
+  sessionOf,
 } from "../messages/message-position.js";
-import { ceilingOf, floorOf, sessionOf } from "../messages/row-id.js";
 import { findSessionHead, type SessionHead } from "../registry/session-head.js";
 
 const PREVIEW_LENGTH = 80;

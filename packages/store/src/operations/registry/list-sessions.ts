@@ -6,8 +6,7 @@ import type {
   SessionOrder,
 } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
-import { all, type Condition, type Operation } from "../../engine/operation.js";
-import { ofSession, registeredOrder } from "../../engine/session-rows.js";
+import { all, type Condition, type Operation, ofSession, registeredOrder } from "../../engine/operation.js";
 import { orderedPage } from "../memory/ordered-page.js";
 import {
   APPENDS_UNDATED,

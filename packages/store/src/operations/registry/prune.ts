@@ -1,11 +1,20 @@
 import type { Pruned, PruneRequest, PruneVersionsRequest, RowCounts } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
-import { all, column, count, first, type Operation, run, tuples } from "../../engine/operation.js";
-import { ownOf, type SessionRows } from "../../engine/session-rows.js";
+import {
+  all,
+  column,
+  count,
+  first,
+  type Operation,
+  ownOf,
+  run,
+  type SessionRows,
+  tuples,
+} from "../../engine/operation.js";
 import { shrinkToBehind } from "../compactions/compactions.js";
 import { removeEntry } from "../memory/entries.js";
 import { dropContent } from "../messages/media.js";
-import { ceilingOf, floorOf } from "../messages/row-id.js";
+import { ceilingOf, floorOf } from "../messages/message-position.js";
 import { firstOfBranch } from "../path/path.js";
 import { NO_LEAF } from "../path/tree.js";
 import { countRows, deleteSession, findErased } from "./erase.js";

@@ -1,11 +1,20 @@
 import { StemmaError } from "@stemma/model";
 import type { Dialect } from "../../engine/dialect.js";
-import { column, insert, type Operation, OR_KEEP, run, type SqlValue, tuples } from "../../engine/operation.js";
-import { idsOf, ownOf, rowsOf, type SessionRows } from "../../engine/session-rows.js";
-import type { MessagePosition } from "../messages/message-position.js";
-import { floorOf, MAX_NUMBER, SESSION_RANGE } from "../messages/row-id.js";
-import { isoNow, undatedUntil } from "./clock.js";
-import { LATEST_CHANGE } from "./session-order.js";
+import {
+  column,
+  idsOf,
+  insert,
+  type Operation,
+  OR_KEEP,
+  ownOf,
+  rowsOf,
+  run,
+  type SessionRows,
+  type SqlValue,
+  tuples,
+} from "../../engine/operation.js";
+import { floorOf, MAX_NUMBER, type MessagePosition, SESSION_RANGE } from "../messages/message-position.js";
+import { APPENDS_UNDATED, LATEST_CHANGE } from "./session-order.js";
 /** Writes a session's row, with what `values` say. False where there is one of its id. Errors: `SESSION_LIMIT`. */
 export function* insertSession(sql: Dialect, values: Readonly<Record<string, SqlValue>>): Operation<boolean> {
   const row = sql.countsSessions ? { ...(yield* numbered()), ...values } : values;
@@ -166,3 +175,19 @@ export function* dateAppend({ rows, datedUntil }: SessionHead): Operation<void> 
   const update = `UPDATE assistant_sessions SET appended_until = ? WHERE ${rows.registered}no = ?`;
   yield* run(update, undatedUntil(), ...rows.ids, rows.sessionNumber);
 }
+
+// The time that was asked for last, as texts. A text takes longer to write than all else that an append does with it.
+let written = { time: 0, now: "", until: "" };
+
+/** The time now as every table writes it. */
+export function isoNow(): string {
+  const time = Date.now();
+  if (time !== written.time) {
+    const until = new Date(time + APPENDS_UNDATED * 1000).toISOString();
+    written = { time, now: new Date(time).toISOString(), until };
+  }
+  return written.now;
+}
+
+/** Until when the row of a session need not be dated again that is dated now. */
+const undatedUntil = (): string => written.until;

@@ -2,8 +2,8 @@ import { invalid } from "@stemma/model";
 import type { SessionOrder } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
 import type { Condition } from "../../engine/operation.js";
-import { ofSession, registeredOrder } from "../../engine/session-rows.js";
-import { SESSION_RANGE, SPAN } from "../messages/row-id.js";
+import { ofSession, registeredOrder } from "../../engine/operation.js";
+import { SESSION_RANGE, SPAN } from "../messages/message-position.js";
 
 /**
  * How long after an append further ones leave the session's row alone, in seconds. Until then the row says no more than that
