@@ -83,22 +83,26 @@ export {
 } from "./messages/codec.js";
 export { applyCompactions, selectCompactions, summaryMessage } from "./messages/compactions.js";
 export { packFrames, unpackFrames } from "./messages/frames.js";
-export { givenMessage, givenMessages, MOST_AT_ONCE, setField, takeSerialised } from "./messages/given-message.js";
 export { fromBase64, isInlineMedia, mediaTypeOf, toBase64 } from "./messages/media.js";
 export { applyMergePatch } from "./messages/merge-patch.js";
 export {
   assertMessage,
   contentForParts,
+  givenMessage,
+  givenMessages,
   type HistoryMessage,
   type HistoryMessagePart,
   isSummary,
   isSummaryMessage,
   jsonBytes,
+  MOST_AT_ONCE,
   reservedId,
   type SessionMessage,
   type SessionMessagePart,
   SUMMARY_ID_PREFIX,
+  setField,
   takeRecent,
+  takeSerialised,
 } from "./messages/message.js";
 export { sendable, sendableMessage, sendableText } from "./messages/sendable.js";
 export {

@@ -132,19 +132,19 @@ export { withoutUnstorable } from "./engine/runner.js";
 export { DATA_TABLES, missingTable, SHARED_TABLES, tablesMissing } from "./engine/tables.js";
 export { skillsOf } from "./operations/memory/skill-state.js";
 export { readContents } from "./operations/messages/content.js";
-export { MAX_NUMBER, messageNotFound, SPAN, sessionOf } from "./operations/messages/message-position.js";
 export { appendMessages, importMessages } from "./operations/messages/messages.js";
 export { storedBytes } from "./operations/path/path.js";
 export { owned } from "./operations/registry/owners.js";
-export { isoNow } from "./operations/registry/session-head.js";
 export {
   APPENDS_UNDATED,
-  cursorOf,
-  isBehind,
+  isoNow,
   LATEST_CHANGE,
-  type ListPosition,
-  parseCursor,
-} from "./operations/registry/session-order.js";
+  MAX_NUMBER,
+  messageNotFound,
+  SPAN,
+  sessionOf,
+} from "./operations/registry/session-head.js";
+export { cursorOf, isBehind, type ListPosition, parseCursor } from "./operations/registry/session-order.js";
 export { type Marks, markAllUnindexed, READ_MARKS, reindexSome } from "./operations/search/reindex.js";
 export { MOST_NAMED } from "./operations/search/run-search.js";
 export { OLD_PREFIX } from "./operations/upgrade/old-tables.js";

@@ -1,7 +1,8 @@
 import { sha256 } from "@stemma/model";
 import type { SessionRows } from "../engine/operation.js";
 import { all, type Operation, pause, tuples } from "../engine/operation.js";
-import { ceilingOf, floorOf, watchEnds } from "../operations/messages/message-position.js";
+import { watchEnds } from "../operations/messages/damage.js";
+import { ceilingOf, floorOf } from "../operations/registry/session-head.js";
 import type { Findings } from "./findings.js";
 import { type ScannedMessage, textOf } from "./scan.js";
 

@@ -11,8 +11,16 @@ import {
   type SessionRows,
 } from "../engine/operation.js";
 import { nextSummaryRow } from "../operations/compactions/compactions.js";
-import { ceilingOf, floorOf, nextPosition, SPAN } from "../operations/messages/message-position.js";
-import { findSessionRows, insertSession, isoNow, openSessionHead } from "../operations/registry/session-head.js";
+import {
+  ceilingOf,
+  findSessionRows,
+  floorOf,
+  insertSession,
+  isoNow,
+  nextPosition,
+  openSessionHead,
+  SPAN,
+} from "../operations/registry/session-head.js";
 import type { Misplaced } from "./misplaced.js";
 /** Brings the misplaced messages of one range and session and the registry together. No message is removed. */
 export function* repairMisplaced(sql: Dialect, group: Misplaced): Operation<void> {

@@ -11,11 +11,10 @@ import {
   type SqlValue,
   tuples,
 } from "../engine/operation.js";
-import { insertRef, storeParts } from "../operations/messages/media.js";
-import { ceilingOf, floorOf } from "../operations/messages/message-position.js";
+import { insertRef, storeParts } from "../operations/messages/content.js";
 import { forgetLength } from "../operations/path/measures.js";
 import { MADE_UP_ID } from "../operations/path/path.js";
-import { isoNow } from "../operations/registry/session-head.js";
+import { ceilingOf, floorOf, isoNow } from "../operations/registry/session-head.js";
 import { readBranches, readSummaries, type SummaryRow } from "./check-session.js";
 import { type Findings, isText, isTime, isWhole } from "./findings.js";
 import { isTrue, scanMedia } from "./media.js";

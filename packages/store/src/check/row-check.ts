@@ -12,7 +12,7 @@ import {
   sameSession,
 } from "../engine/operation.js";
 import { parseMessageIds } from "../operations/memory/versions.js";
-import { watchEnds } from "../operations/messages/message-position.js";
+import { watchEnds } from "../operations/messages/damage.js";
 import { isoNow, makeRow } from "../operations/registry/session-head.js";
 import { isScope, UPGRADED_ROWS } from "../sql/session-id.js";
 import type { CheckDialect } from "./check-dialect.js";

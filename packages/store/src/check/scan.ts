@@ -12,9 +12,9 @@ import {
 import type { Dialect } from "../engine/dialect.js";
 import type { SessionRows } from "../engine/operation.js";
 import { all, type Operation, pause } from "../engine/operation.js";
-import { readContents } from "../operations/messages/content.js";
-import { readMedia } from "../operations/messages/media.js";
-import { ceilingOf, floorOf, rowAfter } from "../operations/messages/message-position.js";
+import { readContents, readMedia } from "../operations/messages/content.js";
+import { rowAfter } from "../operations/messages/damage.js";
+import { ceilingOf, floorOf } from "../operations/registry/session-head.js";
 import { isText } from "./findings.js";
 
 /** A row of `assistant_messages`, as it stands there. What is damaged may be of any type. */

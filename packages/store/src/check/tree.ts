@@ -1,8 +1,8 @@
 import type { Dialect } from "../engine/dialect.js";
 import type { SessionRows } from "../engine/operation.js";
 import { all, type Operation, run } from "../engine/operation.js";
-import type { MessagePosition } from "../operations/messages/message-position.js";
-import { ceilingOf, floorOf } from "../operations/messages/message-position.js";
+import type { MessagePosition } from "../operations/registry/session-head.js";
+import { ceilingOf, floorOf } from "../operations/registry/session-head.js";
 import type { Findings } from "./findings.js";
 import type { MessageRow } from "./scan.js";
 export interface BranchRow {

@@ -12,7 +12,7 @@ import {
   sameSession,
 } from "../engine/operation.js";
 import { type ContentRow, readContent } from "../operations/messages/content.js";
-import { ceilingOf, floorOf, SESSION_RANGE, sessionOf } from "../operations/messages/message-position.js";
+import { ceilingOf, floorOf, SESSION_RANGE, sessionOf } from "../operations/registry/session-head.js";
 import { registeredBefore } from "../operations/registry/session-order.js";
 import { findTwin, type Twin, twinIn, WAITING_COLUMNS, type WaitingRow } from "./memory-index.js";
 import { type Model, numberOf } from "./vector-bytes.js";

@@ -3,8 +3,8 @@ import type { ImportedVector, KeptVector, SearchRequest, Store, VectorModel, Vec
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation, rowsOf, run, sameSession } from "../engine/operation.js";
 import type { ContentRow } from "../operations/messages/content.js";
-import { sessionOf } from "../operations/messages/message-position.js";
 import { readAs, writeAs } from "../operations/registry/owners.js";
+import { sessionOf } from "../operations/registry/session-head.js";
 import type { OpenStore } from "../sql/sql-store.js";
 import { textToEmbed } from "./backlog.js";
 import type { EmbeddableStore, EmbeddedStore } from "./contract.js";

@@ -13,8 +13,7 @@ import {
   sameSession,
 } from "../engine/operation.js";
 import type { ContentRow } from "../operations/messages/content.js";
-import { ceilingOf, floorOf, sessionOf } from "../operations/messages/message-position.js";
-import { findSessionRows } from "../operations/registry/session-head.js";
+import { ceilingOf, findSessionRows, floorOf, sessionOf } from "../operations/registry/session-head.js";
 import { findNew, findOldOf, textToEmbed, type Waiting, waitingKey } from "./backlog.js";
 import type { Twin } from "./memory-index.js";
 import { claimModel, type Model, readClaim, type VectorDialect } from "./vector-bytes.js";

@@ -1,5 +1,5 @@
-// How operations run, from the call down to its statements: what puts calls in order, the runners of the two kinds of connections, the
-// transaction of an engine that answers at once, and what answers a statement.
+// How operations run, from the call down to its statements: what puts calls in order, the runners of the two kinds of connections, and
+// what answers a statement.
 import {
   beginWork,
   type Deferred,
@@ -246,17 +246,16 @@ class SyncRunner implements Runner {
     const { queue, key } = this.#lane;
     if (queue.has(key)) {
       return queue.write(key, async () => {
-        this.#prepare();
+        if (this.#state !== "ready") this.#prepare();
         return work();
       });
     }
-    this.#prepare();
+    if (this.#state !== "ready") this.#prepare();
     const result = work();
     return result instanceof Promise ? queue.write(key, () => result) : result;
   }
 
   #prepare(): void {
-    if (this.#state === "ready") return;
     if (this.#state === "closed") throw closed(this.name);
     const { prepare, isPrepared } = this.options;
     const { connection } = this;
@@ -265,12 +264,23 @@ class SyncRunner implements Runner {
     this.#state = "ready";
   }
 
+  /** At once where it is short. */
   #transact<T>(mode: TransactionMode, operation: () => Operation<T>): MaybeLater<T> {
     const { connection } = this;
     if (connection.begin === undefined) {
       return connection.transaction(mode, () => runSync(operation(), connection));
     }
-    return new LongTransaction(connection.begin(mode), connection, operation()).run();
+    const transaction = connection.begin(mode);
+    try {
+      const steps = operation();
+      const step = runUntil(performance.now() + STEP, steps, connection, []);
+      if (!step.done) return goOn(transaction, steps, connection, step.rows);
+      transaction.commit();
+      return step.value;
+    } catch (error) {
+      transaction.rollback();
+      throw error;
+    }
   }
 }
 
@@ -284,68 +294,42 @@ const LONG = 100;
 // The one that is there now: a test may put another in its place.
 const afterPoll: (work: () => void) => unknown = globalThis.setImmediate ?? setTimeout;
 
-/**
- * An operation in its transaction, at once where it is short. A long one would hold up the process: it is interrupted between two of
- * its statements, and goes on in a later round of the event loop, in the same transaction.
- */
-class LongTransaction<T> {
-  /** When it was first interrupted, in milliseconds. */
-  #interrupted = Number.POSITIVE_INFINITY;
-  #isLeftToCommit = false;
-
-  constructor(
-    private readonly transaction: OpenTransaction,
-    private readonly connection: SyncConnection,
-    private readonly operation: Operation<T>,
-  ) {}
-
-  run(): MaybeLater<T> {
-    const step = this.#step(STEP, []);
-    return step.done ? step.value : this.#goOn(step.rows);
-  }
-
-  #step(time: number, rows: Row[]): Step<T> {
-    try {
-      const step = runUntil(performance.now() + time, this.operation, this.connection, rows);
-      if (!step.done) return step;
-      const isLong = performance.now() - this.#interrupted >= LONG;
-      this.#isLeftToCommit = isLong && this.transaction.commitMuch !== undefined;
-      if (!this.#isLeftToCommit) this.transaction.commit();
-      return step;
-    } catch (error) {
-      this.transaction.rollback();
-      throw error;
-    }
-  }
-
-  async #goOn(left: Row[]): Promise<T> {
-    this.#interrupted = performance.now();
+// A long operation would hold up the process: it was interrupted between two of its statements, and goes on in later rounds of the
+// event loop, in its transaction.
+async function goOn<T>(
+  transaction: OpenTransaction,
+  steps: Operation<T>,
+  connection: SyncConnection,
+  left: Row[],
+): Promise<T> {
+  const begun = performance.now();
+  try {
     for (let rows = left; ; ) {
       const away = await loopRan();
-      const step = this.#step(Math.min(Math.max(STEP, away), LONGEST_STEP), rows);
+      const time = Math.min(Math.max(STEP, away), LONGEST_STEP);
+      const step = runUntil(performance.now() + time, steps, connection, rows);
       if (step.done) {
-        if (this.#isLeftToCommit) await this.#commitInSteps();
+        const isLong = performance.now() - begun >= LONG;
+        if (isLong && transaction.commitMuch !== undefined) await commitInSteps(transaction.commitMuch);
+        else transaction.commit();
         return step.value;
       }
       rows = step.rows;
     }
+  } catch (error) {
+    transaction.rollback();
+    throw error;
   }
+}
 
-  async #commitInSteps(): Promise<void> {
-    await loopRan();
-    let finish: (() => void) | undefined;
-    try {
-      finish = this.transaction.commitMuch?.();
-    } catch (error) {
-      this.transaction.rollback();
-      throw error;
-    }
-    await loopRan();
-    try {
-      finish?.();
-    } catch {
-      // It is committed all the same.
-    }
+async function commitInSteps(commitMuch: () => () => void): Promise<void> {
+  await loopRan();
+  const finish = commitMuch();
+  await loopRan();
+  try {
+    finish();
+  } catch {
+    // It is committed all the same.
   }
 }
 

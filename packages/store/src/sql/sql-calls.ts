@@ -55,7 +55,7 @@ export class SqlCalls {
   /** One transaction, while no one else writes to the session. */
   write<T>(id: string, operation: () => Operation<T>, mode?: "write" | "idempotent"): Promise<T> {
     const { callOrder, runner } = this.parts;
-    return callOrder.write(id, () => runner.write(this.#alone(id, this.#writing(id, operation)), mode));
+    return callOrder.write(id, () => runner.write(this.#writing(id, operation), mode));
   }
 
   /** One statement that reads. */
@@ -155,17 +155,14 @@ export class SqlCalls {
     return this.userId === undefined ? operation : readAs(this.userId, id, operation);
   }
 
-  #writing<T>(id: string, operation: () => Operation<T>): () => Operation<T> {
-    return this.userId === undefined ? operation : writeAs(this.userId, id, operation);
-  }
-
   // While no one else writes to the session, in whatever process.
-  #alone<T>(id: string, operation: () => Operation<T>): () => Operation<T> {
+  #writing<T>(id: string, operation: () => Operation<T>): () => Operation<T> {
     const { lockSession } = this.parts.sql;
-    if (lockSession === null) return operation;
+    const work = this.userId === undefined ? operation : writeAs(this.userId, id, operation);
+    if (lockSession === null) return work;
     return function* () {
       yield* lockSession(id);
-      return yield* operation();
+      return yield* work();
     };
   }
 
@@ -180,10 +177,10 @@ export class SqlCalls {
 
   #writingItem<K extends ItemKey, T>(kind: string, key: K, operation: (key: K) => Operation<T>): () => Operation<T> {
     // Records of no session, and what stands in another scope, do not make the session the user's.
-    const makesOwner = this.userId !== undefined && isOfSession(key) && !(kind === "records" && key.sessionId === "");
-    if (!makesOwner) return this.#readingItem(key, operation);
+    const makesOwner = isOfSession(key) && !(kind === "records" && key.sessionId === "");
+    if (this.userId === undefined || !makesOwner) return this.#readingItem(key, operation);
     const { sql } = this.parts;
-    return this.#writing(key.sessionId, function* () {
+    return writeAs(this.userId, key.sessionId, function* () {
       // What is written first makes the session the user's, so it must be there.
       if (!isScope(key.sessionId)) yield* makeRow(sql, key.sessionId);
       return yield* operation(key);

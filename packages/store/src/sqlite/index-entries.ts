@@ -3,7 +3,7 @@ import { StemmaError } from "@stemma/model";
 import { addTerm, type Document } from "../check/check-dialect.js";
 import { type Dialect, INDEX_TABLES, type SearchIndex } from "../engine/dialect.js";
 import { column, first, type Operation, pause, tuples } from "../engine/operation.js";
-import { rowAfter } from "../operations/messages/message-position.js";
+import { rowAfter } from "../operations/messages/damage.js";
 
 /** How many entries of an index are read at once, and how many at most of a word that stands in it more often. */
 const ENTRIES = 10_000;

@@ -34,18 +34,21 @@ import {
 import { assertStorable, assertTimes } from "../assert-storable.js";
 import { skillsOf } from "../memory/skill-state.js";
 import { type ContentTuple, readable, readRows } from "../messages/content.js";
+import { tokensOf } from "../path/measures.js";
+import { findSegments, firstOfBranch, readView, selectRanges, spansBetween, visibleSpans } from "../path/path.js";
 import {
   ceilingOf,
   findNamed,
   findPosition,
+  findSessionHead,
   floorOf,
+  isoNow,
   type MessagePosition,
   nextPosition,
+  openSessionHead,
   POSITION,
-} from "../messages/message-position.js";
-import { tokensOf } from "../path/measures.js";
-import { findSegments, firstOfBranch, readView, selectRanges, spansBetween, visibleSpans } from "../path/path.js";
-import { findSessionHead, isoNow, openSessionHead, type SessionHead } from "../registry/session-head.js";
+  type SessionHead,
+} from "../registry/session-head.js";
 import { touchSession } from "../registry/sessions.js";
 import { inPortions } from "../row-portions.js";
 /** See `SessionStore.addCompaction`. */

@@ -2,7 +2,7 @@ import { applySkillChange, NO_SKILLS, type SkillChange, type SkillState } from "
 import type { CorruptHandler, Dialect } from "../../engine/dialect.js";
 import type { SessionRows } from "../../engine/operation.js";
 import { type Operation, run } from "../../engine/operation.js";
-import { damaged, reportDamage } from "../messages/message-position.js";
+import { damaged, reportDamage } from "../messages/damage.js";
 import { findSessionHead, isoNow, openSessionHead, type SessionRow } from "../registry/session-head.js";
 
 /** The skill state that a session's row holds. Errors: `CORRUPT_MESSAGE`; with `onCorrupt` it is told, and none is given. */

@@ -3,12 +3,11 @@ import { all, type Operation, ownOf, run, type SessionRows } from "../../engine/
 import { shrinkCompactions } from "../compactions/compactions.js";
 import { forgetLength } from "../path/measures.js";
 import { firstOfBranch } from "../path/path.js";
-import { activeLeaf } from "../path/tree.js";
-import { findSessionHead, type SessionHead } from "../registry/session-head.js";
+import type { MessagePosition } from "../registry/session-head.js";
+import { activeLeaf, ceilingOf, findSessionHead, type SessionHead } from "../registry/session-head.js";
 import { touchSession } from "../registry/sessions.js";
-import { dropContent } from "./media.js";
-import type { MessagePosition } from "./message-position.js";
-import { ceilingOf, findPositionAndParent } from "./message-position.js";
+import { dropContent } from "./content.js";
+import { findPositionAndParent } from "./message-parent.js";
 
 /** See `SessionStore.delete`. */
 export function* deleteMessages(sql: Dialect, sessionId: string, ids: readonly string[]): Operation<string[]> {

@@ -28,21 +28,26 @@ import {
 import { removeBlock } from "../memory/blocks.js";
 import { removeRecords } from "../memory/records.js";
 import { readMessage } from "../path/path.js";
-import { activeLeaf, NO_LEAF } from "../path/tree.js";
-import { dateAppend, findSessionHead, isoNow, openSessionHead, type SessionHead } from "../registry/session-head.js";
+import {
+  activeLeaf,
+  ceilingOf,
+  dateAppend,
+  findNamed,
+  findPosition,
+  findSessionHead,
+  floorOf,
+  isoNow,
+  type MessagePosition,
+  messageNotFound,
+  NO_LEAF,
+  nextPosition,
+  openSessionHead,
+  type SessionHead,
+} from "../registry/session-head.js";
 import { touchSession } from "../registry/sessions.js";
 import { inPortions } from "../row-portions.js";
 import { indexChanged, indexWritten, isLarge } from "../search/index-rows.js";
-import { dropContent, fitsRow, storeContent } from "./media.js";
-import {
-  ceilingOf,
-  findNamed,
-  findPosition,
-  floorOf,
-  type MessagePosition,
-  messageNotFound,
-  nextPosition,
-} from "./message-position.js";
+import { dropContent, fitsRow, storeContent } from "./content.js";
 
 const UPDATE = "UPDATE assistant_messages SET role = ?, tokens = ?, total = ?, dated_at = ?, content = ?";
 const UPDATE_TEXT = `${UPDATE}, text_content = ?`;

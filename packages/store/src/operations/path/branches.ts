@@ -3,21 +3,21 @@ import { setField } from "@stemma/model";
 import type { Appended, Dialect } from "../../engine/dialect.js";
 import { first, type Operation, ownOf, pause, type SessionRows, tuples } from "../../engine/operation.js";
 import { type ContentTuple, readable, readRows } from "../messages/content.js";
+import { damaged } from "../messages/damage.js";
+import { findAllWithParents, findWithParent, type WithParent } from "../messages/message-parent.js";
+import { append } from "../messages/messages.js";
 import {
   assertWithin,
   ceilingOf,
-  damaged,
-  findAllWithParents,
   findNamed,
-  findWithParent,
+  findSessionHead,
   floorOf,
   type MessagePosition,
   messageNotFound,
+  openSessionHead,
   POSITION,
-  type WithParent,
-} from "../messages/message-position.js";
-import { append } from "../messages/messages.js";
-import { findSessionHead, openSessionHead, type SessionHead } from "../registry/session-head.js";
+  type SessionHead,
+} from "../registry/session-head.js";
 import { touchSession } from "../registry/sessions.js";
 import { inListPortions } from "../row-portions.js";
 import { readMessage } from "./path.js";

@@ -11,12 +11,11 @@ import {
   type SessionRows,
   sameSession,
 } from "../../engine/operation.js";
-import type { MessagePosition } from "../messages/message-position.js";
-import { floorOf, SPAN } from "../messages/message-position.js";
 import { currentTotal } from "../messages/messages.js";
+import type { MessagePosition } from "../registry/session-head.js";
+import { findLeaf, floorOf, SPAN } from "../registry/session-head.js";
 import { inPortions } from "../row-portions.js";
 import { findSegments, inRanges, type PathSpan, rangesOf, selectRanges, visibleSpans } from "./path.js";
-import { findLeaf } from "./tree.js";
 
 // How long a path is: in messages, bytes and estimated tokens.
 

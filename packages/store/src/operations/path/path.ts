@@ -25,18 +25,17 @@ import {
 } from "../../engine/operation.js";
 import { skillsOf } from "../memory/skill-state.js";
 import { type ContentRow, type DatedTuple, dated, readContent, readContents, readRows } from "../messages/content.js";
+import { assertOrder, damaged, reportDamage } from "../messages/damage.js";
 import {
-  assertOrder,
   assertWithin,
   ceilingOf,
-  damaged,
+  findLeaf,
+  findSessionHead,
   floorOf,
   type MessagePosition,
-  reportDamage,
+  type SessionHead,
   sessionOf,
-} from "../messages/message-position.js";
-import { findSessionHead, type SessionHead } from "../registry/session-head.js";
-import { findLeaf } from "./tree.js";
+} from "../registry/session-head.js";
 /**
  * A path is the messages from a root to a leaf. A branch is a run of messages of which each is the next one's parent; a
  * path crosses branches, and is one range of rows in each. Row ids grow along a path.

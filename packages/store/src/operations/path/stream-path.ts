@@ -4,8 +4,8 @@ import type { StoredMessage, StreamOptions } from "../../contract/store.js";
 import type { Dialect, PathOptions } from "../../engine/dialect.js";
 import { all, type Operation } from "../../engine/operation.js";
 import { type ContentRow, readRows } from "../messages/content.js";
-import { ceilingOf, findPosition, floorOf, messageNotFound, rowAfter } from "../messages/message-position.js";
-import { findSessionHead } from "../registry/session-head.js";
+import { rowAfter } from "../messages/damage.js";
+import { ceilingOf, findPosition, findSessionHead, floorOf, messageNotFound } from "../registry/session-head.js";
 import type { PathSpan, Segment } from "./path.js";
 import { openView, readViewPage, type View } from "./path.js";
 

@@ -5,11 +5,10 @@ import { isScope, UPGRADED_ROWS } from "../../sql/session-id.js";
 import { removeEntries } from "../memory/entries.js";
 import { removeRecords } from "../memory/records.js";
 import { removeAllVersions } from "../memory/versions.js";
-import { ceilingOf, floorOf } from "../messages/message-position.js";
 import { removeRows } from "../messages/messages.js";
 import { removeUpgradedBlocks } from "../messages/upgraded-rows.js";
 import { ownerOf } from "./owners.js";
-import { findSessionRows } from "./session-head.js";
+import { ceilingOf, findSessionRows, floorOf } from "./session-head.js";
 import { removeUsage } from "./usage.js";
 
 /** Where the rows of one session stand, or of a scope, in every table. They are found by it after they are gone, too. */

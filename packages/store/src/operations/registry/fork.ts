@@ -7,13 +7,21 @@ import { copyEntries } from "../memory/entries.js";
 import { copyRecord } from "../memory/records.js";
 import { skillsOf } from "../memory/skill-state.js";
 import { copyVersions } from "../memory/versions.js";
-import { ceilingOf, findNamed, floorOf, type MessagePosition, messageNotFound } from "../messages/message-position.js";
 import { appendMessages } from "../messages/messages.js";
 import { adoptBlocks } from "../messages/upgraded-rows.js";
 import { findSegments, inRanges, type Segment } from "../path/path.js";
 import { inPortions } from "../row-portions.js";
 import { indexSession } from "../search/index-rows.js";
-import { findSessionHead, isoNow, type SessionHead } from "./session-head.js";
+import {
+  ceilingOf,
+  findNamed,
+  findSessionHead,
+  floorOf,
+  isoNow,
+  type MessagePosition,
+  messageNotFound,
+  type SessionHead,
+} from "./session-head.js";
 import { createSession, getSession, readSession } from "./sessions.js";
 
 /** See `SessionStore.fork`. */

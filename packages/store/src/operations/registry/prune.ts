@@ -13,12 +13,10 @@ import {
 } from "../../engine/operation.js";
 import { shrinkToBehind } from "../compactions/compactions.js";
 import { removeEntry } from "../memory/entries.js";
-import { dropContent } from "../messages/media.js";
-import { ceilingOf, floorOf } from "../messages/message-position.js";
+import { dropContent } from "../messages/content.js";
 import { firstOfBranch } from "../path/path.js";
-import { NO_LEAF } from "../path/tree.js";
 import { countRows, deleteSession, findErased } from "./erase.js";
-import { findSessionHead, type SessionHead } from "./session-head.js";
+import { ceilingOf, findSessionHead, floorOf, NO_LEAF, type SessionHead } from "./session-head.js";
 import { readSession } from "./sessions.js";
 
 const NOTHING: Pruned = { deleted: {}, done: true };

@@ -13,9 +13,8 @@ import {
 } from "../../engine/operation.js";
 import { assertSessionId, assertUserId, isScope, UPGRADED_ROWS } from "../../sql/session-id.js";
 import { assertStorable, assertTimes } from "../assert-storable.js";
-import { SESSION_RANGE } from "../messages/message-position.js";
 import { adoptSession } from "./owners.js";
-import { insertSession, isoNow, makeRow } from "./session-head.js";
+import { insertSession, isoNow, makeRow, SESSION_RANGE } from "./session-head.js";
 /** See `SessionRegistry.create`. */
 export function* createSession(sql: Dialect, session: NewSession): Operation<SessionInfo> {
   assertNewSession(session);

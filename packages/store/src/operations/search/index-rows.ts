@@ -16,7 +16,8 @@ import {
 } from "../../engine/operation.js";
 import type { CatchUp } from "../../engine/runner.js";
 import { type ContentTuple, readRows } from "../messages/content.js";
-import { assertOrder, ceilingOf, floorOf, sessionOf } from "../messages/message-position.js";
+import { assertOrder } from "../messages/damage.js";
+import { ceilingOf, floorOf, sessionOf } from "../registry/session-head.js";
 /** How many rows, and characters of their contents, are in memory at once. */
 export const ROWS = 500;
 export const CHARACTERS = 2_000_000;

@@ -25,12 +25,10 @@ import type {
 } from "../../engine/dialect.js";
 import { column, type Operation, rowsOf, type SessionRows, tuples } from "../../engine/operation.js";
 import { readContent } from "../messages/content.js";
-import { ceilingOf, floorOf, SPAN, sessionOf } from "../messages/message-position.js";
 import { findSegments, isOnPath, type Segment } from "../path/path.js";
-import { findLeaf } from "../path/tree.js";
 import { sessionFilter } from "../registry/list-sessions.js";
 import { assertUser } from "../registry/owners.js";
-import { findSessionRows } from "../registry/session-head.js";
+import { ceilingOf, findLeaf, findSessionRows, floorOf, SPAN, sessionOf } from "../registry/session-head.js";
 import { findHits, findRows, type HitRow, readHits } from "./search-hits.js";
 
 /** How many matches are ranked at first, and how many times as many when too few of them are what is asked for. */

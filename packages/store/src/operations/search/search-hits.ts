@@ -22,10 +22,8 @@ import {
   sameSession,
 } from "../../engine/operation.js";
 import { readContent } from "../messages/content.js";
-import { ceilingOf, floorOf, SPAN, sessionOf } from "../messages/message-position.js";
 import { findSegments, isOnPath, type Segment } from "../path/path.js";
-import { activeLeaf } from "../path/tree.js";
-import { findSessionHead } from "../registry/session-head.js";
+import { activeLeaf, ceilingOf, findSessionHead, floorOf, SPAN, sessionOf } from "../registry/session-head.js";
 /** The row of a message that was found, without what covers it. */
 export type HitRow = Omit<FoundRow, "covering" | "covered_by">;
 
