@@ -64,7 +64,6 @@ export {
   type JsonObject,
   sameJson,
 } from "./lib/json.js";
-export { setField } from "./lib/json-copy.js";
 export { assertKnownOptions, assertOptions, type OptionNames, readJsonObject } from "./lib/known-options.js";
 export { once, perObject, unlessAborted } from "./lib/once.js";
 export { type Deferred, defer, type Locks, Queue, queueOf, sleep } from "./lib/queue.js";
@@ -84,24 +83,27 @@ export {
 } from "./messages/codec.js";
 export { applyCompactions, selectCompactions, summaryMessage } from "./messages/compactions.js";
 export { packFrames, unpackFrames } from "./messages/frames.js";
-export { givenMessage, givenMessages, MOST_AT_ONCE, takeSerialised } from "./messages/given-message.js";
 export { fromBase64, isInlineMedia, mediaTypeOf, toBase64 } from "./messages/media.js";
 export { applyMergePatch } from "./messages/merge-patch.js";
 export {
   assertMessage,
   contentForParts,
+  givenMessage,
+  givenMessages,
   type HistoryMessage,
   type HistoryMessagePart,
   isSummary,
   isSummaryMessage,
   jsonBytes,
+  MOST_AT_ONCE,
   reservedId,
   type SessionMessage,
   type SessionMessagePart,
   SUMMARY_ID_PREFIX,
+  setField,
   takeRecent,
+  takeSerialised,
 } from "./messages/message.js";
-export { assertFits, NAME_LIMITS } from "./messages/name-limits.js";
 export { sendable, sendableMessage, sendableText } from "./messages/sendable.js";
 export {
   givenMetadata,
@@ -124,7 +126,14 @@ export {
   type SkillChange,
   type SkillState,
 } from "./messages/skill-view.js";
-export { assertStorableText, isStorableText, nameOf, storableText } from "./messages/storable-text.js";
+export {
+  assertFits,
+  assertStorableText,
+  isStorableText,
+  NAME_LIMITS,
+  nameOf,
+  storableText,
+} from "./messages/storable-text.js";
 export { takenBack } from "./messages/taken-back.js";
 export {
   appendText,

@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from "vitest";
 import { postgres } from "../../../packages/postgres/src/postgres.js";
-import { SPAN } from "../../../packages/store/src/operations/messages/row-id.js";
+import { SPAN } from "../../../packages/store/src/operations/registry/session-head.js";
 import { describeServer } from "../../postgres/server.js";
 
 const MESSAGES = 120_000;

@@ -3,7 +3,7 @@ import postgresJs from "postgres";
 import { expect, it } from "vitest";
 import { type PostgresSource, postgres } from "../../../packages/postgres/src/postgres.js";
 import { Session, SessionManager, type SessionMessage } from "../../../packages/stemma/src/session.js";
-import { SPAN } from "../../../packages/store/src/operations/messages/row-id.js";
+import { SPAN } from "../../../packages/store/src/operations/registry/session-head.js";
 import { textMessage } from "../../helpers/messages.js";
 import { describeServer } from "../../postgres/server.js";
 

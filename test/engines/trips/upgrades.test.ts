@@ -5,8 +5,8 @@ import pg from "pg";
 import { afterEach, describe, it } from "vitest";
 import { postgres } from "../../../packages/postgres/src/postgres.js";
 import type { Store } from "../../../packages/store/src/contract/store.js";
-import { driveSync } from "../../../packages/store/src/engine/drive.js";
 import { runNextMigration } from "../../../packages/store/src/engine/migrations.js";
+import { runSync } from "../../../packages/store/src/engine/runner.js";
 import { connectClient } from "../../../packages/store/src/sqlite/client.js";
 import { sqliteDialect } from "../../../packages/store/src/sqlite/dialect.js";
 import { SQLITE_MIGRATIONS } from "../../../packages/store/src/sqlite/migrations/index.js";
@@ -60,7 +60,7 @@ describe("what was written to SQLite", () => {
       "CREATE TABLE assistant_schema (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL, indexed INTEGER NOT NULL DEFAULT 1)",
     );
     for (let recorded = 0; recorded < version; recorded += 1)
-      driveSync(runNextMigration(dialect, SQLITE_MIGRATIONS, recorded), connection);
+      runSync(runNextMigration(dialect, SQLITE_MIGRATIONS, recorded), connection);
     await expectTrip(database, writeOwnRows);
   });
 });

@@ -1,7 +1,6 @@
 import { findJsonObject, isJsonObject } from "../lib/json.js";
-import { givenMessage, takeSerialised } from "./given-message.js";
 import { type MediaPlace, MIN_MEDIA_LENGTH, mayHoldMedia, putMedia, takeMedia } from "./media.js";
-import { assertMessage, type SessionMessage } from "./message.js";
+import { assertMessage, givenMessage, type SessionMessage, takeSerialised } from "./message.js";
 import { isoTime, searchableText, senderName } from "./text.js";
 import { estimateMessageTokens } from "./tokens.js";
 

@@ -61,7 +61,9 @@ export class MessageWrites {
   ): Promise<AppendedMessage<M>> {
     const { backend } = this.parts;
     assertSessionFits(backend.id);
-    return appended<M>(message, await this.#inserted([message], backend.appendSibling(messageId, message)));
+    const result = await backend.appendSibling(messageId, message);
+    await this.#inserted([message], result);
+    return appended<M>(message, result);
   }
 
   /** Writes of the session's messages with others of its store, all of it or nothing. */
@@ -137,26 +139,23 @@ export class MessageWrites {
     await this.#changed("compaction_removed", [compactionId]);
   }
 
-  #append(
+  async #append(
     messages: readonly SessionMessage[],
     parent: ParentRef,
-    options: AppendMessageOptions,
+    { expectedLeaf }: AppendMessageOptions,
   ): Promise<AppendResult> {
     const { backend, compactor } = this.parts;
     assertSessionFits(backend.id);
-    const { expectedLeaf } = options;
-    return this.#inserted(messages, backend.append(messages, parent, { expectedLeaf, measured: compactor.estimates }));
+    const result = await backend.append(messages, parent, { expectedLeaf, measured: compactor.estimates });
+    await this.#inserted(messages, result);
+    return result;
   }
 
-  async #inserted(messages: readonly SessionMessage[], writing: Promise<AppendResult>): Promise<AppendResult> {
-    const { compactor, wrote } = this.parts;
-    const result = await writing;
-    if (result.insertedIds.length > 0) {
-      wrote(messages);
-      this.#tell("append", result.insertedIds);
-      await compactor.afterWrite(result.visibleTokens);
-    }
-    return result;
+  async #inserted(messages: readonly SessionMessage[], { insertedIds, visibleTokens }: AppendResult): Promise<void> {
+    if (insertedIds.length === 0) return;
+    this.parts.wrote(messages);
+    this.#tell("append", insertedIds);
+    await this.parts.compactor.afterWrite(visibleTokens);
   }
 
   // Of a change after which nothing is compacted.

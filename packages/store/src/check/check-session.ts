@@ -1,12 +1,10 @@
 import { estimateMessageTokens, summaryMessage } from "@stemma/model";
 import type { Dialect } from "../engine/dialect.js";
-import { all, type Operation } from "../engine/operation.js";
-import { rowsOf, type SessionRows } from "../engine/session-rows.js";
+import { all, type Operation, rowsOf, type SessionRows } from "../engine/operation.js";
 import type { CompactionRow } from "../operations/compactions/compactions.js";
-import type { MessagePosition } from "../operations/messages/message-position.js";
-import { ceilingOf, floorOf } from "../operations/messages/row-id.js";
-import { MADE_UP_ID } from "../operations/path/history.js";
 import { countTo, measureTokens } from "../operations/path/measures.js";
+import { MADE_UP_ID } from "../operations/path/path.js";
+import { ceilingOf, floorOf, type MessagePosition } from "../operations/registry/session-head.js";
 import { type Findings, isText, isTime, isWhole } from "./findings.js";
 import { checkMedia, checkRefs, openRefs } from "./media.js";
 import { checkRegistryRow, type RegisteredSession } from "./registry-row.js";

@@ -24,9 +24,8 @@ export async function checkEngine(run: CheckRun): Promise<void> {
 
 async function faultsOf(run: CheckRun, integrity: () => Operation<EngineFault[]>): Promise<EngineFault[]> {
   try {
-    const { read, readInSteps = read } = run.open.runner;
     // One statement: others work before it.
-    return await readInSteps(integrity);
+    return await run.open.runner.readInSteps(integrity);
   } catch (error) {
     return [{ message: reasonOf(error), mend: "nothing" }];
   }

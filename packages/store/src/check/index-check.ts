@@ -1,12 +1,10 @@
 import { addressOfKey, documentOf, keyOf, type RowAddress, StemmaError } from "@stemma/model";
 import type { Dialect } from "../engine/dialect.js";
 import { INDEX_TABLES, type SearchIndex } from "../engine/dialect.js";
-import { all, type Operation, pause } from "../engine/operation.js";
-import { rowsOf } from "../engine/session-rows.js";
+import { all, type Operation, pause, rowsOf } from "../engine/operation.js";
 import { entryDocument } from "../operations/memory/entries.js";
 import { readContents } from "../operations/messages/content.js";
-import { sessionOf } from "../operations/messages/row-id.js";
-import { findSessionRows } from "../operations/registry/session-head.js";
+import { findSessionRows, sessionOf } from "../operations/registry/session-head.js";
 import { unindexedRows } from "../operations/search/index-rows.js";
 import { markAllUnindexed, reindexSome } from "../operations/search/reindex.js";
 import { rowKey } from "../operations/search/search-hits.js";
@@ -56,13 +54,13 @@ async function suspectsOf(run: CheckRun, index: SearchIndex, windows: IndexWindo
 
 async function checkWindow(run: CheckRun, index: SearchIndex, window: IndexWindow): Promise<void> {
   const { runner, sql } = run.open;
-  const runIn = run.dialect.indexCheckWrites ? runner.write : runner.read;
   let counted = 0;
   const look = async (): Promise<Differing[] | Error> => {
     const compare = () => compareIndex(sql, run.dialect, index, window);
     try {
       const glanced = await run.glances(compare, keysOf);
-      const { differing, documents } = glanced === null ? await runIn(compare) : { ...glanced, differing: [] };
+      const whole = () => (run.dialect.indexCheckWrites ? runner.write(compare) : runner.read(compare));
+      const { differing, documents } = glanced === null ? await whole() : { ...glanced, differing: [] };
       counted = documents;
       return differing;
     } catch (error) {

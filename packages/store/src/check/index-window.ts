@@ -1,8 +1,8 @@
 import type { Dialect, SearchIndex } from "../engine/dialect.js";
+import type { SessionRows } from "../engine/operation.js";
 import { all, type Operation, type SqlValue } from "../engine/operation.js";
-import type { SessionRows } from "../engine/session-rows.js";
 import { assertOrder } from "../operations/messages/damage.js";
-import { ceilingOf, floorOf } from "../operations/messages/row-id.js";
+import { ceilingOf, floorOf } from "../operations/registry/session-head.js";
 import { messagesBetween, type ReadTo } from "../operations/search/index-rows.js";
 import type { IndexWindow } from "./check-dialect.js";
 

@@ -1,8 +1,8 @@
 import { sha256 } from "@stemma/model";
+import type { SessionRows } from "../engine/operation.js";
 import { all, type Operation, pause, tuples } from "../engine/operation.js";
-import type { SessionRows } from "../engine/session-rows.js";
 import { watchEnds } from "../operations/messages/damage.js";
-import { ceilingOf, floorOf } from "../operations/messages/row-id.js";
+import { ceilingOf, floorOf } from "../operations/registry/session-head.js";
 import type { Findings } from "./findings.js";
 import { type ScannedMessage, textOf } from "./scan.js";
 

@@ -1,7 +1,6 @@
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation } from "../engine/operation.js";
-import { ceilingOf, floorOf, SPAN } from "../operations/messages/row-id.js";
-import { findSessionNumber } from "../operations/registry/session-head.js";
+import { ceilingOf, findSessionNumber, floorOf, SPAN } from "../operations/registry/session-head.js";
 import type { Findings } from "./findings.js";
 
 /** Rows of messages that say they are of a session in whose range they do not stand. */

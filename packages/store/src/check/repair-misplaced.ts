@@ -1,10 +1,26 @@
 import type { Dialect } from "../engine/dialect.js";
-import { all, type Condition, column, first, type Operation, run } from "../engine/operation.js";
-import { ownOf, rowsOf, type SessionRows } from "../engine/session-rows.js";
+import {
+  all,
+  type Condition,
+  column,
+  first,
+  type Operation,
+  ownOf,
+  rowsOf,
+  run,
+  type SessionRows,
+} from "../engine/operation.js";
 import { nextSummaryRow } from "../operations/compactions/compactions.js";
-import { ceilingOf, floorOf, nextPosition, SPAN } from "../operations/messages/row-id.js";
-import { isoNow } from "../operations/registry/clock.js";
-import { findSessionRows, insertSession, openSessionHead } from "../operations/registry/session-head.js";
+import {
+  ceilingOf,
+  findSessionRows,
+  floorOf,
+  insertSession,
+  isoNow,
+  nextPosition,
+  openSessionHead,
+  SPAN,
+} from "../operations/registry/session-head.js";
 import type { Misplaced } from "./misplaced.js";
 /** Brings the misplaced messages of one range and session and the registry together. No message is removed. */
 export function* repairMisplaced(sql: Dialect, group: Misplaced): Operation<void> {

@@ -1,12 +1,20 @@
 import { decodeMessage, estimateMessageTokens, PendingMessage, sha256, summaryMessage } from "@stemma/model";
 import type { Dialect } from "../engine/dialect.js";
-import { column, first, type Operation, run, type SqlValue, tuples } from "../engine/operation.js";
-import { ownOf, rowsOf, type SessionRows } from "../engine/session-rows.js";
-import { insertRef, storeParts } from "../operations/messages/media.js";
-import { ceilingOf, floorOf } from "../operations/messages/row-id.js";
-import { MADE_UP_ID } from "../operations/path/history.js";
+import {
+  column,
+  first,
+  type Operation,
+  ownOf,
+  rowsOf,
+  run,
+  type SessionRows,
+  type SqlValue,
+  tuples,
+} from "../engine/operation.js";
+import { insertRef, storeParts } from "../operations/messages/content.js";
 import { forgetLength } from "../operations/path/measures.js";
-import { isoNow } from "../operations/registry/clock.js";
+import { MADE_UP_ID } from "../operations/path/path.js";
+import { ceilingOf, floorOf, isoNow } from "../operations/registry/session-head.js";
 import { readBranches, readSummaries, type SummaryRow } from "./check-session.js";
 import { type Findings, isText, isTime, isWhole } from "./findings.js";
 import { isTrue, scanMedia } from "./media.js";

@@ -1,7 +1,6 @@
 import type { Dialect } from "../engine/dialect.js";
-import { all, type Operation, run } from "../engine/operation.js";
-import type { SessionRows } from "../engine/session-rows.js";
-import { ceilingOf, floorOf } from "../operations/messages/row-id.js";
+import { all, type Operation, run, type SessionRows } from "../engine/operation.js";
+import { ceilingOf, floorOf } from "../operations/registry/session-head.js";
 import { type BranchRow, readSummaries } from "./check-session.js";
 
 /** A message without its content, as a repair moves it about. */

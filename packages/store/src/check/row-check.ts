@@ -1,11 +1,19 @@
 import type { CheckRule } from "../contract/store.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, column, first, type Operation, oneNumber, pause, run, type SqlValue } from "../engine/operation.js";
-import { sameSession } from "../engine/session-rows.js";
+import {
+  all,
+  column,
+  first,
+  type Operation,
+  oneNumber,
+  pause,
+  run,
+  type SqlValue,
+  sameSession,
+} from "../engine/operation.js";
 import { parseMessageIds } from "../operations/memory/versions.js";
 import { watchEnds } from "../operations/messages/damage.js";
-import { isoNow } from "../operations/registry/clock.js";
-import { makeRow } from "../operations/registry/session-head.js";
+import { isoNow, makeRow } from "../operations/registry/session-head.js";
 import { isScope, UPGRADED_ROWS } from "../sql/session-id.js";
 import type { CheckDialect } from "./check-dialect.js";
 import { type Findings, isJson, isText, isTime, isWhole } from "./findings.js";

@@ -10,12 +10,11 @@ import {
   storableText,
 } from "@stemma/model";
 import type { Dialect } from "../engine/dialect.js";
+import type { SessionRows } from "../engine/operation.js";
 import { all, type Operation, pause } from "../engine/operation.js";
-import type { SessionRows } from "../engine/session-rows.js";
-import { readContents } from "../operations/messages/content.js";
+import { readContents, readMedia } from "../operations/messages/content.js";
 import { rowAfter } from "../operations/messages/damage.js";
-import { readMedia } from "../operations/messages/media.js";
-import { ceilingOf, floorOf } from "../operations/messages/row-id.js";
+import { ceilingOf, floorOf } from "../operations/registry/session-head.js";
 import { isText } from "./findings.js";
 
 /** A row of `assistant_messages`, as it stands there. What is damaged may be of any type. */

@@ -1,8 +1,8 @@
 import { assertKnownOptions, StemmaError } from "@stemma/model";
 import type { CheckReport, Store } from "../contract/store.js";
-import { NO_WAIT } from "../engine/call-order.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation } from "../engine/operation.js";
+import { NO_WAIT } from "../engine/runner.js";
 import type { OpenStore } from "../sql/sql-store.js";
 import type { CheckDialect } from "./check-dialect.js";
 import { CheckRun } from "./check-run.js";
@@ -25,10 +25,10 @@ export function checkable(open: OpenStore, dialect: CheckDialect): OpenStore {
     check: async (options = {}) => {
       assertKnownOptions(options, "check()", { repair: true, sessionId: true });
       const { sessionId, repair } = options;
-      if (sessionId === undefined) return checkAll(new CheckRun(open, dialect, options, open.turns));
-      // All of it is one turn, so its steps wait for none.
+      if (sessionId === undefined) return checkAll(new CheckRun(open, dialect, options, open.callOrder));
+      // All of it is one call, so its steps wait for none.
       const work = () => checkAll(new CheckRun(open, dialect, options, NO_WAIT));
-      return repair === true ? open.turns.write(sessionId, work) : open.turns.read(sessionId, work);
+      return repair === true ? open.callOrder.write(sessionId, work) : open.callOrder.read(sessionId, work);
     },
   };
   return { ...open, store };

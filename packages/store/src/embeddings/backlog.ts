@@ -1,9 +1,18 @@
 import { cut, documentOf, keyOf, type RowAddress } from "@stemma/model";
 import type { Dialect } from "../engine/dialect.js";
-import { all, type Operation, oneNumber } from "../engine/operation.js";
-import { ofSession, ownOf, registeredOrder, rowsOf, type SessionRows, sameSession } from "../engine/session-rows.js";
+import {
+  all,
+  type Operation,
+  ofSession,
+  oneNumber,
+  ownOf,
+  registeredOrder,
+  rowsOf,
+  type SessionRows,
+  sameSession,
+} from "../engine/operation.js";
 import { type ContentRow, readContent } from "../operations/messages/content.js";
-import { ceilingOf, floorOf, SESSION_RANGE, sessionOf } from "../operations/messages/row-id.js";
+import { ceilingOf, floorOf, SESSION_RANGE, sessionOf } from "../operations/registry/session-head.js";
 import { registeredBefore } from "../operations/registry/session-order.js";
 import { findTwin, type Twin, twinIn, WAITING_COLUMNS, type WaitingRow } from "./memory-index.js";
 import { type Model, numberOf } from "./vector-bytes.js";

@@ -1,11 +1,10 @@
 import { parseQuery, StemmaError, sha256 } from "@stemma/model";
 import type { ImportedVector, KeptVector, SearchRequest, Store, VectorModel, VectorStore } from "../contract/store.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, type Operation, run } from "../engine/operation.js";
-import { rowsOf, sameSession } from "../engine/session-rows.js";
+import { all, type Operation, rowsOf, run, sameSession } from "../engine/operation.js";
 import type { ContentRow } from "../operations/messages/content.js";
-import { sessionOf } from "../operations/messages/row-id.js";
 import { readAs, writeAs } from "../operations/registry/owners.js";
+import { sessionOf } from "../operations/registry/session-head.js";
 import type { OpenStore } from "../sql/sql-store.js";
 import { textToEmbed } from "./backlog.js";
 import type { EmbeddableStore, EmbeddedStore } from "./contract.js";

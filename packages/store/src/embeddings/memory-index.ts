@@ -1,9 +1,8 @@
 import { Distribution } from "@stemma/model";
 import type { Dialect, RowRange } from "../engine/dialect.js";
-import { all, column, type Operation, oneNumber } from "../engine/operation.js";
-import { sameSession } from "../engine/session-rows.js";
+import { all, column, type Operation, oneNumber, sameSession } from "../engine/operation.js";
 import type { ContentRow } from "../operations/messages/content.js";
-import { sessionOf } from "../operations/messages/row-id.js";
+import { sessionOf } from "../operations/registry/session-head.js";
 import { boundsOf, sessionsIn } from "./search-by-meaning.js";
 import { createBest, product, type VectorDialect } from "./vector-bytes.js";
 

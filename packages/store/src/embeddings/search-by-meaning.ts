@@ -1,11 +1,9 @@
 import type { Ranked } from "@stemma/model";
 import { type ByMeaning, Distribution, fuseRankings, withReasons } from "@stemma/model";
 import type { Dialect, SeveralSessions } from "../engine/dialect.js";
-import { all, type Condition, type Operation, type SqlValue } from "../engine/operation.js";
-import { sameSession } from "../engine/session-rows.js";
-import { sessionOf as numberOfSession } from "../operations/messages/row-id.js";
-import type { RankMessages } from "../operations/search/run-search.js";
-import type { Scope } from "../operations/search/search-scope.js";
+import { all, type Condition, type Operation, type SqlValue, sameSession } from "../engine/operation.js";
+import { sessionOf as numberOfSession } from "../operations/registry/session-head.js";
+import type { RankMessages, Scope } from "../operations/search/run-search.js";
 import type { VectorDialect } from "./vector-bytes.js";
 import { createBest, product } from "./vector-bytes.js";
 

@@ -1,10 +1,19 @@
 import type { VectorModel } from "../contract/store.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, count, first, type Operation, run, type SqlValue } from "../engine/operation.js";
-import { ownOf, rowsOf, type SessionRows, sameSession } from "../engine/session-rows.js";
+import {
+  all,
+  count,
+  first,
+  type Operation,
+  ownOf,
+  rowsOf,
+  run,
+  type SessionRows,
+  type SqlValue,
+  sameSession,
+} from "../engine/operation.js";
 import type { ContentRow } from "../operations/messages/content.js";
-import { ceilingOf, floorOf, sessionOf } from "../operations/messages/row-id.js";
-import { findSessionRows } from "../operations/registry/session-head.js";
+import { ceilingOf, findSessionRows, floorOf, sessionOf } from "../operations/registry/session-head.js";
 import { findNew, findOldOf, textToEmbed, type Waiting, waitingKey } from "./backlog.js";
 import type { Twin } from "./memory-index.js";
 import { claimModel, type Model, readClaim, type VectorDialect } from "./vector-bytes.js";

@@ -1,7 +1,6 @@
 import type { EncodedMessage, Matches, Ranked, RowAddress, SessionMessage, TermSequences } from "@stemma/model";
 import type { ImportedMessage, ImportedTree, MetadataValue, ParentRef, RecentHistory } from "../contract/store.js";
-import type { Condition, Operation, SqlValue } from "./operation.js";
-import type { SessionRows } from "./session-rows.js";
+import type { Condition, Operation, SessionRows, SqlValue } from "./operation.js";
 /** What one SQL engine says differently. Everything else is written once, in the operations beside this file. */
 export interface Dialect {
   readonly name: string;

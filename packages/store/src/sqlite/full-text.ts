@@ -1,4 +1,3 @@
-import type { TermSequences } from "@stemma/model";
 import {
   FEWEST,
   joinedTerms,
@@ -7,6 +6,7 @@ import {
   type Ranked,
   type ScopeSize,
   scoreIn,
+  type TermSequences,
   utf8Length,
 } from "@stemma/model";
 import {
@@ -25,15 +25,16 @@ import {
   countable,
   countMatches,
   findOthers,
+  isApart,
   isCommon,
   type KnownIndex,
   MANY,
   rarestFirst,
+  type SearchedRows,
   scoreNewest,
+  searchedRows,
   WordRarities,
 } from "./match-queries.js";
-import { quote } from "./quote.js";
-import { isApart, type SearchedRows, searchedRows } from "./rows-in-range.js";
 import { INTEGER } from "./schema.js";
 import { scoreApart } from "./score-apart.js";
 
@@ -204,3 +205,6 @@ export function fitTerms(whole: string, maxBytes: number): string {
   for (const term of new Set(terms.slice(next))) keep(term);
   return kept.join(" ");
 }
+
+/** The query of FTS5 for a sequence of terms. All of it is quoted, so that nothing is an operator. */
+const quote = (sequence: readonly string[]): string => `"${sequence.join(" ")}"`;

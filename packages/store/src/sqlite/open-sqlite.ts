@@ -2,29 +2,24 @@ import { closeSync, existsSync, openSync } from "node:fs";
 import { createRequire } from "node:module";
 import {
   assertKnownOptions,
-  beginWork,
   invalid,
-  isTurnDue,
   kindOf,
   type OptionNames,
   Queue,
   queueOf,
   reasonOf,
   StemmaError,
-  turn,
 } from "@stemma/model";
 import { checkable } from "../check/store-check.js";
 import type { RedactFunction } from "../contract/store.js";
 import type { EmbeddableStore } from "../embeddings/contract.js";
 import { embeddable } from "../embeddings/embed-store.js";
-import type { Breaks } from "../engine/runner.js";
-import { type Lane, ownLane } from "../engine/steps.js";
+import { type Lane, ownLane } from "../engine/runner.js";
 import { redactedWith } from "../redact/redact-store.js";
 import { openSqlStore, type SqlStoreOptions } from "../sql/sql-store.js";
 import { sqliteCheck } from "./check.js";
-import { connectClient, isSqliteClient, type SqliteClient } from "./client.js";
+import { connectClient, isSqliteClient, type SqliteClient, sqliteError } from "./client.js";
 import { sqliteDialect } from "./dialect.js";
-import { sqliteError } from "./error.js";
 import { mayBeEncrypted, pathOf, watchFile } from "./file-identity.js";
 import { isPrepared } from "./schema.js";
 import { sqliteVectors } from "./sqlite-vectors.js";
@@ -97,7 +92,8 @@ export function openSqlite(name: string, source: SqliteSource, options: SqliteOp
     transactions: true,
     durable,
     isPrepared: () => isPrepared(dialect, connection),
-    breaks: breaksOf(client),
+    // Not in a transaction that the program began, into which others would write.
+    mayPause: () => !isInTransaction(client),
     lane: laneOf(client),
     order: queueOf(client),
     backup: async (runner, path, given) =>
@@ -164,18 +160,6 @@ function isInTransaction(client: SqliteClient): boolean {
   } catch {
     return false;
   }
-}
-
-/**
- * SQLite works while it is called, and what is awaited then is there already: a program that makes one call after the other would
- * keep timers and sockets waiting until it is done. So a call is now and then answered a turn of the event loop later; its work is
- * done at once all the same. Not in a transaction that the program began, into which others would write.
- */
-function breaksOf(client: SqliteClient): Breaks {
-  return {
-    begin: beginWork,
-    due: (isClosed) => (isTurnDue() && (isClosed || !isInTransaction(client)) ? turn() : null),
-  };
 }
 
 /** A database that was opened by its path. */

@@ -3,7 +3,7 @@ import { INDEX_TABLES } from "../engine/dialect.js";
 import { first, type Operation, oneNumber, type SqlValue } from "../engine/operation.js";
 import { lengthOf, lengthsFrom } from "./index-entries.js";
 import type { Counted, KnownIndex, ScoredMatches, WordRarities } from "./match-queries.js";
-import { ascending, baseOf, matchesIn, matchQuery, type SearchedRows } from "./rows-in-range.js";
+import { ascending, baseOf, matchesIn, matchQuery, type SearchedRows } from "./match-queries.js";
 import { INTEGER } from "./schema.js";
 
 const INDEX = INDEX_TABLES.messages;

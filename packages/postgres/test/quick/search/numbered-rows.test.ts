@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { SPAN } from "../../../../store/src/operations/messages/row-id.js";
+import { SPAN } from "../../../../store/src/operations/registry/session-head.js";
 import { numberSessions } from "../../../src/search/hits-function.js";
 
 const at = (no: number, index: number) => no * SPAN + index;

@@ -18,6 +18,7 @@ import type {
   StoredCompaction,
 } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
+import type { SessionRows } from "../../engine/operation.js";
 import {
   all,
   count,
@@ -30,17 +31,24 @@ import {
   type SqlValue,
   tuples,
 } from "../../engine/operation.js";
-import type { SessionRows } from "../../engine/session-rows.js";
 import { assertStorable, assertTimes } from "../assert-storable.js";
 import { skillsOf } from "../memory/skill-state.js";
 import { type ContentTuple, readable, readRows } from "../messages/content.js";
-import { findNamed, findPosition, type MessagePosition, POSITION } from "../messages/message-position.js";
-import { ceilingOf, floorOf, nextPosition } from "../messages/row-id.js";
 import { tokensOf } from "../path/measures.js";
-import { findSegments, firstOfBranch, selectRanges, spansBetween, visibleSpans } from "../path/path.js";
-import { readView } from "../path/view.js";
-import { isoNow } from "../registry/clock.js";
-import { findSessionHead, openSessionHead, type SessionHead } from "../registry/session-head.js";
+import { findSegments, firstOfBranch, readView, selectRanges, spansBetween, visibleSpans } from "../path/path.js";
+import {
+  ceilingOf,
+  findNamed,
+  findPosition,
+  findSessionHead,
+  floorOf,
+  isoNow,
+  type MessagePosition,
+  nextPosition,
+  openSessionHead,
+  POSITION,
+  type SessionHead,
+} from "../registry/session-head.js";
 import { touchSession } from "../registry/sessions.js";
 import { inPortions } from "../row-portions.js";
 /** See `SessionStore.addCompaction`. */

@@ -11,7 +11,7 @@ import { all, count, first, type Operation, run } from "../../engine/operation.j
 import { UPGRADED_ROWS } from "../../sql/session-id.js";
 import { assertStorable, assertTimes, assertVersionNumber } from "../assert-storable.js";
 import { upgradedLabel } from "../messages/upgraded-rows.js";
-import { isoNow } from "../registry/clock.js";
+import { isoNow } from "../registry/session-head.js";
 import { dateSession } from "../registry/sessions.js";
 import {
   keepVersion,

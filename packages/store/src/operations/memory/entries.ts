@@ -15,7 +15,7 @@ import { all, column, first, type Operation, oneNumber, run } from "../../engine
 import { UPGRADED_ROWS } from "../../sql/session-id.js";
 import { assertNamed, assertStorable, assertTimes } from "../assert-storable.js";
 import { inScope } from "../messages/upgraded-rows.js";
-import { isoNow } from "../registry/clock.js";
+import { isoNow } from "../registry/session-head.js";
 import { dateSession } from "../registry/sessions.js";
 import { searchOf } from "../search/run-search.js";
 import { orderedPage } from "./ordered-page.js";

@@ -1,10 +1,9 @@
 import { applySkillChange, NO_SKILLS, type SkillChange, type SkillState } from "@stemma/model";
 import type { CorruptHandler, Dialect } from "../../engine/dialect.js";
+import type { SessionRows } from "../../engine/operation.js";
 import { type Operation, run } from "../../engine/operation.js";
-import type { SessionRows } from "../../engine/session-rows.js";
 import { damaged, reportDamage } from "../messages/damage.js";
-import { isoNow } from "../registry/clock.js";
-import { findSessionHead, openSessionHead, type SessionRow } from "../registry/session-head.js";
+import { findSessionHead, isoNow, openSessionHead, type SessionRow } from "../registry/session-head.js";
 
 /** The skill state that a session's row holds. Errors: `CORRUPT_MESSAGE`; with `onCorrupt` it is told, and none is given. */
 export function skillsOf(row: Pick<SessionRow, "sessionNumber" | "skills">, onCorrupt?: CorruptHandler): SkillState {

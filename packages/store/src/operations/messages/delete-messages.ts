@@ -1,16 +1,13 @@
 import type { Dialect } from "../../engine/dialect.js";
-import { all, type Operation, run } from "../../engine/operation.js";
-import { ownOf, type SessionRows } from "../../engine/session-rows.js";
+import { all, type Operation, ownOf, run, type SessionRows } from "../../engine/operation.js";
 import { shrinkCompactions } from "../compactions/compactions.js";
 import { forgetLength } from "../path/measures.js";
 import { firstOfBranch } from "../path/path.js";
-import { activeLeaf } from "../path/tree.js";
-import { findSessionHead, type SessionHead } from "../registry/session-head.js";
+import type { MessagePosition } from "../registry/session-head.js";
+import { activeLeaf, ceilingOf, findSessionHead, type SessionHead } from "../registry/session-head.js";
 import { touchSession } from "../registry/sessions.js";
-import { dropContent } from "./media.js";
+import { dropContent } from "./content.js";
 import { findPositionAndParent } from "./message-parent.js";
-import type { MessagePosition } from "./message-position.js";
-import { ceilingOf } from "./row-id.js";
 
 /** See `SessionStore.delete`. */
 export function* deleteMessages(sql: Dialect, sessionId: string, ids: readonly string[]): Operation<string[]> {

@@ -1,8 +1,8 @@
 import { isSummaryMessage } from "@stemma/model";
 import type { Dialect } from "../../engine/dialect.js";
 import { type Operation, tuples } from "../../engine/operation.js";
+import { findNamed, type MessagePosition, messageNotFound } from "../registry/session-head.js";
 import { damaged } from "./damage.js";
-import { findNamed, type MessagePosition, messageNotFound } from "./message-position.js";
 
 const COLUMNS = `m.n AS n, m.id AS id, m.branch AS branch, m.total AS total,
          m.parent_id AS parent_id, p.n AS parent_n, p.branch AS parent_branch, p.total AS parent_total`;

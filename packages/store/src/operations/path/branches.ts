@@ -1,24 +1,26 @@
 import type { EncodedMessage, SessionMessage } from "@stemma/model";
 import { setField } from "@stemma/model";
 import type { Appended, Dialect } from "../../engine/dialect.js";
-import { first, type Operation, pause, tuples } from "../../engine/operation.js";
-import { ownOf, type SessionRows } from "../../engine/session-rows.js";
+import { first, type Operation, ownOf, pause, type SessionRows, tuples } from "../../engine/operation.js";
 import { type ContentTuple, readable, readRows } from "../messages/content.js";
 import { damaged } from "../messages/damage.js";
 import { findAllWithParents, findWithParent, type WithParent } from "../messages/message-parent.js";
+import { append } from "../messages/messages.js";
 import {
   assertWithin,
+  ceilingOf,
   findNamed,
+  findSessionHead,
+  floorOf,
   type MessagePosition,
   messageNotFound,
+  openSessionHead,
   POSITION,
-} from "../messages/message-position.js";
-import { append } from "../messages/messages.js";
-import { ceilingOf, floorOf } from "../messages/row-id.js";
-import { findSessionHead, openSessionHead, type SessionHead } from "../registry/session-head.js";
+  type SessionHead,
+} from "../registry/session-head.js";
 import { touchSession } from "../registry/sessions.js";
 import { inListPortions } from "../row-portions.js";
-import { readMessage } from "./history.js";
+import { readMessage } from "./path.js";
 
 /** See `SessionStore.branches`. */
 export function* readBranches(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage[]> {

@@ -1,13 +1,21 @@
 import type { HistoryRowStat } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
-import { all, first, type Operation, oneNumber, run } from "../../engine/operation.js";
-import { idsOf, ownOf, type SessionRows, sameSession } from "../../engine/session-rows.js";
-import type { MessagePosition } from "../messages/message-position.js";
-import { currentTotal } from "../messages/message-rows.js";
-import { floorOf, SPAN } from "../messages/row-id.js";
+import {
+  all,
+  first,
+  idsOf,
+  type Operation,
+  oneNumber,
+  ownOf,
+  run,
+  type SessionRows,
+  sameSession,
+} from "../../engine/operation.js";
+import { currentTotal } from "../messages/messages.js";
+import type { MessagePosition } from "../registry/session-head.js";
+import { findLeaf, floorOf, SPAN } from "../registry/session-head.js";
 import { inPortions } from "../row-portions.js";
 import { findSegments, inRanges, type PathSpan, rangesOf, selectRanges, visibleSpans } from "./path.js";
-import { findLeaf } from "./tree.js";
 
 // How long a path is: in messages, bytes and estimated tokens.
 

@@ -6,7 +6,7 @@ import { readBlockVersions, writeBlock } from "../memory/blocks.js";
 import { deleteEntry, readEntryVersions, writeEntry } from "../memory/entries.js";
 import { listBlocks, listEntries, listLabels, listRemoved } from "../memory/memory-lists.js";
 import { setActiveLeaf } from "../messages/messages.js";
-import { readTime } from "./history.js";
+import { readTime } from "./path.js";
 
 const PAGE = 500;
 

@@ -5,11 +5,9 @@ import type { Dialect, PathOptions } from "../../engine/dialect.js";
 import { all, type Operation } from "../../engine/operation.js";
 import { type ContentRow, readRows } from "../messages/content.js";
 import { rowAfter } from "../messages/damage.js";
-import { findPosition, messageNotFound } from "../messages/message-position.js";
-import { ceilingOf, floorOf } from "../messages/row-id.js";
-import { findSessionHead } from "../registry/session-head.js";
+import { ceilingOf, findPosition, findSessionHead, floorOf, messageNotFound } from "../registry/session-head.js";
 import type { PathSpan, Segment } from "./path.js";
-import { openView, readViewPage, type View } from "./view.js";
+import { openView, readViewPage, type View } from "./path.js";
 
 const PAGE_BYTES = 128 * 1024;
 const FIRST_PAGE = 32;

@@ -1,16 +1,14 @@
 import type { Erased, MemoryScope, RowCounts } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
-import { column, first, type Operation, run } from "../../engine/operation.js";
-import { ownOf, rowsOf, type SessionRows } from "../../engine/session-rows.js";
+import { column, first, type Operation, ownOf, rowsOf, run, type SessionRows } from "../../engine/operation.js";
 import { isScope, UPGRADED_ROWS } from "../../sql/session-id.js";
 import { removeEntries } from "../memory/entries.js";
 import { removeRecords } from "../memory/records.js";
 import { removeAllVersions } from "../memory/versions.js";
 import { removeRows } from "../messages/messages.js";
-import { ceilingOf, floorOf } from "../messages/row-id.js";
 import { removeUpgradedBlocks } from "../messages/upgraded-rows.js";
 import { ownerOf } from "./owners.js";
-import { findSessionRows } from "./session-head.js";
+import { ceilingOf, findSessionRows, floorOf } from "./session-head.js";
 import { removeUsage } from "./usage.js";
 
 /** Where the rows of one session stand, or of a scope, in every table. They are found by it after they are gone, too. */

@@ -2,21 +2,26 @@ import type { EncodedMessage, SkillState } from "@stemma/model";
 import { invalid } from "@stemma/model";
 import { type Continuation, LEARNING, type NewSession, type SessionInfo } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
-import { type Operation, OR_KEEP, run } from "../../engine/operation.js";
-import { ownOf, type SessionRows } from "../../engine/session-rows.js";
+import { type Operation, OR_KEEP, ownOf, run, type SessionRows } from "../../engine/operation.js";
 import { copyEntries } from "../memory/entries.js";
 import { copyRecord } from "../memory/records.js";
 import { skillsOf } from "../memory/skill-state.js";
 import { copyVersions } from "../memory/versions.js";
-import { findNamed, type MessagePosition, messageNotFound } from "../messages/message-position.js";
 import { appendMessages } from "../messages/messages.js";
-import { ceilingOf, floorOf } from "../messages/row-id.js";
 import { adoptBlocks } from "../messages/upgraded-rows.js";
 import { findSegments, inRanges, type Segment } from "../path/path.js";
 import { inPortions } from "../row-portions.js";
 import { indexSession } from "../search/index-rows.js";
-import { isoNow } from "./clock.js";
-import { findSessionHead, type SessionHead } from "./session-head.js";
+import {
+  ceilingOf,
+  findNamed,
+  findSessionHead,
+  floorOf,
+  isoNow,
+  type MessagePosition,
+  messageNotFound,
+  type SessionHead,
+} from "./session-head.js";
 import { createSession, getSession, readSession } from "./sessions.js";
 
 /** See `SessionStore.fork`. */

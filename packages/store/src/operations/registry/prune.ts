@@ -1,15 +1,22 @@
 import type { Pruned, PruneRequest, PruneVersionsRequest, RowCounts } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
-import { all, column, count, first, type Operation, run, tuples } from "../../engine/operation.js";
-import { ownOf, type SessionRows } from "../../engine/session-rows.js";
+import {
+  all,
+  column,
+  count,
+  first,
+  type Operation,
+  ownOf,
+  run,
+  type SessionRows,
+  tuples,
+} from "../../engine/operation.js";
 import { shrinkToBehind } from "../compactions/compactions.js";
 import { removeEntry } from "../memory/entries.js";
-import { dropContent } from "../messages/media.js";
-import { ceilingOf, floorOf } from "../messages/row-id.js";
+import { dropContent } from "../messages/content.js";
 import { firstOfBranch } from "../path/path.js";
-import { NO_LEAF } from "../path/tree.js";
 import { countRows, deleteSession, findErased } from "./erase.js";
-import { findSessionHead, type SessionHead } from "./session-head.js";
+import { ceilingOf, findSessionHead, floorOf, NO_LEAF, type SessionHead } from "./session-head.js";
 import { readSession } from "./sessions.js";
 
 const NOTHING: Pruned = { deleted: {}, done: true };

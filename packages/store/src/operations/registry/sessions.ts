@@ -1,14 +1,20 @@
 import { mergeMetadata, parseMetadata, type SessionMetadata, StemmaError } from "@stemma/model";
 import type { NewSession, SessionChange, SessionDates, SessionInfo } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
-import { count, first, type Operation, oneNumber, run } from "../../engine/operation.js";
-import { idsOf, ownOf, type SessionRows } from "../../engine/session-rows.js";
+import {
+  count,
+  first,
+  idsOf,
+  type Operation,
+  oneNumber,
+  ownOf,
+  run,
+  type SessionRows,
+} from "../../engine/operation.js";
 import { assertSessionId, assertUserId, isScope, UPGRADED_ROWS } from "../../sql/session-id.js";
 import { assertStorable, assertTimes } from "../assert-storable.js";
-import { SESSION_RANGE } from "../messages/row-id.js";
-import { isoNow } from "./clock.js";
 import { adoptSession } from "./owners.js";
-import { insertSession, makeRow } from "./session-head.js";
+import { insertSession, isoNow, makeRow, SESSION_RANGE } from "./session-head.js";
 /** See `SessionRegistry.create`. */
 export function* createSession(sql: Dialect, session: NewSession): Operation<SessionInfo> {
   assertNewSession(session);

@@ -3,7 +3,7 @@ import type { Usage, UsageRequest, UsageRow, UsageSum } from "../../contract/sto
 import type { Dialect } from "../../engine/dialect.js";
 import { all, count, type Operation, run, type SqlValue } from "../../engine/operation.js";
 import { assertStorable } from "../assert-storable.js";
-import { isoNow } from "./clock.js";
+import { isoNow } from "./session-head.js";
 import { getSession } from "./sessions.js";
 
 /** The sum of a column and a value that is passed three times. It stops where numbers are no longer exact. */

@@ -7,16 +7,17 @@ import {
   type Operation,
   OR_KEEP,
   oneNumber,
+  rowsOf,
   run,
   runEach,
+  type SessionRows,
   type SqlValue,
   tuples,
 } from "../../engine/operation.js";
 import type { CatchUp } from "../../engine/runner.js";
-import { rowsOf, type SessionRows } from "../../engine/session-rows.js";
 import { type ContentTuple, readRows } from "../messages/content.js";
 import { assertOrder } from "../messages/damage.js";
-import { ceilingOf, floorOf, sessionOf } from "../messages/row-id.js";
+import { ceilingOf, floorOf, sessionOf } from "../registry/session-head.js";
 /** How many rows, and characters of their contents, are in memory at once. */
 export const ROWS = 500;
 export const CHARACTERS = 2_000_000;

@@ -1,9 +1,8 @@
 import type { Dialect, IndexedDocument, SearchDialect } from "../../engine/dialect.js";
-import { all, column, first, type Operation, run, tuples } from "../../engine/operation.js";
-import { rowsOf } from "../../engine/session-rows.js";
+import { all, column, first, type Operation, rowsOf, run, tuples } from "../../engine/operation.js";
 import { entryDocument } from "../memory/entries.js";
 import { assertOrder } from "../messages/damage.js";
-import { sessionOf } from "../messages/row-id.js";
+import { sessionOf } from "../registry/session-head.js";
 import { CHARACTERS, messagesBetween, type ReadTo, ROWS, readDocument } from "./index-rows.js";
 
 /** Marks every message and entry to be indexed anew, by `reindexSome`. What is indexed until then may still be found. */

@@ -11,13 +11,19 @@ import {
 } from "@stemma/model";
 import type { FoundMessage, SearchHit, SearchRequest } from "../../contract/store.js";
 import type { Dialect, FoundRow } from "../../engine/dialect.js";
-import { all, type Condition, type Operation } from "../../engine/operation.js";
-import { idsOf, ownOf, rowsOf, type SessionRows, sameSession } from "../../engine/session-rows.js";
+import {
+  all,
+  type Condition,
+  idsOf,
+  type Operation,
+  ownOf,
+  rowsOf,
+  type SessionRows,
+  sameSession,
+} from "../../engine/operation.js";
 import { readContent } from "../messages/content.js";
-import { ceilingOf, floorOf, SPAN, sessionOf } from "../messages/row-id.js";
 import { findSegments, isOnPath, type Segment } from "../path/path.js";
-import { activeLeaf } from "../path/tree.js";
-import { findSessionHead } from "../registry/session-head.js";
+import { activeLeaf, ceilingOf, findSessionHead, floorOf, SPAN, sessionOf } from "../registry/session-head.js";
 /** The row of a message that was found, without what covers it. */
 export type HitRow = Omit<FoundRow, "covering" | "covered_by">;
 

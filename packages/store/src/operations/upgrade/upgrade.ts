@@ -9,12 +9,16 @@ import {
 import type { Dialect } from "../../engine/dialect.js";
 import { all, first, insert, type Operation, OR_KEEP, run } from "../../engine/operation.js";
 import { UPGRADED_ROWS } from "../../sql/session-id.js";
-import { findPosition, type MessagePosition } from "../messages/message-position.js";
-import { insertRow } from "../messages/message-rows.js";
-import { floorOf, nextPosition } from "../messages/row-id.js";
+import { insertRow } from "../messages/messages.js";
 import { findSegments } from "../path/path.js";
-import { isoNow } from "../registry/clock.js";
-import { openFirstHead } from "../registry/session-head.js";
+import {
+  findPosition,
+  floorOf,
+  isoNow,
+  type MessagePosition,
+  nextPosition,
+  openFirstHead,
+} from "../registry/session-head.js";
 import { hasOldTable, isoFromSql, OLD_PREFIX, OLD_TABLES } from "./old-tables.js";
 /** Copies the rows that were set aside, then drops their tables. */
 export function* upgradeAgentsTables(sql: Dialect): Operation<void> {

@@ -1,6 +1,6 @@
 import type { Dialect } from "../../engine/dialect.js";
 import { type Operation, run } from "../../engine/operation.js";
-import { SPAN } from "../../operations/messages/row-id.js";
+import { SPAN } from "../../operations/registry/session-head.js";
 
 const LATEST_CHANGE = "CASE WHEN appended_until > updated_at THEN appended_until ELSE updated_at END";
 
