@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { expectLinear } from "../../../../../test/helpers/linear.js";
 import { textMessage } from "../../../../../test/helpers/messages.js";
 import { type Bone, mendParents, pathsOf, readBones } from "../../../src/check/repair-tree.js";
-import { rowsOf } from "../../../src/engine/session-rows.js";
+import { rowsOf } from "../../../src/engine/operation.js";
 import { openSqlStore } from "../../../src/sql/sql-store.js";
 import { connectClient, type SqliteClient } from "../../../src/sqlite/client.js";
 import { sqliteDialect } from "../../../src/sqlite/dialect.js";
