@@ -87,8 +87,8 @@ describe("a file of SQLite from before 0.1.0", () => {
 });
 
 describeServer("a database of Postgres from before 0.1.0", (server) => {
-  const definitions = async (url: string, schema = "public") =>
-    (await server.query(url, `SET search_path = ${schema}; ${DEFINITIONS}`)).map(({ line }) => String(line)).sort();
+  const definitions = async (url: string) =>
+    (await server.query(url, DEFINITIONS)).map(({ line }) => String(line)).sort();
 
   it("is refused, with what to do", async () => {
     const url = await server.createDatabase();
