@@ -46,7 +46,7 @@ export interface Settings {
 const MISSING = `ARRAY(SELECT t.name FROM (VALUES ${DATA_TABLES.map((name) => `('${name}')`).join(", ")}) AS t (name)
     WHERE to_regclass(t.name) IS NULL)::text AS missing`;
 
-/** Asks for the version and for what is left to index; fails where there are no tables, or those of an earlier version. */
+/** Asks for the version and for what is left to index; fails where there are no tables. */
 export const READ_STATE = `SELECT max(version) AS version, ${READ_MARKS}, ${IS_SPREAD}, ${SETTINGS}, ${MISSING} FROM assistant_schema`;
 
 export interface State extends Marks, Settings {
