@@ -147,7 +147,7 @@ export {
   type ListPosition,
   parseCursor,
 } from "./operations/registry/session-order.js";
-export { type Marks, markAllUnindexed, READ_MARKS, reindexSome } from "./operations/search/reindex.js";
+export { type Marks, READ_MARKS, reindexSome } from "./operations/search/reindex.js";
 export { MOST_NAMED } from "./operations/search/search-scope.js";
 export { OLD_PREFIX } from "./operations/upgrade/old-tables.js";
 export { copyCompactions, copyMessages } from "./operations/upgrade/upgrade.js";

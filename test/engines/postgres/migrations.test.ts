@@ -180,39 +180,47 @@ describeServer("a version that is to come, on a database of Postgres of the pres
     await expectMadeUp();
   });
 
-  it("is reached where any statement fails first, and each version whole or not at all", async () => {
-    let at = 1;
-    let seen = 0;
-    let failures = 0;
-    const source = pool().failing(() => {
-      seen += 1;
-      if (seen === at) throw new Error("injected");
-    });
-    const watch = pool();
-    const version = async () => {
-      const [row] = await watch.query("SELECT max(version) AS version FROM assistant_schema");
-      return Number(row?.version);
-    };
-    let reached = await version();
-    for (; ; at += 1) {
-      seen = 0;
-      const failed = await openWith(source, NEXT)
-        .migrate()
-        .then(
-          () => false,
-          () => true,
-        );
-      if (!failed && seen < at) break;
-      failures += failed ? 1 : 0;
-      const now = await version();
-      if (now !== reached) at = 0;
-      reached = now;
-      const [made] = await watch.query("SELECT to_regclass('words') IS NOT NULL AS there");
-      expect(made?.there).toBe(reached === NEXT.length);
-    }
-    expect(failures).toBeGreaterThan(10);
-    await expectMadeUp();
-  });
+  it.each(["nothing", "the present one"])(
+    "is reached from %s where any statement fails first, and each version whole or not at all",
+    async (from) => {
+      if (from === "nothing") url = await server.createDatabase();
+      let at = 1;
+      let seen = 0;
+      let failures = 0;
+      const source = pool().failing(() => {
+        seen += 1;
+        if (seen === at) throw new Error("injected");
+      });
+      const watch = pool();
+      const version = async () => {
+        const [found] = await watch.query("SELECT to_regclass('assistant_schema') IS NOT NULL AS there");
+        if (!found?.there) return 0;
+        const [row] = await watch.query("SELECT max(version) AS version FROM assistant_schema");
+        return Number(row?.version);
+      };
+      let reached = await version();
+      for (; ; at += 1) {
+        seen = 0;
+        const failed = await openWith(source, NEXT)
+          .migrate()
+          .then(
+            () => false,
+            () => true,
+          );
+        if (!failed && seen < at) break;
+        failures += failed ? 1 : 0;
+        const now = await version();
+        if (now !== reached) at = 0;
+        reached = now;
+        const [made] = await watch.query("SELECT to_regclass('words') IS NOT NULL AS there");
+        // From nothing, the definitions of all versions are made at once.
+        expect(made?.there).toBe(from === "nothing" ? reached > 0 : reached === NEXT.length);
+      }
+      expect(failures).toBeGreaterThan(10);
+      expect(reached).toBe(NEXT.length);
+      if (from !== "nothing") await expectMadeUp();
+    },
+  );
 
   it("is reached where the connection ends at any statement", async () => {
     let reached = 1;
