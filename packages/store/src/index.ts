@@ -145,7 +145,7 @@ export {
   sessionOf,
 } from "./operations/registry/session-head.js";
 export { cursorOf, isBehind, type ListPosition, parseCursor } from "./operations/registry/session-order.js";
-export { type Marks, markAllUnindexed, READ_MARKS, reindexSome } from "./operations/search/reindex.js";
+export { type Marks, READ_MARKS, reindexSome } from "./operations/search/reindex.js";
 export { MOST_NAMED } from "./operations/search/run-search.js";
 export { OLD_PREFIX } from "./operations/upgrade/old-tables.js";
 export { copyCompactions, copyMessages } from "./operations/upgrade/upgrade.js";

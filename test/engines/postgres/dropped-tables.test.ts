@@ -54,7 +54,7 @@ describeServer("tables that another program dropped", (server) => {
     expect((await failure(open())).details.tables).toEqual(["assistant_schema", "assistant_messages"]);
   });
 
-  it.each(Object.keys(DATA_TABLES))("are missed one by one: %s", async (table) => {
+  it.each(DATA_TABLES)("are missed one by one: %s", async (table) => {
     await fill();
     await drop([table]);
     expect(await failure(open())).toMatchObject({ code: "TABLES_MISSING", details: { tables: [table] } });

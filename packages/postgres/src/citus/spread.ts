@@ -1,7 +1,6 @@
 import { UPGRADED_ROWS } from "@stemma/store";
-import { NAME_VECTORS } from "../search/vectors.js";
+import { REFER_TO_MESSAGES } from "../search/vectors.js";
 import { TABLES } from "../tables/names.js";
-import { DELEGATED, DELEGATED_AS, DELEGATED_RECENT, delegate } from "./delegated.js";
 
 /** Tables of which each server has all rows. */
 const OF_ALL = ["assistant_schema", "assistant_embedder"];
@@ -49,18 +48,28 @@ BEGIN
   THEN
     ALTER TABLE assistant_vectors DROP CONSTRAINT IF EXISTS assistant_vectors_n_fkey;
   END IF;
-  -- No server sees all numbers: only the sequence keeps them apart.
-  IF EXISTS (SELECT FROM pg_constraint WHERE conrelid = 'assistant_sessions'::regclass AND conname = 'assistant_sessions_no_key') THEN
-    ALTER TABLE assistant_sessions DROP CONSTRAINT assistant_sessions_no_key;
-    CREATE INDEX assistant_sessions_no ON assistant_sessions (no);
-  END IF;
   ${tables.join("\n  ")}
-  IF to_regclass('assistant_vectors') IS NOT NULL THEN ${NAME_VECTORS} END IF;
+  IF to_regclass('assistant_vectors') IS NOT NULL THEN ${REFER_TO_MESSAGES} END IF;
 END $spread$`;
+
+/** The functions that the server runs that has the session. `true` for those that it runs within a transaction as well. */
+const DELEGATED: readonly (readonly [signature: string, inTransactions: boolean])[] = [
+  ["assistant_append(text,timestamptz,text,text,text,text,text,text,integer,text,integer,text,text)", false],
+  ["assistant_append_all(text,timestamptz,text)", false],
+  ["assistant_append_as(text,text,timestamptz,text,text,text,text,text,text,integer,text,integer,text,text)", false],
+  ["assistant_append_all_as(text,text,timestamptz,text)", false],
+  ["assistant_path(text,text)", false],
+  ["assistant_recent(text,text,bigint,bigint)", false],
+  ["assistant_lock(text)", true],
+];
+
+/** The call that has a function run there. */
+const delegate = ([signature, inTransactions]: (typeof DELEGATED)[number]): string =>
+  `create_distributed_function('${signature}', 'p_session', colocate_with := 'assistant_sessions', force_delegation := ${inTransactions})`;
 
 /** What spreads the tables, as the end of a script. */
 export const SPREAD_TABLES: readonly string[] = [
   SPREAD,
   "SELECT assistant_spread()",
-  ...[...DELEGATED, ...DELEGATED_AS, ...DELEGATED_RECENT].map((each) => `SELECT ${delegate(each)}`),
+  ...DELEGATED.map((each) => `SELECT ${delegate(each)}`),
 ];

@@ -13,7 +13,7 @@ import { first, type Operation, oneNumber, run, type SqlValue } from "../engine/
 export interface VectorDialect {
   /** The version of its tables, which the column `vectors` of `assistant_schema` tells. */
   readonly version: number;
-  /** Makes the tables of this version, or of an earlier one, and tells it; others who do so wait. Errors: `MIGRATION_REQUIRED`. */
+  /** Makes the tables of this version, or brings those of an earlier one to it, and tells it; others who do so wait. Errors: `MIGRATION_REQUIRED`. */
   createTables(sql: Dialect): Operation<void>;
   /** How a vector is bound to a parameter, and how it is read from the column `vector` of `v`. */
   readonly bound: string;

@@ -160,8 +160,7 @@ export function rowsOf({ namesSessions }: Naming, id: string, sessionNumber: num
  * equals the id decides, where there may be any.
  */
 export function registeredOrder({ namesSessions }: Naming): { readonly by: string; readonly ties: readonly string[] } {
-  // Those that share no number were registered before.
-  return namesSessions ? { by: "coalesce(s.registered, s.no)", ties: ["s.id"] } : { by: "s.no", ties: [] };
+  return namesSessions ? { by: "s.registered", ties: ["s.id"] } : { by: "s.no", ties: [] };
 }
 
 /** What `own` of a session's rows binds. */

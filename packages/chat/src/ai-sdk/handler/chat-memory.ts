@@ -25,7 +25,7 @@ export interface ChatBlockVersion {
   readonly content: string;
   /** ISO time. */
   readonly writtenAt: string;
-  /** Null for what was written before versions were kept. */
+  /** Null where it is not known, as of what `agents` wrote. */
   readonly author: Author | null;
   /** The user's message that it comes from; null where there is none, or it is gone, or another user's. */
   readonly message: {

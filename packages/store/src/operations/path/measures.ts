@@ -44,7 +44,7 @@ export interface CountedLength {
   readonly length: number;
   /** It holds as long as the session has no other number of changes. */
   readonly changes: number;
-  readonly registered: number | null;
+  readonly registered: number;
 }
 
 /** So many rows are counted each time. */
@@ -82,8 +82,8 @@ export function* pathLength(
 export function* noteLength({ rows, to, length, changes, registered }: CountedLength): Operation<void> {
   const update = `UPDATE assistant_sessions SET counted_to = ?, counted = ?,
        counted_all = (SELECT count(*) FROM assistant_messages m WHERE m.session_id = assistant_sessions.id AND m.n <= ?)
-     WHERE id = ? AND no = ? AND coalesce(registered, 0) = ? AND changes = ?`;
-  yield* run(update, ...[to, length, to, rows.id, rows.sessionNumber, registered ?? 0, changes]);
+     WHERE id = ? AND no = ? AND registered = ? AND changes = ?`;
+  yield* run(update, ...[to, length, to, rows.id, rows.sessionNumber, registered, changes]);
 }
 
 /** Forgets the length that a session holds. */

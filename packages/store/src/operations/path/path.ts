@@ -267,7 +267,7 @@ export function rangesOf(spans: readonly PathSpan[]): Segment[] {
 export interface View {
   readonly rows: SessionRows;
   /** See `SessionRow`. */
-  readonly registered: number | null;
+  readonly registered: number;
   readonly leaf: MessagePosition;
   readonly spans: readonly PathSpan[];
   readonly skills: SkillState;
@@ -335,8 +335,7 @@ function* idInRanges(sql: Dialect, rows: SessionRows, ranges: Segment[], index: 
   return (yield* column<string>(...selectRanges(sql, rows, "m.id", ranges)))[index] ?? "";
 }
 
-const STILL_THERE =
-  "AND EXISTS (SELECT 1 FROM assistant_sessions WHERE id = ? AND no = ? AND coalesce(registered, 0) = ?)";
+const STILL_THERE = "AND EXISTS (SELECT 1 FROM assistant_sessions WHERE id = ? AND no = ? AND registered = ?)";
 
 /**
  * The rows of one page of a range, from one end of it. A page that is read `later` than the view was opened, in another
@@ -349,7 +348,7 @@ export function* readViewPage(
   { onCorrupt, createdAt = false }: Pick<PathOptions, "onCorrupt" | "createdAt">,
 ): Operation<{ messages: SessionMessage[]; bytes: number[]; last: number | null; full: boolean }> {
   const [stillThere, session] = page.later
-    ? [STILL_THERE, [view.rows.id, view.rows.sessionNumber, view.registered ?? 0]]
+    ? [STILL_THERE, [view.rows.id, view.rows.sessionNumber, view.registered]]
     : ["", []];
   const query = `SELECT n, content, created_at FROM assistant_messages WHERE ${view.rows.own}n BETWEEN ? AND ? AND branch = ? ${stillThere}
      ORDER BY n ${page.newestFirst ? "DESC" : "ASC"} LIMIT ?`;

@@ -127,8 +127,8 @@ export interface SessionRow {
   readonly stale: number | null;
   /** JSON of the skill state; null when no skill was loaded yet. */
   readonly skills: string | null;
-  /** Tells the session from one of its id and number that was deleted; null where it was registered by an earlier version. */
-  readonly registered: number | null;
+  /** Tells the session from one of its id and number that was deleted. */
+  readonly registered: number;
 }
 
 /** A session's row with its newest message. */
@@ -149,18 +149,16 @@ function newest({ namesSessions }: Pick<Dialect, "namesSessions">, own: string):
     : `LEFT JOIN assistant_messages m ON m.n = ${last("t.n")}`;
 }
 
-const headQuery = (sql: Pick<Dialect, "namesSessions">, { dated, registered }: typeof OWN_COLUMNS) => `
-  SELECT s.no AS no, s.leaf AS leaf, s.stale AS stale, s.skills AS skills, ${registered} AS registered,
-         ${dated} AS dated_until,
+const headQuery = (sql: Pick<Dialect, "namesSessions">) => `
+  SELECT s.no AS no, s.leaf AS leaf, s.stale AS stale, s.skills AS skills, s.registered AS registered,
+         ${LATEST_CHANGE} AS dated_until,
          m.n AS n, m.id AS id, m.branch AS branch, m.total AS total
   FROM assistant_sessions s ${newest(sql, ownOf(sql, "t"))} WHERE s.id = ?`;
 
-const OWN_COLUMNS = { dated: LATEST_CHANGE, registered: "s.registered" };
-
 // Every append asks one of them. To write such a text anew takes as long as to find its prepared statement does.
 const HEAD_QUERIES = {
-  named: headQuery({ namesSessions: true }, OWN_COLUMNS),
-  numbered: headQuery({ namesSessions: false }, OWN_COLUMNS),
+  named: headQuery({ namesSessions: true }),
+  numbered: headQuery({ namesSessions: false }),
 };
 
 type SessionHeadRow = [
@@ -168,7 +166,7 @@ type SessionHeadRow = [
   leaf: number | null,
   stale: number | null,
   skills: string | null,
-  registered: number | null,
+  registered: number,
   datedUntil: string,
   n: number | null,
   id: string,
@@ -177,13 +175,8 @@ type SessionHeadRow = [
 ];
 
 /** The session's row and newest message, or null when nothing was ever written under this id. */
-export function* findSessionHead(
-  sql: Dialect,
-  sessionId: string,
-  columns = OWN_COLUMNS,
-): Operation<SessionHead | null> {
-  const known = sql.namesSessions ? HEAD_QUERIES.named : HEAD_QUERIES.numbered;
-  const query = columns === OWN_COLUMNS ? known : headQuery(sql, columns);
+export function* findSessionHead(sql: Dialect, sessionId: string): Operation<SessionHead | null> {
+  const query = sql.namesSessions ? HEAD_QUERIES.named : HEAD_QUERIES.numbered;
   const [row] = yield* tuples<SessionHeadRow>(query, ...idsOf(sql, sessionId), sessionId);
   if (row === undefined) return null;
   const [sessionNumber, leaf, stale, skills, registered, datedUntil, rowId, id, branch, total] = row;
@@ -193,27 +186,23 @@ export function* findSessionHead(
     leaf,
     stale,
     skills,
-    registered: registered === null ? null : Number(registered),
+    registered: Number(registered),
     datedUntil,
     newest: rowId === null ? null : { rowId, id, branch, total },
   };
 }
 
-/** The same, with a row made for a session that has none yet. */
-export function* openSessionHead(sql: Dialect, sessionId: string, columns = OWN_COLUMNS): Operation<SessionHead> {
-  const head = yield* findSessionHead(sql, sessionId, columns);
+/** The session's row and newest message; the row is made for a session that has none yet. */
+export function* openSessionHead(sql: Dialect, sessionId: string): Operation<SessionHead> {
+  const head = yield* findSessionHead(sql, sessionId);
   if (head !== null) return head;
   yield* makeRow(sql, sessionId);
-  const sessionNumber = (yield* findSessionNumber(sessionId)) as number;
+  const query = "SELECT no, registered FROM assistant_sessions WHERE id = ?";
+  const [[sessionNumber, registered]] = (yield* tuples(query, sessionId)) as [[no: number, registered: number]];
   floorOf(sessionNumber);
   const rows = rowsOf(sql, sessionId, sessionNumber);
-  const none = { leaf: null, stale: null, skills: null, registered: null };
-  return { ...none, rows, sessionNumber, datedUntil: "", newest: null };
-}
-
-/** The same while tables of version 1 are made, whose appends date no session, and which nobody else has. */
-export function openFirstHead(sql: Dialect, sessionId: string): Operation<SessionHead> {
-  return openSessionHead({ ...sql, lockSession: null }, sessionId, { dated: "s.updated_at", registered: "NULL" });
+  const none = { leaf: null, stale: null, skills: null, newest: null };
+  return { ...none, rows, sessionNumber, registered: Number(registered), datedUntil: "" };
 }
 
 /** The rows of a session, or null when it is not registered. */

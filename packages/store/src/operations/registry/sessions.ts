@@ -94,15 +94,15 @@ export function* restoreSession(sql: Dialect, id: string, dates: SessionDates, u
 
 /** See `SessionStore.change`: appends count by the newest row, everything else in the session's row. */
 export function* readChange(sql: Dialect, id: string): Operation<string> {
-  const row = yield* first<{ no: number; registered: number | null; changes: number; newest: number | null }>(
-    `SELECT s.no AS no, s.registered AS registered, s.changes AS changes,
+  const row = yield* first<{ registered: number; changes: number; newest: number | null }>(
+    `SELECT s.registered AS registered, s.changes AS changes,
        (SELECT m.n FROM assistant_messages m WHERE ${ownOf(sql, "m")}m.n BETWEEN ${SESSION_RANGE("s.no")}
         ORDER BY m.n DESC LIMIT 1) AS newest
      FROM assistant_sessions s WHERE s.id = ?`,
     ...idsOf(sql, id),
     id,
   );
-  return row === undefined ? "" : `${row.registered ?? row.no}.${row.changes}.${row.newest ?? 0}`;
+  return row === undefined ? "" : `${row.registered}.${row.changes}.${row.newest ?? 0}`;
 }
 
 function assertNewSession({ id, userId, name, parentSessionId, model, source }: NewSession): void {

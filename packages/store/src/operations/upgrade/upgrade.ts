@@ -14,10 +14,11 @@ import { findSegments } from "../path/path.js";
 import {
   findPosition,
   floorOf,
+  insertSession,
   isoNow,
   type MessagePosition,
   nextPosition,
-  openFirstHead,
+  openSessionHead,
 } from "../registry/session-head.js";
 import { hasOldTable, isoFromSql, OLD_PREFIX, OLD_TABLES } from "./old-tables.js";
 /** Copies the rows that were set aside, then drops their tables. */
@@ -42,7 +43,7 @@ function* copySessions(sql: Dialect): Operation<void> {
   for (const row of rows) {
     const created_at = isoFromSql(row.created_at) ?? isoNow();
     const updated_at = isoFromSql(row.updated_at) ?? isoNow();
-    yield* insert("assistant_sessions", { ...row, created_at, updated_at }, OR_KEEP);
+    yield* insertSession(sql, { ...row, created_at, updated_at });
   }
 }
 
@@ -116,7 +117,7 @@ function* keepLeaves(sql: Dialect, rows: readonly OldMessage[]): Operation<void>
   }
   for (const { session_id, id } of leaves.values()) {
     const position = yield* findPosition(session_id, id);
-    const head = yield* openFirstHead(sql, session_id);
+    const head = yield* openSessionHead(sql, session_id);
     if (position === null || position.rowId === head.newest?.rowId) continue;
     yield* run("UPDATE assistant_sessions SET leaf = ? WHERE id = ?", position.rowId, session_id);
   }
@@ -129,7 +130,7 @@ function* copyMessage(sql: Dialect, old: OldMessage): Operation<void> {
   const known = yield* findPosition(old.session_id, old.id);
   const parent: MessagePosition | null =
     old.parent_id === null ? null : yield* findPosition(old.session_id, old.parent_id);
-  const head = yield* openFirstHead(sql, old.session_id);
+  const head = yield* openSessionHead(sql, old.session_id);
   const position = known ?? (yield* insertRow(sql, head, head.newest, encodeOld(old.id, row), parent));
   const written = isoFromSql(row.created_at);
   if (position === null || written === null) return;
@@ -161,7 +162,7 @@ export function* copyCompactions(sql: Dialect): Operation<void> {
      FROM ${OLD_PREFIX}assistant_compactions ORDER BY created_at, rowid`;
   const rows = yield* all<OldCompaction>(query);
   for (const row of rows) {
-    const { rows: own, sessionNumber } = yield* openFirstHead(sql, row.session_id);
+    const { rows: own, sessionNumber } = yield* openSessionHead(sql, row.session_id);
     const from = yield* findPosition(row.session_id, row.from_message_id);
     const to = yield* findPosition(row.session_id, row.to_message_id);
     const path = to === null ? [] : yield* findSegments(own, to);
