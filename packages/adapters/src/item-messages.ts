@@ -1,7 +1,7 @@
 import type { SessionMessage, SessionMessagePart } from "@stemma/model";
 import { isJsonObject, type JsonObject, readToolPart, sameJson, type ToolPart } from "@stemma/model";
 
-/** What is kept of an item beside the parts: what they do not give back, or the whole of it. */
+/** The part of an item that its parts do not give back, or the whole of it. */
 type KeptItem = { readonly rest: JsonObject } | { readonly whole: JsonObject };
 
 /** Items as messages with new ids, in their order. */
@@ -83,7 +83,7 @@ export interface ItemCodec {
   answers(item: JsonObject): string | null;
   /** The ids of the calls in the item. */
   calls(item: JsonObject): readonly string[];
-  /** What a message of these items says to anyone else. */
+  /** The parts that show these items to any other program. */
   partsOf(items: readonly JsonObject[]): SessionMessagePart[];
   /** The items of a message that says this, whoever wrote it. Each call among them has its result. */
   itemsOf(message: SessionMessage, loose: LooseResults): JsonObject[];

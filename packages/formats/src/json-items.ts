@@ -171,7 +171,7 @@ class ValueReader {
   }
 }
 
-/** What a value of a file was read as, where it stands, and how many characters it has there. */
+/** A value of a file as it was read, its place, and how many characters it has there. */
 interface ReadLine<Line> {
   readonly line: Line;
   readonly at: Position;
@@ -201,7 +201,7 @@ export function parseEntry(value: unknown): JsonObject | string {
 
 /** Bytes that any archive may unpack to. */
 const ALWAYS = 64 * 1024 * 1024;
-/** What conversations shrink to is a tenth, as a rule: an archive that unpacks to this many times its size was made to. */
+/** Conversations shrink to a tenth, as a rule: an archive that unpacks to this many times its size was made to. */
 const MOST = 200;
 
 /** The error for an archive that is not unpacked. */

@@ -1,6 +1,6 @@
 import { quote } from "@stemma/model";
 
-/** What a place in a file hangs below; `isMissing` where the parent that it names is not there, and another place is taken. */
+/** The place that an entry of a file hangs below; `isMissing` where the parent that it names is not there, and another place is taken. */
 export interface Above<P> {
   readonly place: P;
   readonly isMissing: boolean;

@@ -22,7 +22,7 @@ export function findOrigin(message: SessionMessage, format: string): OriginEntry
   return isJsonObject(origin) && Array.isArray(origin.entries) ? (origin.entries as OriginEntry[]) : null;
 }
 
-/** What to keep of `source`: `rest` when `rebuild` makes the source of it again, else the whole. */
+/** The part of `source` to keep: `rest` when `rebuild` makes the source of it again, else the whole. */
 export function keep(
   source: JsonObject,
   rest: JsonObject,

@@ -20,7 +20,7 @@ export interface ReadSessionsOptions {
   onRead?: ((bytes: number) => void) | undefined;
 }
 
-/** The same of a file that is named. */
+/** How a file that is named is read. */
 export interface ReadFileOptions extends ReadSessionsOptions {
   /** Ends the reading: it fails with the signal's reason, once what was read is given. */
   signal?: AbortSignal | undefined;
@@ -156,7 +156,7 @@ function stemOf(name: string): string {
 
 /** Characters that the values of one session may have, or of one piece of it, until a reader has given it: they are held. */
 const MOST_HELD = 200_000_000;
-/** What a value takes beside its text, as characters. */
+/** A value takes this many characters beside its text. */
 const PER_VALUE = 1000;
 /** Values that cannot be read, where they are more than the others: what is told of them is held. */
 const MOST_PROBLEMS = 10_000;

@@ -29,7 +29,7 @@ export const START: Place = { id: null, root: null };
 
 type Compaction = ParsedSession["compactions"][number];
 
-/** What is known of a session from the beginning. */
+/** The fields of a session that are known from the beginning. */
 export type SessionStart = Pick<ParsedSession, "id" | "source" | "parentSessionId">;
 
 /**
@@ -121,12 +121,12 @@ export class SessionBuilder {
     this.#unread.push({ at, what });
   }
 
-  /** What the registry says of the session beside its name; the first that is given counts. */
+  /** Sets the registry's metadata of the session; the first that is given counts. */
   describe(metadata: JsonObject | null): void {
     if (metadata !== null && Object.keys(this.#metadata).length === 0) this.#metadata = metadata;
   }
 
-  /** What was collected since the piece before. The last piece tells what was used. */
+  /** Takes the piece that was collected since the one before. The last piece tells what was used. */
   piece(isLast: boolean): ParsedSession {
     const { sum: usage, rows: usageRows } = this.usage.told(isLast);
     const piece: ParsedSession = {
@@ -194,7 +194,7 @@ class SessionNames {
 
 const NOTHING = { requests: 0, inputTokens: 0, outputTokens: 0, cost: 0 };
 
-/** What the requests of a session used, by day and model. */
+/** Usage of a session's requests, by day and model. */
 export class UsageCount {
   readonly #rows = new Map<string, UsageRow>();
   #sum: Usage | undefined;

@@ -28,7 +28,7 @@ const INSTRUCTIONS =
 
 interface BuildOptions {
   readonly readOnly: boolean;
-  /** What looks after resources that the client subscribes to; null where nobody can be told of changes. */
+  /** Looks after resources that the client subscribes to; null where nobody can be told of changes. */
   readonly watcher: ResourceWatcher | null;
 }
 
@@ -161,7 +161,7 @@ const TEMPLATES = [
   ["entry", "stemma://entry/{label}/{key}", "An entry", "Something that was remembered."],
 ] as const;
 
-/** What of the SDK the resources need. */
+/** The part of the SDK that the resources need. */
 type Errors = Pick<McpSdk, "ResourceNotFoundError">;
 
 /** Serves sessions and blocks as resources. With a watcher a client can subscribe to them. */

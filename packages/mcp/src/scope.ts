@@ -5,7 +5,7 @@ import { budgetOf, type McpServerOptions, projectKey } from "./server-options.js
 /** The label of what is remembered where no project is named, and the key of what everybody shares. */
 const MEMORY = "memory";
 
-/** What a server can reach, fixed when it starts. */
+/** The reach of a server, fixed when it starts. */
 export interface McpScope {
   /** The user's, where there is one. */
   readonly store: Store;

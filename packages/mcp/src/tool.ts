@@ -58,7 +58,7 @@ function failed(why: string) {
   return { isError: true, content: [{ type: "text" as const, text: refusal(why) }] };
 }
 
-/** What the client did wrong, or finds otherwise than it expected: it is told the message. */
+/** Faults of the client, and findings other than it expected: it is told the message. */
 const TOLD: readonly ErrorCode[] = [
   "INVALID_ARGUMENT",
   "INVALID_TEXT",
@@ -73,10 +73,10 @@ const TOLD: readonly ErrorCode[] = [
   "CONNECTION_LOST",
 ];
 
-/** What says that something is not there. */
+/** Codes of errors that say that something is not there. */
 export const ABSENT: readonly string[] = ["SESSION_NOT_FOUND", "SESSION_OWNED", "MESSAGE_NOT_FOUND", "BLOCK_NOT_FOUND"];
 
-/** What the client is told of an error. Of a fault of the server or the database it learns the code; `onError` gets the error. */
+/** The text that the client is told of an error. Of a fault of the server or the database it learns the code; `onError` gets the error. */
 export function messageOf(error: unknown, onError: (error: unknown) => void): string {
   if (StemmaError.isInstance(error)) {
     if (TOLD.includes(error.code)) return error.message;

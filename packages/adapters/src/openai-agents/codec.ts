@@ -165,7 +165,7 @@ function textOf(parts: readonly SessionMessagePart[]): string {
   return parts.flatMap(({ type, text }) => (type === "text" ? [text ?? ""] : [])).join("\n");
 }
 
-/** What the content of a message item says, as parts. What has no counterpart is left out. */
+/** The content of a message item as parts. What has no counterpart is left out. */
 function partsOfContent(content: unknown): SessionMessagePart[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
   return Array.isArray(content) ? content.flatMap((block) => partOfBlock(block) ?? []) : [];

@@ -13,7 +13,7 @@ export interface HistoryTransaction<Item> {
     | { type: "replace_suffix"; expectedSuffix: Item[]; replacement: Item[] };
 }
 
-/** What the SDK asks of a session. */
+/** The session that the SDK asks for. */
 export interface SdkSession<Item> {
   getSessionId(): Promise<string>;
   /** The newest items, as many as the limit says, in the order in which they were added; without a limit all of them. */

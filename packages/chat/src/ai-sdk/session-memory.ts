@@ -13,11 +13,11 @@ export interface SessionMemoryOptions extends PrepareTurnOptions {
   tools?: ToolSet | undefined;
 }
 
-/** What `generateText`, `streamText` and `ToolLoopAgent` take of a session. */
+/** Options of `generateText`, `streamText` and `ToolLoopAgent` that are made of a session. */
 export interface SessionMemory {
   /** The frozen prompt; missing when the session has no blocks. */
   readonly system?: string;
-  /** The same, by the name that `ToolLoopAgent` has for it. */
+  /** The system prompt by the name that `ToolLoopAgent` has for it. */
   readonly instructions?: string;
   /** The visible history, with what is told behind the user's messages. */
   readonly messages: ModelMessage[];

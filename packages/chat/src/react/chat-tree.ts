@@ -21,12 +21,12 @@ export interface Siblings {
   readonly index: number;
   /** 1 for a message without siblings. */
   readonly count: number;
-  /** What to give to `select` for the one before; null for the first. */
+  /** The id to give to `select` for the message before; null for the first. */
   readonly previous: string | null;
   readonly next: string | null;
 }
 
-/** What `useChat` gives, and the tree. */
+/** The result of `useChat`, and the tree. */
 export interface ChatTree<M extends UIMessage = UIMessage> extends Omit<UseChatHelpers<M>, "stop"> {
   /** True until the stored messages are there. */
   readonly isLoading: boolean;

@@ -9,7 +9,7 @@ export function conflict(of: PartOf, what: string): StemmaError {
   return new StemmaError("COPY_CONFLICT", { ...of }, message);
 }
 
-/** What a part is called. */
+/** The words for a part in a message. */
 export function partName(of: PartOf): string {
   if ("vectors" in of) return `vectors of session "${of.vectors}"`;
   return "session" in of ? `session "${of.session}"` : ownerName(of);

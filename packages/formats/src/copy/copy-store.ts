@@ -13,7 +13,7 @@ const ATTEMPTS = 3;
 /** How long a record must last to be compared, in milliseconds. */
 const LASTING = 3_600_000;
 
-/** What is wrong with the whole store, or for a while. */
+/** Errors of the whole store, and those that may pass. */
 const FATAL = [
   ...["STORE_CLOSED", "STORE_REPLACED", "STORE_FAILED", "STORE_LOCKED", "CONNECTION_LOST"],
   ...["DRIVER_MISSING", "MIGRATION_REQUIRED", "DATABASE_TOO_NEW", "NOT_A_DATABASE", "WRONG_KEY", "FILE_EXISTS"],

@@ -55,7 +55,7 @@ async function* goneOn<T>(first: IteratorResult<T>, rest: AsyncIterator<T>): Asy
   }
 }
 
-/** The same of one part. */
+/** The lines of one part, with their line ends. */
 export async function* writePart(header: JsonObject, lines: AsyncIterable<JsonObject>): AsyncGenerator<string> {
   yield textOf(header);
   for await (const line of lines) yield textOf(line);
@@ -119,7 +119,7 @@ function unknown(what: string): StemmaError {
   return new StemmaError("UNKNOWN_FORMAT", {}, message);
 }
 
-/** What `exportStore` gives, to copy from with `copyStore`. Errors at the first use: `UNKNOWN_FORMAT`, and those of `bytes`. */
+/** A source for `copyStore` of the bytes that `exportStore` gives. Errors at the first use: `UNKNOWN_FORMAT`, and those of `bytes`. */
 export function jsonl(bytes: AsyncIterable<Uint8Array>): CopySource {
   return { parts: () => readParts(bytes) };
 }

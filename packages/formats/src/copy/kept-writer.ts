@@ -80,7 +80,7 @@ export class KeptWriter {
   }
 }
 
-/** What an item is about: its kind, label and key. */
+/** The kind, label and key of an item. */
 function describe(item: KeptItem): readonly [kind: string, label?: string, key?: string] {
   if (item.kind === "prompt") return ["prompt"];
   if (item.kind === "block") return ["block", item.block.label];

@@ -46,7 +46,7 @@ async function sessionPart(store: Store, id: string): Promise<Part | null> {
   };
 }
 
-/** What was embedded of a session; null where nothing was. */
+/** Vectors of a session; null where nothing was embedded. */
 async function vectorsPart(store: Store, id: string): Promise<Part | null> {
   const { vectors } = store;
   const model = (await vectors?.model()) ?? null;

@@ -66,7 +66,7 @@ export function storeTarget(store: Store): CopyTarget {
 const MOST_MESSAGES = 500;
 const MOST_TEXT = 2_000_000;
 
-/** What must be the same in the registry of both sides. */
+/** Fields that must be equal in the registry of both sides. */
 const IDENTITY = ["name", "parent_session_id", "model", "source", "user_id", "metadata"] as const;
 
 /** Writes one session from its lines: first the messages, then what lies over them, then its registry entry as it was. */
@@ -228,7 +228,7 @@ class VectorWriter {
   readonly #model: VectorModel;
   #vectors: KeptVector[] = [];
   #isWritten = false;
-  /** What the target has made itself while the source waits for it. */
+  /** Messages whose vectors the target has made itself while the source waits for them. */
   readonly #own = new Set<string>();
   #last: string | null = null;
 

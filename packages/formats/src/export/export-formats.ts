@@ -85,7 +85,7 @@ export interface ExportFormat {
   about: string;
   /** The session as pieces of text, line ends included. */
   write(store: Store, session: SessionInfo): AsyncIterable<string>;
-  /** The same of what is remembered outside of sessions. Missing where the format has no place for it. */
+  /** Writes what is remembered outside of sessions, as pieces of text. Missing where the format has no place for it. */
   writeMemory?(store: Store, owner: MemoryOwner): AsyncIterable<string>;
 }
 

@@ -117,7 +117,10 @@ function isKey(key: string): boolean {
 const COUNTED = { label: "imported-usage", key: "total" };
 const NOTHING: Usage = { inputTokens: 0, outputTokens: 0, cost: 0 };
 
-/** What an import counts with the messages: the total of a file that tells no more, where the session counts nothing yet. Undefined for nothing. */
+/**
+ * The usage that an import counts with the messages: the total of a file that tells no more, where the session counts nothing
+ * yet. Undefined for nothing.
+ */
 export function totalAlone({ usage, usageRows }: ParsedSession): Usage | undefined {
   return usage === undefined || usageRows !== undefined || isNothing(usage) ? undefined : usage;
 }

@@ -10,10 +10,11 @@ import { prepareSession } from "./prepare.js";
 const MUCH_LARGER = 4;
 
 /**
- * Writes a session's messages, summaries, active leaf and registry entry in one transaction, and then what is kept beside
- * them and its usage. What is stored already stays as it is, so that a second import adds nothing, and one that was cut off
- * is completed by the next. Null when the file's session has nothing that can be stored, or nothing of it was understood.
- * Errors: those of the store; `STORE_UNSUPPORTED` for what is no store; `INVALID_ARGUMENT` and `INVALID_TEXT` for an id that no session can have.
+ * Writes a session's messages, summaries, active leaf and registry entry in one transaction, and then what is kept beside them
+ * and its usage. What is stored already stays as it is, so that a second import adds nothing, and one that was cut off is
+ * completed by the next. Null when the file's session has nothing that can be stored, or nothing of it was understood. Errors:
+ * those of the store; `STORE_UNSUPPORTED` for what is no store; `INVALID_ARGUMENT` and `INVALID_TEXT` for an id that no session
+ * can have.
  */
 export async function importSession(
   store: Store,
@@ -162,7 +163,7 @@ async function writeItems(store: Store, scope: MemoryScope, items: readonly Kept
   }
 }
 
-/** What an import did with one session, with the memory of a user or a key, or with a piece of a long one. */
+/** The outcome of importing one session, the memory of a user or a key, or a piece of a long session. */
 export interface ImportReport {
   session: string;
   name: string;
@@ -173,13 +174,13 @@ export interface ImportReport {
   /** Those that were incomplete, and of which the file now has more: the results of tools, as a rule. */
   updated: number;
   compactions: number;
-  /** What was kept word for word because nothing reads it: how many pieces of each kind. */
+  /** Pieces that were kept word for word because nothing reads them: how many of each kind. */
   kept: Record<string, number>;
-  /** What was left out. */
+  /** Values and messages that were left out. */
   skipped: Skipped[];
 }
 
-/** What an import did with a session whose pieces it reported one by one. */
+/** The report of a session whose pieces were reported one by one. */
 export function addReports(first: ImportReport, next: ImportReport): ImportReport {
   const kinds = new Set([...Object.keys(first.kept), ...Object.keys(next.kept)]);
   const countOf = (kept: Record<string, number>, kind: string) => (Object.hasOwn(kept, kind) ? (kept[kind] ?? 0) : 0);

@@ -14,7 +14,7 @@ import {
 import { keptPart } from "../unread.js";
 import { fileOf } from "./chat/model-content.js";
 
-/** What `opencode export` writes. The messages stand in their order; those that a revert undid are behind the active leaf. */
+/** Sessions as `opencode export` writes them. The messages stand in their order; those that a revert undid are behind the active leaf. */
 export const opencode: ImportFormat = {
   name: "opencode",
   about: "what `opencode export` writes (JSON)",

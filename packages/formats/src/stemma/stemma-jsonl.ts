@@ -191,7 +191,7 @@ function givenUserId(userId: unknown): string {
   return userId;
 }
 
-/** What the memory of an owner is called. */
+/** The words for the memory of an owner. */
 export function ownerName(owner: MemoryOwner): string {
   const [[kind, name] = []] = Object.entries(owner);
   return `memory of ${kind} ${name}`;

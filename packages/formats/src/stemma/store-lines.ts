@@ -57,7 +57,7 @@ export async function* sessionLines(store: Store, sessionId: string): AsyncGener
   yield* keptLines(store, { sessionId });
 }
 
-/** The same of what is remembered of a user, under a key, or for an id that no session has. */
+/** The lines of what is remembered of a user, under a key, or for an id that no session has. */
 export async function* memoryLines(store: Store, owner: MemoryOwner): AsyncGenerator<JsonObject> {
   const [target, scope] = scopeOf(store, owner);
   yield* keptLines(target, scope);
@@ -91,7 +91,7 @@ export async function* exportMemory(store: Store, owner: MemoryOwner): AsyncGene
   yield JSON.stringify(END);
 }
 
-/** What is kept beside the messages, as the values of lines: `{ kept }`, the bytes of a record as base64. Errors: `USER_REQUIRED`. */
+/** Items kept beside the messages, as the values of lines: `{ kept }`, the bytes of a record as base64. Errors: `USER_REQUIRED`. */
 export async function* keptLines(store: Store, scope: MemoryScope): AsyncGenerator<JsonObject> {
   for await (const item of readKept(store, scope)) {
     if (item.kind !== "record") yield { kept: item };

@@ -4,7 +4,7 @@ import { allPages } from "../../item-history.js";
 import { directoryKey, type MemoryPath, parentsOf, realPath } from "./paths.js";
 import { refused } from "./refused.js";
 
-/** What is under a path. */
+/** The file, the directory or nothing that stands under a path. */
 export type Found =
   | { readonly kind: "file"; readonly content: string }
   | { readonly kind: "directory" }
@@ -27,7 +27,7 @@ export interface MemoryFiles {
   change(changes: readonly FileChange[], origin: WriteOrigin): Promise<void>;
 }
 
-/** What an entry of a directory holds beside its empty content, so that no search finds it. */
+/** An entry of a directory has this metadata beside its empty content, so that no search finds it. */
 const DIRECTORY = "directory";
 
 /** The files under the entries of `scope`. */

@@ -154,7 +154,7 @@ function contentOf({ given }: MemoryPath, found: Found): string {
 /** How many levels of a directory are listed. */
 const LEVELS = 2;
 
-/** What `view` shows of a directory: each file and directory with its size. That of a directory is the sum of its files. */
+/** A directory as `view` shows it: each file and directory with its size. That of a directory is the sum of its files. */
 function listing({ given, key }: MemoryPath, entries: readonly StoredEntry[]): string {
   const sizes = new Map<string, number>();
   let total = 0;

@@ -9,7 +9,7 @@ export interface MemoryPath {
 
 const ROOT = "/memories";
 
-/** What a file system takes, in bytes of UTF-8. */
+/** The longest name that a file system takes, in bytes of UTF-8. */
 const MAX_NAME = 255;
 const MAX_KEY = 1024;
 

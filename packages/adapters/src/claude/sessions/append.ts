@@ -125,7 +125,7 @@ async function register(
   });
 }
 
-/** What is used of the Claude Agent SDK. */
+/** The part of the Claude Agent SDK that is used. */
 interface AgentSdk {
   /** Brings what is kept of a session for lists up to date with the entries that were added. */
   foldSessionSummary(

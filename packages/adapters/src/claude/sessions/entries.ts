@@ -10,7 +10,7 @@ import {
 } from "@stemma/model";
 import type { ClaudeSessionEntry } from "./types.js";
 
-/** What a message keeps in `metadata.claude` of the entry that it came from, so that the entry can be given back. */
+/** The entry that a message came from, as its `metadata.claude` has it to give the entry back. */
 interface Origin {
   /** The entry's place in the transcript. */
   readonly n: number;

@@ -99,7 +99,7 @@ function placesOfOthers(
 /** The fields that entries of one transcript share, and that a made one takes over from an entry of Claude. */
 const SHARED = ["sessionId", "isSidechain", "agentId", "userType", "cwd", "version", "gitBranch"];
 
-/** What made entries share with another entry of the transcript. */
+/** The fields that made entries share with another entry of the transcript. */
 function sharedFields(entry: JsonObject): JsonObject {
   const shared = Object.entries(entry).filter(([field]) => SHARED.includes(field));
   return { isSidechain: false, userType: "external", ...Object.fromEntries(shared) };

@@ -3,7 +3,7 @@ import type { KeptWrite, RecordScope, Store, StoredMessage } from "@stemma/store
 import { allPages } from "../../item-history.js";
 import type { PlacedEntry } from "./entries.js";
 import { isMadeOf, isMadeUuid } from "./made/made-content.js";
-/** What is known of a transcript as a whole. */
+/** Facts about a transcript as a whole. */
 export interface TranscriptHead {
   /** The place that the next entry gets. */
   readonly next: number;
@@ -52,7 +52,7 @@ export class Transcript {
     return { records: this.#scope, key, value: encodeJson(kept) };
   }
 
-  /** What is stored of it, up to the place `end`. */
+  /** Reads the messages that are stored of it, up to the place `end`. */
   async read(end: number): Promise<StoredTranscript> {
     const messages: StoredMessage[] = [];
     for await (const stored of this.store.session(this.id).messages()) messages.push(stored);
@@ -88,7 +88,7 @@ export interface KeptEntry extends PlacedEntry {
   readonly parent: string | null;
 }
 
-/** What a transcript is made of, as it is stored. */
+/** A transcript as it is stored. */
 export interface StoredTranscript {
   /** In the order in which they were written, those of other programs among them. */
   readonly messages: readonly StoredMessage[];

@@ -30,8 +30,8 @@ export interface PlanOptions {
 }
 
 /**
- * What makes the session's active branch end with `messages`. What was added is appended. A message that was changed, and
- * what follows one that was taken away, begins a branch; what was taken away at the front stays in the history.
+ * Plans the writes that make the session's active branch end with `messages`. What was added is appended. A message that was
+ * changed, and what follows one that was taken away, begins a branch; what was taken away at the front stays in the history.
  * Errors: those of the session's reads. The plan fails with `MESSAGE_EXISTS`, `PARENT_NOT_FOUND` or `MESSAGE_NOT_FOUND` where
  * another program wrote to the session meanwhile.
  */

@@ -82,7 +82,6 @@ export class CheckpointReader {
     }
   }
 
-  /** See `StemmaSaver.list`. */
   async *list(configurable: Configurable, options: CheckpointListOptions): AsyncGenerator<CheckpointTuple> {
     let left = options.limit ?? Number.POSITIVE_INFINITY;
     if (left <= 0) return;

@@ -133,7 +133,7 @@ function childWrites(
   return [{ records: scopeOf(place, "children"), key: keyOf(root, place.namespace), value: new Uint8Array() }];
 }
 
-/** What all records together take at most. */
+/** The bytes that all records together take at most. */
 const MAX_BYTES = 4_000_000;
 /** Characters of a key and what stands around an entry, in bytes. */
 const OVERHEAD = 200;
@@ -157,7 +157,7 @@ class ValueCache {
   }
 }
 
-/** What is put, and the checkpoint that it follows. */
+/** A checkpoint to be put, and the one that it follows. */
 interface Put {
   readonly place: Place;
   readonly parent: StoredCheckpoint | null;
@@ -184,7 +184,7 @@ class ChannelMirror {
     private readonly channel: string | false,
   ) {}
 
-  /** What is written into the session with a checkpoint; null where nothing of it is mirrored. */
+  /** Plans the writes of the session that mirror a checkpoint; null where nothing of it is mirrored. */
   async plan(put: Put, encoded: EncodedChannels, view: View): Promise<MirrorPlan | null> {
     const { channel } = this;
     const { place, parent, checkpoint, metadata } = put;

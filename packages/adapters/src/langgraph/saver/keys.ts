@@ -6,7 +6,7 @@ export interface Place {
   readonly namespace: string;
 }
 
-/** What the fields of a runnable's configuration say about checkpoints; any of them may be missing. */
+/** The fields of a runnable's configuration about checkpoints; any of them may be missing. */
 export interface Configurable {
   readonly thread_id?: unknown;
   readonly checkpoint_ns?: unknown;
@@ -19,7 +19,7 @@ export interface Configurable {
 export const LABELS = {
   /** A checkpoint, by namespace and id. */
   checkpoints: "langgraph",
-  /** What a task wrote, by namespace, checkpoint and task. */
+  /** The writes of a task, by namespace, checkpoint and task. */
   writes: "langgraph-writes",
   /** Values of channels, by namespace and a key of their own. */
   values: "langgraph-values",
@@ -70,7 +70,7 @@ function textOr(value: unknown, otherwise: string): string {
   return typeof value === "string" ? value : otherwise;
 }
 
-/** What separates names in a key, what escapes, and what no database keeps: NUL and halves of surrogate pairs. */
+/** Characters that separate names in a key, that escape, or that no database keeps: NUL and halves of surrogate pairs. */
 const ESCAPED = /[%/\0\ud800-\udfff]/gu;
 
 /** A name as it stands in a key of several: any text, without "/". */

@@ -20,7 +20,7 @@ export interface SegmentedList {
   readonly skip: number;
 }
 
-/** What a list has of an older one: it begins with that one's elements from number `start` on, `count` of them. */
+/** A list that begins with elements of an older one: `count` of them, from number `start` on. */
 export interface SharedList extends SegmentedList {
   readonly start: number;
   readonly count: number;

@@ -3,7 +3,7 @@ import type { Session, SessionManager } from "@stemma/session";
 import type { Author, StoredVersion } from "@stemma/store";
 import { namesOf } from "./chats.js";
 
-/** What `GET /:id/memory` answers. */
+/** The answer to `GET /:id/memory`. */
 export interface ChatMemory {
   /** The blocks that the model may write, in their order. Others, as instructions of yours, are not told. */
   readonly blocks: ChatBlock[];
@@ -36,7 +36,7 @@ export interface ChatBlockVersion {
   } | null;
 }
 
-/** What is remembered in a chat; for one that is not there yet, or is another user's, what a new one will begin with. */
+/** Reads the memory of a chat; for one that is not there yet, or is another user's, what a new one will begin with. */
 export async function readMemory(manager: SessionManager, id: string): Promise<ChatMemory> {
   const isRegistered = (await manager.get(id)) !== null;
   const session = manager.getSession(isRegistered ? id : crypto.randomUUID());

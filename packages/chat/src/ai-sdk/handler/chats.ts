@@ -13,14 +13,14 @@ export interface ChatInfo {
   readonly usage: { readonly inputTokens: number; readonly outputTokens: number; readonly cost: number };
 }
 
-/** What `GET /` answers: the chat that changed last comes first. */
+/** The answer to `GET /`: the chat that changed last comes first. */
 export interface ChatList {
   readonly chats: ChatInfo[];
   /** Pass it as `cursor` to get the next page; null after the last. */
   readonly nextCursor: string | null;
 }
 
-/** What is told of the latest run of a chat. */
+/** The latest run of a chat. */
 export interface ChatRun {
   readonly runId: string;
   readonly status: RunStatus;
@@ -28,7 +28,7 @@ export interface ChatRun {
   readonly messageId: string;
 }
 
-/** What `GET /:id` answers. */
+/** The answer to `GET /:id`. */
 export interface ChatPage<M extends UIMessage = UIMessage> {
   readonly chat: ChatInfo;
   /**
@@ -135,7 +135,7 @@ export interface ChatMatch {
   readonly createdAt: string;
 }
 
-/** What `GET /?q=` answers: the best match first. */
+/** The answer to `GET /?q=`: the best match first. */
 export interface ChatMatches {
   readonly matches: ChatMatch[];
   /** Pass it as `cursor` to get the next page; null after the last. */

@@ -16,7 +16,7 @@ import { type ProviderName, rulesOf } from "./known-providers.js";
 import { looseResults } from "./outputs.js";
 import { mendParts, type PartsContext } from "./parts.js";
 import { mendTurns, ROLES } from "./turns.js";
-/** What you pass to `convertToModelMessages` for the same messages. */
+/** Options of `convertToModelMessages` that change what a provider refuses: pass the ones that you pass there. */
 export interface RepairOptions {
   /** The request's tools. Their names stay as they are; an approved call of a tool that is not among them cannot run. */
   readonly tools?: object | undefined;
@@ -26,7 +26,7 @@ export interface RepairOptions {
 }
 
 /**
- * What the provider would refuse of these UI messages, in the order of the messages; empty when it takes them as they are.
+ * Lists what the provider would refuse of these UI messages, in the order of the messages; empty when it takes them as they are.
  * `provider` is a model of the AI SDK, or a name: "anthropic", "openai", "openai.chat", "google"; any other has the rules of
  * OpenAI-compatible servers. `repair` mends all that is found. Errors: `INVALID_MESSAGE` for a message without parts; what
  * `convertDataPart` throws.
@@ -52,7 +52,7 @@ export function repair<M extends SessionMessage>(
   return atOnce(mend(messages, provider, options)).messages as M[];
 }
 
-/** The same, which lets the event loop turn meanwhile. */
+/** Mends messages as `repair` does, and lets the event loop turn meanwhile. */
 export async function repairInTurns<M extends SessionMessage>(
   messages: M[],
   provider: ProviderName,

@@ -15,7 +15,7 @@ import { type Draft, type Slot, stepsOf } from "./findings.js";
 import { type LooseResult, mendOutput, pairedCall, takesLooseResult } from "./outputs.js";
 import { isOwnCall, type ProviderRules } from "./provider-rules.js";
 import { plainOf } from "./turns.js";
-/** What is known while the parts are mended, in the order of the history. */
+/** State of mending the parts, in the order of the history. */
 export interface PartsContext {
   readonly rules: ProviderRules;
   readonly knownTools: ReadonlySet<string>;
@@ -41,7 +41,7 @@ export function mendParts(draft: Draft, isLast: boolean, context: PartsContext):
   return { ...draft, slots };
 }
 
-/** What is known of the step that a part belongs to. */
+/** State of mending the parts of one step. */
 interface StepContext extends PartsContext {
   readonly step: readonly Slot[];
   /** True for the last step of the history. */
@@ -117,7 +117,7 @@ function mendReasoning(slot: Slot, { rules, items, step, report }: StepContext):
   return part;
 }
 
-/** What the calls before one have taken. */
+/** Ids that the calls before one have taken. */
 interface TakenIds {
   readonly calls: Set<string>;
   readonly approvals: Set<string>;
@@ -139,7 +139,7 @@ interface CallContext {
   readonly report: (rule: LintRule, message: string) => void;
 }
 
-/** What every provider takes. */
+/** The longest name that every provider takes. */
 const MAX_NAME_LENGTH = 64;
 const NOT_APPROVED = "This call needed an approval, which was not given. It did not run.";
 const DENIED = "This call was denied. It did not run.";

@@ -1,7 +1,7 @@
 import type { SessionMessagePart } from "@stemma/model";
 import { isSettled, type ToolCallPart } from "@stemma/model";
 
-/** What a provider takes, beside what none takes. */
+/** The demands of a provider, beside those that all have. */
 export interface ProviderRules {
   /** How a finding calls the provider. */
   readonly name: string;
@@ -47,7 +47,7 @@ export interface CallIds {
   readonly make: (id: string, copy: number) => string;
 }
 
-/** What a request holds at most; Infinity where nothing is documented. */
+/** Limits of one request; Infinity where nothing is documented. */
 export interface ProviderLimits {
   /** Characters of one text. */
   readonly text: number;
@@ -68,7 +68,7 @@ export interface ProviderLimits {
 type Metadata = Readonly<Record<string, unknown>>;
 export type Field = "providerMetadata" | "callProviderMetadata" | "resultProviderMetadata";
 
-/** What the providers of these names, the first that did, told of a part. */
+/** The metadata that the providers of these names, the first that did, told of a part. */
 export function metadataOf(part: SessionMessagePart, field: Field, ...providers: string[]): Metadata {
   const metadata = part[field] as Readonly<Record<string, Metadata | null | undefined>> | null | undefined;
   for (const provider of providers) {

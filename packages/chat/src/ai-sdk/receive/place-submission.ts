@@ -9,7 +9,7 @@ import { findTarget, isBroken, type Target } from "./target.js";
 type Again = Target & { readonly kind: "again" };
 type Results = Target & { readonly kind: "results" };
 
-/** What a submission comes to, once it is in the tree. */
+/** The outcome of a submission, once it is in the tree. */
 export type Placed =
   | PlacedAnswer
   /** It was answered before. */
@@ -21,7 +21,7 @@ export interface PlacedAnswer {
   readonly kind: "answer";
   readonly questionId: string | null;
   readonly answerId: string;
-  /** What the answer goes on from; null for one that begins. */
+  /** The message that the answer goes on from; null for an answer that begins. */
   readonly base: UIMessage | null;
   /** True when the client has the base already. */
   readonly clientHolds: boolean;

@@ -79,8 +79,8 @@ async function recognise(
 }
 
 /**
- * What a new message is attached to. The client's own history says on which branch it is; where that branch goes on in the
- * tree, the message comes behind it. Undefined is the active leaf.
+ * Finds the message that a new one is attached to. The client's own history says on which branch it is; where that branch goes
+ * on in the tree, the message comes behind it. Undefined is the active leaf.
  */
 async function parentFor(session: RunSession, messages: readonly GivenMessage[]): Promise<string | undefined> {
   const [known, leaf] = await Promise.all([newestKnown(session, messages.slice(0, -1)), session.getLatestLeaf()]);

@@ -5,7 +5,7 @@ import type { ReadableSession } from "../run/hold.js";
 import { questionOf, storedQuestion } from "./question.js";
 import { type GivenMessage, isQuestion, type Submission, submittedMessage } from "./submission.js";
 
-/** What a submission is about, by what is stored. */
+/** The stored messages that a submission is about. */
 export type Target =
   /** A question to be answered again, with the answer that it has. */
   | { readonly kind: "again"; readonly question: UIMessage | null; readonly answer: UIMessage | null }

@@ -32,7 +32,7 @@ export function respond(session: Session, result: StreamResult, options: Respond
   return beginAnswer(session, result, options).response;
 }
 
-/** The same, with what became of the answer. */
+/** Begins an answer as `respond` does, and tells what became of it. */
 export function beginAnswer(
   session: Session,
   result: StreamResult,
@@ -57,9 +57,9 @@ class Answer {
   #finish: UIMessageChunk | null = null;
   #failure: Error | null = null;
   #aborted = false;
-  /** What the client is told at the end of an answer that did not go well, in order. */
+  /** Chunks that tell the client that the answer did not go well, in order. */
   readonly #endings: [Interruption, UIMessageChunk][] = [];
-  /** What the client was told, and the error behind it: of a tool too, which does not end the answer. */
+  /** Errors by the text that the client was told: of a tool too, which does not end the answer. */
   readonly #told = new Map<string, Error | null>();
 
   constructor(
@@ -232,7 +232,7 @@ function isResult(chunk: UIMessageChunk): chunk is UIMessageChunk & { readonly t
   return chunk.type === "tool-output-error" || chunk.type === "tool-output-denied";
 }
 
-/** What the steps of an answer used: each is one request to the model. */
+/** The usage of an answer's steps: each is one request to the model. */
 class AnswerUsage {
   readonly #steps: (Usage & { readonly model: string })[] = [];
 

@@ -1,6 +1,6 @@
 import { type Deferred, defer, turnIfDue } from "@stemma/model";
 
-/** What comes bit by bit. Whoever reads it reads it from the start, and nobody holds it up. */
+/** A list that grows bit by bit. Whoever reads it reads it from the start, and nobody holds it up. */
 export class Feed<Item> {
   readonly #items: Item[] = [];
   #more: Deferred = defer();

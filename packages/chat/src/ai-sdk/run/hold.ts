@@ -4,7 +4,7 @@ import type { KeptWrite } from "@stemma/store";
 import type { UIMessage } from "ai";
 import type { RunLog } from "./log.js";
 /**
- * What a process has of a run that it took. The run's record says whose the run is: every write looks at it in its own
+ * A run that this process took. Its record says whose the run is: every write looks at it in its own
  * transaction, so whoever stood still while another process took the run over writes nothing more. Writes are made one after
  * the other, in the order of the calls. Each method fails with `RUN_LOST` once the run is another one's.
  */
@@ -13,7 +13,7 @@ export class RunHold {
   isDeleted = false;
   /** Never rejects. */
   #before: Promise<unknown> = Promise.resolve();
-  /** What the writes have started, which nobody waits for. */
+  /** The writes that were started, which nobody waits for. */
   #settled: Promise<unknown> = Promise.resolve();
   #renewal: Renewal;
 
@@ -109,7 +109,7 @@ export class RunHold {
   }
 }
 
-/** What is read of a session while its messages are placed. */
+/** The reads that placing messages needs of a session. */
 export type ReadableSession = Pick<
   Session,
   "id" | "getMessage" | "getBranchIds" | "getParent" | "getLatestLeaf" | "history"

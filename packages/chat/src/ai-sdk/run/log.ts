@@ -13,7 +13,7 @@ export interface ChunkBatch {
 const CHUNKS_KEPT = 3_600_000;
 const PAGE = 100;
 
-/** What a session's runs leave for other processes, in the session's records: the latest run, and the chunks of its answer. */
+/** The records in which a session leaves its runs to other processes: the latest run, and the chunks of its answer. */
 export class RunLog extends RunRecord {
   /** The write of a batch of chunks. */
   chunkWrite(runId: string, number: number, chunks: readonly UIMessageChunk[]): RecordWrite {

@@ -7,7 +7,7 @@ import { RunKeeper } from "./keeper.js";
 import { LiveRun, RunLog } from "./log.js";
 import { recover } from "./recover.js";
 
-/** What to do with a request while the session answers another one. */
+/** The way of a request that comes while the session answers another one. */
 export type WhenBusy = "queue" | "reject";
 
 /** How often a process looks whether a run of another one has ended, in milliseconds. */
@@ -19,7 +19,7 @@ export interface HeldRun {
   readonly keeper: RunKeeper;
 }
 
-/** What is known of a run before it begins. */
+/** A run before it begins. */
 export type NewRun = Pick<RunState, "runId" | "questionId" | "answerId" | "leafBefore">;
 
 interface Process {

@@ -34,7 +34,7 @@ interface Entry {
  * parts of it. Every line is kept beside the messages, less what they hold.
  */
 export class ClaudeCodeSession {
-  /** What was read so far; its pieces are given away by `piece`. */
+  /** Collects what was read; its pieces are given away by `piece`. */
   readonly builder: SessionBuilder;
   readonly #answers = new Recent<string>(ANSWERS);
   readonly #usage: UsageOfAnswers;

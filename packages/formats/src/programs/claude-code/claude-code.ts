@@ -89,7 +89,7 @@ const HELD = 2_000_000;
 
 interface Agent {
   readonly session: ClaudeCodeSession;
-  /** What is counted of it. */
+  /** Characters of it that are held. */
   weight: number;
 }
 

@@ -15,7 +15,7 @@ export function partsOfContent(content: unknown): Part[] {
   return Array.isArray(content) ? content.map(partOfBlock) : [kept(content)];
 }
 
-/** What the model did, as a part of its message: it thought, or called a tool. Null for an item that is neither. */
+/** An action of the model as a part of its message: it thought, or called a tool. Null for an item that is neither. */
 export function partOfItem(item: JsonObject): Part | null {
   const { type, name } = item;
   const callId = callIdOf(item);
@@ -130,7 +130,7 @@ function argumentsOf(text: unknown): unknown {
   return typeof text === "string" ? (findJson(text) ?? text) : text;
 }
 
-/** What a line of a rollout says, whatever version of Codex wrote it. */
+/** A line of a rollout, whatever version of Codex wrote it. */
 export interface RolloutLine {
   type: string;
   payload: JsonObject;

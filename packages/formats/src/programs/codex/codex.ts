@@ -78,7 +78,6 @@ interface Entry extends RolloutLine {
  * one message. A rollback leads back to where the conversation stood before the turns it names; what follows is a branch.
  */
 class CodexSession {
-  /** What was read so far. */
   readonly builder: SessionBuilder;
   readonly #usage: UsageOfTurns;
   readonly #turns: TurnPlaces;
@@ -110,7 +109,7 @@ class CodexSession {
     this.builder.activeLeafId = this.#place.id ?? undefined;
   }
 
-  /** What was read since the piece before. */
+  /** The messages that were read since the piece before. */
   piece(isLast: boolean): ParsedSession {
     if (isLast && this.#mirror !== undefined && this.builder.last.id === null)
       this.builder.notUnderstood(this.#mirror, "an event that repeats a message; the message is not in the file");

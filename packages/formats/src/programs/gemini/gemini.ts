@@ -234,7 +234,7 @@ export function partOfGemini(part: unknown, callId: string): SessionMessagePart 
   return keptPart(part);
 }
 
-/** What a tool gave, as fields of its part: the response of a `functionResponse`, else what there is. */
+/** The result of a tool as fields of its part: the response of a `functionResponse`, else what there is. */
 export function outputOfResponse(response: unknown): JsonObject {
   if (!isJsonObject(response)) return { state: "output-available", output: response ?? null };
   const { output, error } = response;

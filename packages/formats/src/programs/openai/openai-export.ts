@@ -21,7 +21,7 @@ export function toOpenai(messages: readonly SessionMessage[]): JsonObject {
   return atOnce(openaiOf(messages));
 }
 
-/** The same, which lets the event loop turn meanwhile. */
+/** Makes OpenAI chat messages of a path, and lets the event loop turn meanwhile. */
 export function toOpenaiInTurns(messages: readonly SessionMessage[]): Promise<JsonObject> {
   return inTurns(openaiOf(messages));
 }

@@ -119,7 +119,7 @@ export function readEntry(entry: JsonObject): Pick<SessionMessage, "role" | "par
   return Number.isNaN(date.getTime()) ? read : { ...read, createdAt: date.toISOString() };
 }
 
-/** What to keep of an entry that became a message with these parts. */
+/** The record to keep of an entry that became a message with these parts. */
 export function keepEntry(n: number, entry: JsonObject, parts: readonly SessionMessagePart[]): OriginEntry {
   if (!isJsonObject(entry.message)) return { n, whole: entry };
   const rest = { ...entry, message: without(entry.message, "content") };

@@ -23,7 +23,7 @@ export function toPi(session: StoredSession): JsonObject[] {
   return atOnce(piOf(session));
 }
 
-/** The same, which lets the event loop turn meanwhile. */
+/** Makes the lines of a pi session file, and lets the event loop turn meanwhile. */
 export function toPiInTurns(session: StoredSession): Promise<JsonObject[]> {
   return inTurns(piOf(session));
 }
