@@ -1,5 +1,5 @@
 import type { SessionMessage } from "@stemma/model";
-import { isJsonObject, type JsonObject, sameJson } from "@stemma/model";
+import { isJsonObject, type JsonObject, mapped, type Pieces, sameJson } from "@stemma/model";
 
 /**
  * One entry of the file that a message came from, kept in the message's metadata so that an export gives the file back.
@@ -46,15 +46,17 @@ export interface Placed<T> {
  * Pieces in the order of their file. What has no place in it stays behind what it followed; what comes twice (a message
  * that was copied for a branch) is given once.
  */
-export function inFileOrder<T>(pieces: readonly Placed<T>[]): T[] {
+export function* inFileOrder<T>(pieces: readonly Placed<T>[]): Pieces<T[]> {
   const seen = new Set<number>();
   let latest = -1;
   const placed: { source: T; place: number }[] = [];
   for (const { n, source } of pieces) {
+    yield;
     if (n !== null && seen.has(n)) continue;
     if (n !== null) seen.add(n);
     latest = Math.max(latest, n ?? latest);
     placed.push({ source, place: n ?? latest });
   }
-  return placed.sort((a, b) => a.place - b.place).map(({ source }) => source);
+  placed.sort((a, b) => a.place - b.place);
+  return yield* mapped(placed, ({ source }) => source);
 }

@@ -1,6 +1,7 @@
 import {
   beginning,
   formatDuration,
+  inTurns,
   isoTime,
   isSummaryMessage,
   readToolPart,
@@ -13,8 +14,8 @@ import {
   turnIfDue,
 } from "@stemma/model";
 import type { MemoryOwner, SessionInfo, Store } from "@stemma/store";
-import { toOpenaiInTurns } from "../programs/openai/openai-export.js";
-import { toPiInTurns } from "../programs/pi/pi-export.js";
+import { toOpenai } from "../programs/openai/openai-export.js";
+import { toPi } from "../programs/pi/pi-export.js";
 import { exportJsonl, exportMemory, readStoredSession } from "../stemma/store-lines.js";
 import { toHtml } from "./html.js";
 
@@ -104,14 +105,23 @@ export const EXPORT_FORMATS: readonly ExportFormat[] = [
     about: "the active path without summaries, as OpenAI chat messages: a line of { messages: […] }",
     async *write(store, session) {
       const { messages } = await store.session(session.id).path({ summaries: false });
-      yield `${JSON.stringify(await toOpenaiInTurns(messages))}\n`;
+      const list = await inTurns(toOpenai(messages));
+      const [key = "", value] = Object.entries(list).at(-1) ?? [];
+      // In pieces, since the whole is one line.
+      let start = JSON.stringify({ ...list, [key]: [] }).slice(0, -2);
+      for (const message of value as unknown[]) {
+        await turnIfDue();
+        yield start + JSON.stringify(message);
+        start = ",";
+      }
+      yield `${start === "," ? "" : start}]}\n`;
     },
   },
   {
     name: "pi",
     about: "all branches and summaries, as a pi session file",
     async *write(store, session) {
-      for (const entry of await toPiInTurns(await readStoredSession(store, session))) {
+      for (const entry of await inTurns(toPi(await readStoredSession(store, session)))) {
         const due = turnIfDue();
         if (due !== null) await due;
         yield `${JSON.stringify(entry)}\n`;

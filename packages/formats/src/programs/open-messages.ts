@@ -10,7 +10,8 @@ const CALLS = 10_000;
 /** The messages of a piece of a session. One stays open for what completes it, and is then part of the next piece again. */
 export class OpenMessages {
   readonly #held = new Recent<ParsedMessage>(HELD);
-  readonly #calls = new Recent<string>(CALLS);
+  /** For each call that waits: its message, and the places of its parts there. */
+  readonly #calls = new Recent<{ readonly messageId: string; readonly places: number[] }>(CALLS);
   #piece = new Map<string, ParsedMessage>();
 
   /** Characters of the messages that may be completed. */
@@ -22,7 +23,7 @@ export class OpenMessages {
     const { message } = parsed;
     this.#piece.set(message.id, parsed);
     this.#held.set(message.id, parsed, length);
-    this.#noteCalls(message);
+    this.#noteCalls(message, 0);
   }
 
   /** The message with this id, to be changed. Undefined for one that is not open. */
@@ -41,20 +42,22 @@ export class OpenMessages {
 
   /** Adds parts to an open message. */
   extend(message: SessionMessage, parts: readonly SessionMessagePart[], length: number): void {
+    const before = message.parts.length;
     message.parts.push(...parts);
     this.#held.grow(message.id, length);
-    this.#noteCalls(message);
+    this.#noteCalls(message, before);
   }
 
   /** Gives the call `callId` its result. The message that called; null when no open message waits for it. */
   answer(callId: unknown, fields: JsonObject, length: number): SessionMessage | null {
     if (typeof callId !== "string") return null;
-    const message = this.find(this.#calls.get(callId));
-    const index = message?.parts.findIndex((part) => isWaiting(part) && part.toolCallId === callId) ?? -1;
-    const part = message?.parts[index];
-    if (message === undefined || part === undefined) return null;
-    message.parts[index] = { ...part, ...fields };
-    this.#calls.delete(callId);
+    const call = this.#calls.get(callId);
+    const message = this.find(call?.messageId);
+    const place = call?.places.shift();
+    const part = place === undefined ? undefined : message?.parts[place];
+    if (message === undefined || place === undefined || part === undefined) return null;
+    message.parts[place] = { ...part, ...fields };
+    if (call?.places.length === 0) this.#calls.delete(callId);
     this.extend(message, [], length);
     return message;
   }
@@ -72,17 +75,20 @@ export class OpenMessages {
     this.#calls.clear();
   }
 
-  #noteCalls({ id, parts }: SessionMessage): void {
-    for (const part of parts) if (isWaiting(part)) this.#calls.set(String(part.toolCallId), id);
+  // The later parts only: a message may have as many as its file has lines.
+  #noteCalls({ id, parts }: SessionMessage, from: number): void {
+    for (let place = from; place < parts.length; place += 1) {
+      const { type, state, toolCallId } = parts[place] as SessionMessagePart;
+      if (type !== "dynamic-tool" || state !== "input-available") continue;
+      const known = this.#calls.get(String(toolCallId));
+      if (known?.messageId === id) known.places.push(place);
+      else this.#calls.set(String(toolCallId), { messageId: id, places: [place] });
+    }
   }
-}
-
-function isWaiting(part: SessionMessagePart): boolean {
-  return part.type === "dynamic-tool" && part.state === "input-available";
 }
 
 /** Notes in a message that a further piece of the file, with this id, became part of it. */
 export function addSource(message: SessionMessage, format: string, id: string): void {
   const noted = isJsonObject(message.metadata) ? message.metadata[format] : undefined;
-  if (isJsonObject(noted) && Array.isArray(noted.sources) && !noted.sources.includes(id)) noted.sources.push(id);
+  if (isJsonObject(noted) && Array.isArray(noted.sources) && noted.sources.at(-1) !== id) noted.sources.push(id);
 }

@@ -1,5 +1,5 @@
 import type { SessionMessage } from "@stemma/model";
-import { fromBase64, isJsonObject, type JsonObject, toBase64 } from "@stemma/model";
+import { fromBase64, isJsonObject, type JsonObject, mapped, type Pieces, toBase64 } from "@stemma/model";
 import type { MemoryOwner, MemoryScope, SessionInfo, Store, StoredCompaction } from "@stemma/store";
 import { allOwners, type KeptItem, listAll, readKept } from "@stemma/store";
 /** The version of our own lines that is written. */
@@ -171,10 +171,12 @@ export async function readStoredSession(store: Store, info: SessionInfo): Promis
 }
 
 /** The messages from the root to `leafId`, or to the active leaf. */
-export function pathOf({ messages, activeLeafId }: StoredSession, leafId = activeLeafId): SessionMessage[] {
-  const byId = new Map(messages.map((node) => [node.message.id, node]));
+export function* pathOf({ messages, activeLeafId }: StoredSession, leafId = activeLeafId): Pieces<SessionMessage[]> {
+  const byId = new Map(yield* mapped(messages, (node) => [node.message.id, node] as const));
   const path: SessionMessage[] = [];
-  for (let node = byId.get(leafId ?? ""); node !== undefined; node = byId.get(node.parentId ?? ""))
+  for (let node = byId.get(leafId ?? ""); node !== undefined; node = byId.get(node.parentId ?? "")) {
     path.push(node.message);
+    yield;
+  }
   return path.reverse();
 }

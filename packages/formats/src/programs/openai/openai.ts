@@ -5,7 +5,7 @@ import { deriveId } from "../../identity.js";
 import { keep, type OriginEntry, without } from "../../origin.js";
 import type { FileInfo, ImportFormat, ParsedSession } from "../../stemma/session-file.js";
 import { keptPart } from "../../unread.js";
-import { dialectOf, isPlain } from "../chat/chat-dialect.js";
+import { dialectOf, findDialect, isPlain } from "../chat/chat-dialect.js";
 import { readChat } from "../chat/chat-messages.js";
 import { readGeminiContents } from "../gemini/gemini-contents.js";
 import { readUiMessages } from "../ui-messages.js";
@@ -57,15 +57,15 @@ export const cursor: ImportFormat = {
 function readAs(
   otherwise: string,
 ): (conversation: Conversation, file: FileInfo, number: number) => Pieces<ParsedSession> {
-  return (conversation, file, number) => {
+  return function* (conversation, file, number) {
     const messages = conversation.messages.map(({ value }) => value);
-    const dialect = dialectOf(messages);
-    if (dialect === "ui-messages") return readUiMessages(conversation, file, number);
-    if (dialect === "gemini") return readGeminiContents(conversation, file, number);
+    const dialect = yield* findDialect(messages);
+    if (dialect === "ui-messages") return yield* readUiMessages(conversation, file, number);
+    if (dialect === "gemini") return yield* readGeminiContents(conversation, file, number);
     const isCompletions =
       dialect === null && otherwise === "openai" && messages.every((message) => "content" in message);
-    if (dialect === "completions" || isCompletions) return readCompletions(conversation, file, number);
-    return readChat(conversation, file, number, dialect === "responses" ? "openai" : (dialect ?? otherwise));
+    if (dialect === "completions" || isCompletions) return yield* readCompletions(conversation, file, number);
+    return yield* readChat(conversation, file, number, dialect === "responses" ? "openai" : (dialect ?? otherwise));
   };
 }
 
