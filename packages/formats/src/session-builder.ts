@@ -29,6 +29,15 @@ export const START: Place = { id: null, root: null };
 
 type Compaction = ParsedSession["compactions"][number];
 
+/** A message as a file says it. */
+interface Said extends Pick<SessionMessage, "id" | "role" | "parts"> {
+  /** ISO time. */
+  readonly createdAt?: string | null | undefined;
+  /** The model that wrote it, which becomes that of the session. */
+  readonly model?: string | undefined;
+  readonly metadata?: JsonObject | undefined;
+}
+
 /** The fields of a session that are known from the beginning. */
 export type SessionStart = Pick<ParsedSession, "id" | "source" | "parentSessionId">;
 
@@ -79,7 +88,18 @@ export class SessionBuilder {
     this.#size += length;
   }
 
-  addMessage(message: SessionMessage, parent: Place, at: Position, length: number): Place {
+  /** Adds a message below `parent`. Gives the place of what follows it. */
+  addMessage(said: Said, parent: Place, at: Position, length: number): Place {
+    const { id, role, parts, createdAt, model, metadata } = said;
+    const about = model === undefined ? metadata : { model, ...metadata };
+    const message: SessionMessage = {
+      id,
+      role,
+      parts,
+      ...(createdAt == null ? {} : { createdAt }),
+      ...(about === undefined ? {} : { metadata: about }),
+    };
+    this.model = model ?? this.model;
     this.messages.add({ message, parentId: parent.id, after: this.#last.id, at }, length);
     this.names.after(message);
     this.#last = { id: message.id, root: parent.id === null ? message.id : parent.root };
@@ -100,16 +120,16 @@ export class SessionBuilder {
     at: Position,
     compaction: Omit<Compaction, "fromMessageId" | "toMessageId">,
   ): Place {
-    const { createdAt } = compaction;
-    const mark: SessionMessage = { id, role: "system", parts: [], ...(createdAt === undefined ? {} : { createdAt }) };
+    const mark = { id, role: "system", parts: [], createdAt: compaction.createdAt };
     const place = this.addMessage(mark, above, at, 0);
     this.addCompaction({ ...compaction, fromMessageId: place.root ?? id, toMessageId: id });
     return place;
   }
 
-  keep(piece: KeptPiece): void {
-    if (isTooDeep(piece.source)) this.skip(piece.at, TOO_DEEP);
-    else this.#kept.push(piece);
+  /** Keeps a piece of the file word for word. `kind` is what a report counts it as. */
+  keep(key: string, source: JsonObject, at: Position, messageId: string | null, kind: string | null = null): void {
+    if (isTooDeep(source)) this.skip(at, TOO_DEEP);
+    else this.#kept.push({ key, source, at, messageId, kind });
   }
 
   skip(at: Position, why: string): void {

@@ -1,4 +1,4 @@
-import type { Pieces, SessionMessage, SessionMessagePart } from "@stemma/model";
+import type { Pieces, SessionMessagePart } from "@stemma/model";
 import { isJsonObject, type JsonObject, nameOf } from "@stemma/model";
 import { type Conversation, isItem } from "../../conversations.js";
 import { findText, findTime } from "../../found.js";
@@ -69,8 +69,7 @@ class ChatReader {
     if (told !== undefined && told !== null) this.add({ role: "system", content: told }, at);
     if (typeof input === "string") this.add({ role: "user", content: input }, at);
     const rest = without(record, "system", "instructions", "input");
-    if (Object.keys(rest).length > 0)
-      this.builder.keep({ key: "conversation", source: rest, at, messageId: null, kind: null });
+    if (Object.keys(rest).length > 0) this.builder.keep("conversation", rest, at, null);
   }
 
   add(value: JsonObject, at: Position): void {
@@ -84,7 +83,7 @@ class ChatReader {
     else this.#addMessage(value, key, at, length);
     const rest = without(value, ...READ);
     if (isItem(value) || Object.keys(rest).length === 0) return;
-    this.builder.keep({ key, source: rest, at, messageId: this.builder.last.id, kind: null });
+    this.builder.keep(key, rest, at, this.builder.last.id);
   }
 
   // As for every list of messages: a list whose dialect only its later messages show keeps its ids.
@@ -168,21 +167,16 @@ class ChatReader {
     at: Position,
     length: number,
   ): void {
-    const createdAt = findTime(value.createdAt ?? value.created_at ?? value.timestamp);
     const name = findText(value.name);
-    const model = role === "assistant" ? this.builder.model : undefined;
-    const message: SessionMessage = {
+    const read = {
       id: key,
       role,
       parts,
-      ...(createdAt === undefined ? {} : { createdAt }),
-      metadata: {
-        ...(name === undefined ? {} : { name }),
-        ...(model === undefined ? {} : { model }),
-        [SOURCES]: { sources: [key] },
-      },
+      createdAt: findTime(value.createdAt ?? value.created_at ?? value.timestamp),
+      model: role === "assistant" ? this.builder.model : undefined,
+      metadata: { ...(name === undefined ? {} : { name }), [SOURCES]: { sources: [key] } },
     };
-    this.builder.addMessage(message, this.builder.last, at, length);
+    this.builder.addMessage(read, this.builder.last, at, length);
   }
 }
 

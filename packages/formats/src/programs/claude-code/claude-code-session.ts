@@ -84,7 +84,7 @@ export class ClaudeCodeSession {
       typeof line.uuid === "string" && line.uuid !== "" ? line.uuid : isSpoken(line) ? keyOfLine(line) : null;
     if (uuid === null) {
       const messageId = this.builder.activeLeafId ?? null;
-      this.builder.keep({ key: keyOfLine(line), source: line, at, messageId, kind: String(type) });
+      this.builder.keep(keyOfLine(line), line, at, messageId, String(type));
       this.#giveName(line);
       return;
     }
@@ -176,19 +176,10 @@ export class ClaudeCodeSession {
     const { line, uuid, at, length } = entry;
     const model = isJsonObject(line.message) ? nameOf(line.message.model) : undefined;
     if (model !== undefined && model !== "<synthetic>") this.builder.model = model;
-    const createdAt = findTime(line.timestamp);
-    const message: SessionMessage = {
-      id: uuid,
-      role,
-      parts,
-      ...(createdAt === undefined ? {} : { createdAt }),
-      metadata: { ...(model === undefined ? {} : { model }), claudeCode: { sources: [uuid] } },
-    };
-    return this.#keep(
-      entry,
-      this.builder.addMessage(message, above, at, length),
-      countUnknown(parts) > 0 ? "content block" : null,
-    );
+    const metadata = { ...(model === undefined ? {} : { model }), claudeCode: { sources: [uuid] } };
+    const read = { id: uuid, role, parts, createdAt: findTime(line.timestamp), metadata };
+    const place = this.builder.addMessage(read, above, at, length);
+    return this.#keep(entry, place, countUnknown(parts) > 0 ? "content block" : null);
   }
 
   #placeOf(message: SessionMessage, above: Place): Place {
@@ -199,7 +190,7 @@ export class ClaudeCodeSession {
   #keep({ line, uuid, at }: Entry, place: Place, kind: string | null, much?: "whole"): Place {
     const held = much === undefined && kind !== "meta" && isSpoken(line) && isJsonObject(line.message);
     const source = held ? { ...line, message: without(line.message as JsonObject, "content") } : line;
-    this.builder.keep({ key: uuid, source, at, messageId: place.id, kind });
+    this.builder.keep(uuid, source, at, place.id, kind);
     return place;
   }
 }

@@ -1,4 +1,4 @@
-import type { SessionMessage, SessionMessagePart } from "@stemma/model";
+import type { SessionMessagePart } from "@stemma/model";
 import { isJsonObject, type JsonObject, metadataOfFolder, nameOf, quote } from "@stemma/model";
 import { findTime } from "../../found.js";
 import { deriveId } from "../../identity.js";
@@ -105,7 +105,7 @@ class CodexSession {
     const held = type === "response_item" && this.#addItem(entry);
     const kind = held ? null : this.#readOther(entry);
     const source = held ? { ...line, payload: without(payload, "content", "output", "arguments") } : line;
-    this.builder.keep({ key, source, at, messageId: this.#place.id, kind });
+    this.builder.keep(key, source, at, this.#place.id, kind);
     this.builder.activeLeafId = this.#place.id ?? undefined;
   }
 
@@ -162,16 +162,10 @@ class CodexSession {
   }
 
   #append(role: string, parts: SessionMessagePart[], { line, key, at, length }: Entry): void {
-    const createdAt = findTime(line.timestamp);
-    const { model } = this.builder;
-    const message: SessionMessage = {
-      id: key,
-      role,
-      parts,
-      ...(createdAt === undefined ? {} : { createdAt }),
-      metadata: { ...(role === "assistant" && model !== undefined ? { model } : {}), codex: { sources: [key] } },
-    };
-    this.#place = this.builder.addMessage(message, this.#place, at, length);
+    const model = role === "assistant" ? this.builder.model : undefined;
+    const metadata = { codex: { sources: [key] } };
+    const read = { id: key, role, parts, createdAt: findTime(line.timestamp), model, metadata };
+    this.#place = this.builder.addMessage(read, this.#place, at, length);
   }
 
   /** Reads a line that is no item. Gives what a report counts it as; null for what is understood. */

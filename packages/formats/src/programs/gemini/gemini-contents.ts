@@ -1,4 +1,4 @@
-import type { Pieces, SessionMessage, SessionMessagePart } from "@stemma/model";
+import type { Pieces, SessionMessagePart } from "@stemma/model";
 import { isJsonObject, nameOf } from "@stemma/model";
 import type { Conversation } from "../../conversations.js";
 import { deriveId, deriveSessionId, findName } from "../../identity.js";
@@ -53,11 +53,8 @@ export function* readGeminiContents(conversation: Conversation, file: FileInfo, 
       else calls.push(String(read.toolCallId));
     }
     if (taken > 0 && parts.length === 0) continue;
-    builder.addMessage(messageOf(id, ROLES[String(value.role)], parts), builder.last, at, length);
+    const role = ROLES[String(value.role)] ?? "assistant";
+    builder.addMessage({ id, role, parts, metadata: { imported: { sources: [id] } } }, builder.last, at, length);
   }
   return builder.piece(true);
-}
-
-function messageOf(id: string, role: string | undefined, parts: SessionMessagePart[]): SessionMessage {
-  return { id, role: role ?? "assistant", parts, metadata: { imported: { sources: [id] } } };
 }

@@ -1,6 +1,5 @@
-import type { SessionMessage, SessionMessagePart } from "@stemma/model";
+import type { SessionMessagePart } from "@stemma/model";
 import { isJsonObject, isTooDeep, type JsonObject, metadataOfFolder, nameOf } from "@stemma/model";
-import { type ExportedEntry, piecesOfTree } from "../../export/exported-tree.js";
 import { findTime } from "../../found.js";
 import { without } from "../../origin.js";
 import { type Place, SessionBuilder } from "../../session-builder.js";
@@ -14,6 +13,8 @@ import {
 } from "../../stemma/session-file.js";
 import { keptPart } from "../../unread.js";
 import { isGeminiPart } from "../chat/chat-dialect.js";
+import { type ExportedEntry, piecesOfTree } from "../exported-tree.js";
+
 /** Sessions of Gemini CLI: one object with all messages, or a line for the session and one for each message and change. */
 export const gemini: ImportFormat = {
   name: "gemini",
@@ -52,12 +53,10 @@ function isStart(value: unknown): value is Record<string, unknown> {
 /** Types of messages that Gemini CLI shows its user, and no model. */
 const NOTICES = ["info", "warning", "error"];
 
-type Entry = ExportedEntry & { source: JsonObject };
-
 /** One session of Gemini CLI. A message that comes again takes its own place; a rewind leads back to before a message. */
 class GeminiSession {
   readonly builder: SessionBuilder;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, ExportedEntry>();
   /** The messages that the conversation stands at, and where each is among them. */
   #path: string[] = [];
   #index = new Map<string, number>();
@@ -78,8 +77,8 @@ class GeminiSession {
     else this.builder.skip(at, "neither a message nor a change of the session");
   }
 
-  *pieces(): Generator<ParsedSession> {
-    yield* piecesOfTree(this.builder, [...this.#entries.values()], this.#path.at(-1), (entry, above, length) =>
+  pieces(): AsyncGenerator<ParsedSession> {
+    return piecesOfTree(this.builder, [...this.#entries.values()], this.#path.at(-1), (entry, above, length) =>
       this.#read(entry, above, length),
     );
   }
@@ -89,8 +88,7 @@ class GeminiSession {
     const { messages, summary, directories } = changes;
     this.builder.names.give(summary);
     this.builder.describe(Array.isArray(directories) ? metadataOfFolder(directories[0]) : null);
-    const source = without(changes, "messages");
-    this.builder.keep({ key: `line-${at.line}`, source, at, messageId: null, kind: null });
+    this.builder.keep(`line-${at.line}`, without(changes, "messages"), at, null);
     if (!Array.isArray(messages)) return;
     this.#goTo(0);
     for (const [index, message] of messages.entries()) {
@@ -121,29 +119,26 @@ class GeminiSession {
     for (const id of this.#path.splice(index)) this.#index.delete(id);
   }
 
-  #read({ id, source, at }: Entry, above: Place, length: number): Place {
+  #read({ id, source, at }: ExportedEntry, above: Place, length: number): Place {
     const { type, model, timestamp } = source;
     const isSpoken = type === "user" || type === "gemini";
     if (!isSpoken) {
       if (!NOTICES.includes(String(type))) this.builder.notUnderstood(at, `a message of the type "${String(type)}"`);
-      this.builder.keep({ key: id, source, at, messageId: above.id, kind: String(type) });
+      this.builder.keep(id, source, at, above.id, String(type));
       return above;
     }
     const parts = partsOf(source, id);
-    const name = type === "gemini" ? nameOf(model) : undefined;
-    if (name !== undefined) this.builder.model = name;
     this.#count(source);
-    const createdAt = findTime(timestamp);
-    const message: SessionMessage = {
+    const read = {
       id,
       role: type === "user" ? "user" : "assistant",
       parts,
-      ...(createdAt === undefined ? {} : { createdAt }),
-      metadata: { ...(name === undefined ? {} : { model: name }), imported: { sources: sourcesOf(id, parts) } },
+      createdAt: findTime(timestamp),
+      model: type === "gemini" ? nameOf(model) : undefined,
+      metadata: { imported: { sources: sourcesOf(id, parts) } },
     };
-    const place = this.builder.addMessage(message, above, at, length);
-    const rest = without(source, "content", "toolCalls", "thoughts");
-    this.builder.keep({ key: id, source: rest, at, messageId: id, kind: null });
+    const place = this.builder.addMessage(read, above, at, length);
+    this.builder.keep(id, without(source, "content", "toolCalls", "thoughts"), at, id);
     return place;
   }
 
