@@ -18,12 +18,10 @@ import {
   TOO_DEEP,
 } from "./stemma/session-file.js";
 
-/** A list of messages as it stands in a file, not yet understood. */
 export interface Conversation {
   messages: { value: JsonObject; at: Position }[];
   /** The other fields of the object that held the list; null when there was none. */
   record: JsonObject | null;
-  /** The field that held the list. */
   key: string | null;
   skipped: Skipped[];
 }

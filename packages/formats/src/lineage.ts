@@ -12,7 +12,6 @@ export interface Above<P> {
  * conversation.
  */
 export class Lineage<P> {
-  /** The place of the entry before. */
   last: P;
   #isTree: boolean;
 

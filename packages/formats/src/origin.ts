@@ -31,7 +31,6 @@ export function keep(
   return sameJson(rebuild(rest), source) ? { rest } : { whole: source };
 }
 
-/** `object` without the fields named. */
 export function without(object: JsonObject, ...fields: string[]): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([field]) => !fields.includes(field)));
 }

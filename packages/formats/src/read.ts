@@ -129,7 +129,6 @@ async function* wholeLines(chunks: AsyncIterable<string>): AsyncGenerator<string
   }
 }
 
-/** The first four bytes, and all of them. */
 async function peek(bytes: AsyncIterable<Uint8Array>): Promise<[Uint8Array, AsyncIterable<Uint8Array>]> {
   const iterator = bytes[Symbol.asyncIterator]();
   const chunks: Uint8Array[] = [];
@@ -174,7 +173,6 @@ export class ReadLimits {
     private readonly mostProblems = MOST_PROBLEMS,
   ) {}
 
-  /** Counts a value of the file. Errors: `FILE_REFUSED`. */
   count(item: Item): void {
     if (item.kind === "value") {
       this.#values += 1;
@@ -191,7 +189,6 @@ export class ReadLimits {
     throw new StemmaError("FILE_REFUSED", { line: at.line }, message);
   }
 
-  /** A session, or a piece of one, was given. */
   taken(): void {
     this.#held = 0;
   }
@@ -201,7 +198,6 @@ const MAGIC = [0x28, 0xb5, 0x2f, 0xfd];
 /** Bytes that are unpacked at once. */
 const STEP = 16 * 1024;
 
-/** True for the beginning of a file that is compressed with Zstandard. */
 function isZstd(start: Uint8Array): boolean {
   return MAGIC.every((byte, index) => start[index] === byte);
 }

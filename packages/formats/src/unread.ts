@@ -3,10 +3,10 @@ import { forEachYielding, isJsonObject, quote, readToolPart } from "@stemma/mode
 import type { ParsedSession, Skipped, Unread } from "./stemma/session-file.js";
 
 /** Types of the parts in which readers keep content as it stands in the file. */
-const KEPT = ["data-openai", "data-claude", "data-codex", "data-chatgpt", "data-pi", "data-import"];
+const RAW_TYPES = ["data-openai", "data-claude", "data-codex", "data-chatgpt", "data-pi", "data-import"];
 
 /** A part that holds content as it stands in the file: no model is shown it, and no search finds it. */
-export function keptPart(data: unknown): SessionMessagePart {
+export function rawPart(data: unknown): SessionMessagePart {
   return { type: "data-import", data };
 }
 
@@ -48,12 +48,12 @@ function isUnread(part: SessionMessagePart): boolean {
     case "source-document":
       return false;
     default:
-      return part.type.startsWith("data-") ? KEPT.includes(part.type) : readToolPart(part)?.toolName == null;
+      return part.type.startsWith("data-") ? RAW_TYPES.includes(part.type) : readToolPart(part)?.toolName == null;
   }
 }
 
 function nameOf(part: SessionMessagePart): string {
-  if (!KEPT.includes(part.type)) return `a part of the type ${quote(part.type)}`;
+  if (!RAW_TYPES.includes(part.type)) return `a part of the type ${quote(part.type)}`;
   const { data } = part;
   if (!isJsonObject(data)) return "content that is no object";
   const type = [data.type, data.content_type, data.role].find((name) => typeof name === "string");

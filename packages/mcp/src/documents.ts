@@ -44,7 +44,6 @@ export function titleOf(text: string): string {
   return beginning(text.replace(/\s+/gu, " ").trim(), TITLE_LENGTH);
 }
 
-/** The title of a conversation. */
 export function sessionTitle({ id, name }: Pick<SessionInfo, "id" | "name">): string {
   return titleOf(name || id || "The unnamed conversation");
 }

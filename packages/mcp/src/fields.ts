@@ -1,7 +1,5 @@
 import { invalid, quote, type StemmaError, sha256 } from "@stemma/model";
 
-/** The most hits that a tool gives at once. */
-
 const MOST_HITS = 50;
 
 export const limitField = (usual: number) =>
@@ -21,7 +19,6 @@ export const textOrNull = { type: ["string", "null"] } as const;
 
 export const nextCursorField = { ...textOrNull, description: "Null after the last page." } as const;
 
-/** A list of objects that have all of these. */
 export const listOf = (properties: object, required = Object.keys(properties)) =>
   ({ type: "array", items: answerSchema(properties, required) }) as const;
 

@@ -155,7 +155,6 @@ function stepItems(step: readonly SessionMessagePart[], loose: LooseResults): Js
   return [...(content.length === 0 ? [] : [message]), ...toolItems(step, loose)];
 }
 
-/** The calls among the parts, then the result of each. */
 function toolItems(parts: readonly SessionMessagePart[], loose: LooseResults): JsonObject[] {
   const pairs = pairsOf(parts, loose);
   return [...pairs.map(callItem), ...pairs.map(resultItem)];

@@ -55,7 +55,7 @@ export async function sessionMemory(session: Session, options: SessionMemoryOpti
 export function stepUpdates(update: () => Promise<string | null>, model: ProviderName): PrepareStep {
   const updates = new StepUpdates(update, stepResults(model));
   return async ({ stepNumber, messages }) => {
-    const told = await updates.before<ModelMessage>(stepNumber, messages);
-    return told === null ? {} : { messages: told };
+    const updated = await updates.before<ModelMessage>(stepNumber, messages);
+    return updated === null ? {} : { messages: updated };
   };
 }

@@ -15,7 +15,6 @@ export interface ChatTreeOptions<M extends UIMessage = UIMessage>
   throttle?: number | undefined;
 }
 
-/** Where a message stands among those that were written in its place. */
 export interface Siblings {
   /** From 0, in the order in which they were written. */
   readonly index: number;

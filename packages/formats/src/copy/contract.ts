@@ -1,5 +1,6 @@
-import type { ErrorCode, JsonObject } from "@stemma/model";
+import { type ErrorCode, type JsonObject, StemmaError } from "@stemma/model";
 import type { MemoryOwner } from "@stemma/store";
+import { ownerName } from "../stemma/stemma-jsonl.js";
 
 /** The owner of a part: a session, whose memory it is, or the session whose vectors they are. */
 export type PartOf = MemoryOwner | { readonly vectors: string };
@@ -74,4 +75,16 @@ export interface CopyOptions {
   readonly vectors?: boolean | undefined;
   /** Ends the copy between two lines; what was copied stays, and the next call goes on. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** The error for a part of which the target holds something else. */
+export function conflict(of: PartOf, what: string): StemmaError {
+  const name = partName(of);
+  const message = `The target holds other data for ${name}: ${what}. It was not overwritten; delete it there, or copy to another place.`;
+  return new StemmaError("COPY_CONFLICT", { ...of }, message);
+}
+
+export function partName(of: PartOf): string {
+  if ("vectors" in of) return `vectors of session "${of.vectors}"`;
+  return "session" in of ? `session "${of.session}"` : ownerName(of);
 }

@@ -55,7 +55,6 @@ async function* goneOn<T>(first: IteratorResult<T>, rest: AsyncIterator<T>): Asy
   }
 }
 
-/** The lines of one part, with their line ends. */
 export async function* writePart(header: JsonObject, lines: AsyncIterable<JsonObject>): AsyncGenerator<string> {
   yield textOf(header);
   for await (const line of lines) yield textOf(line);
@@ -64,7 +63,6 @@ export async function* writePart(header: JsonObject, lines: AsyncIterable<JsonOb
 
 const textOf = (line: JsonObject) => `${JSON.stringify(line)}\n`;
 
-/** The lines behind a header, up to the next one. */
 class Rest {
   #next: JsonObject | null = null;
   #isDone = false;
@@ -124,7 +122,6 @@ export function jsonl(bytes: AsyncIterable<Uint8Array>): CopySource {
   return { parts: () => readParts(bytes) };
 }
 
-/** The first line of a session's vectors. */
 export const vectorHeader = (session: string, { id, dimensions }: VectorModel): JsonObject => ({
   stemma: VERSION,
   vectors: { session, embedder: id, dimensions },

@@ -13,7 +13,7 @@ import {
   toolMilliseconds,
   turnIfDue,
 } from "@stemma/model";
-import type { MemoryOwner, SessionInfo, Store } from "@stemma/store";
+import { assertStore, type MemoryOwner, type SessionInfo, type Store } from "@stemma/store";
 import { toOpenai } from "../programs/openai/openai-export.js";
 import { toPi } from "../programs/pi/pi-export.js";
 import { exportJsonl, exportMemory, readStoredSession } from "../stemma/store-lines.js";
@@ -81,7 +81,7 @@ function capitalised(text: string): string {
 }
 
 /** A format that can be written: one file each, listed below. */
-export interface ExportFormat {
+interface ExportFormat {
   name: string;
   about: string;
   /** The session as pieces of text, line ends included. */
@@ -140,4 +140,21 @@ export function findExportFormat(name: string): ExportFormat {
   if (format !== undefined) return format;
   const names = EXPORT_FORMATS.map((known) => known.name).join(", ");
   throw new StemmaError("UNKNOWN_FORMAT", { format: name }, `There is no format "${name}". Known are: ${names}.`);
+}
+
+/**
+ * Writes a session as pieces of text, line ends included. The formats are `jsonl`, the default, which `importSession` makes
+ * an equal session of, `markdown`, `html`, `openai` and `pi`. Errors: `STORE_UNSUPPORTED`; while it is read,
+ * `UNKNOWN_FORMAT` and `SESSION_NOT_FOUND`.
+ */
+export function exportSession(store: Store, sessionId: string, format = "jsonl"): AsyncGenerator<string> {
+  assertStore(store, "exportSession()");
+  return piecesOf(store, sessionId, format);
+}
+
+async function* piecesOf(store: Store, sessionId: string, format: string): AsyncGenerator<string> {
+  const { write } = findExportFormat(format);
+  const info = await store.sessions.get(sessionId);
+  if (info === null) throw new StemmaError("SESSION_NOT_FOUND", { sessionId }, `There is no session "${sessionId}".`);
+  yield* write(store, info);
 }

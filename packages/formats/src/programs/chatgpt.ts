@@ -59,7 +59,7 @@ function addNode(builder: SessionBuilder, entry: ExportedEntry, above: Place, le
   const result = author.role === "tool" ? answer(builder, message, above, length) : null;
   const place = result ?? addMessage(builder, entry, message, parts, above, length);
   const source = { ...node, message: without(message, "content") };
-  builder.keep(id, source, at, place.id, parts.some(({ type }) => type === KEPT) ? "content part" : null);
+  builder.keep(id, source, at, place.id, parts.some(({ type }) => type === RAW) ? "content part" : null);
   return place;
 }
 
@@ -80,7 +80,7 @@ function addMessage(
     id,
     role: role === "user" || role === "system" ? role : "assistant",
     // A result without its call is kept, but not as something that a model is told.
-    parts: isCallless ? [{ type: KEPT, data: message.content }] : parts,
+    parts: isCallless ? [{ type: RAW, data: message.content }] : parts,
     createdAt: typeof seconds === "number" ? isoTime(seconds * 1000) : null,
     model: role === "user" ? undefined : model,
   };
@@ -106,19 +106,18 @@ function answer(builder: SessionBuilder, { content }: JsonObject, above: Place, 
 type Part = SessionMessagePart & JsonObject;
 
 /** The type of a part that holds content as it stood in the file, a picture's place as a rule: no model is shown it. */
-const KEPT = "data-chatgpt";
+const RAW = "data-chatgpt";
 
-/** The parts of a message's content. */
 function partsOfContent(content: unknown): Part[] {
   if (content === null || content === "") return [];
   if (typeof content === "string") return [{ type: "text", text: content }];
-  if (!isJsonObject(content)) return [{ type: KEPT, data: content }];
+  if (!isJsonObject(content)) return [{ type: RAW, data: content }];
   const { content_type: type, parts, thoughts } = content;
   if (type === "thoughts" && Array.isArray(thoughts)) return thoughts.map(partOfThought);
   if (type === "reasoning_recap") return [];
   if (Array.isArray(parts)) return parts.flatMap(partsOfPart);
   const text = textOfContent(content);
-  return text === null ? [{ type: KEPT, data: content }] : text === "" ? [] : [{ type: "text", text }];
+  return text === null ? [{ type: RAW, data: content }] : text === "" ? [] : [{ type: "text", text }];
 }
 
 /** The text of content that is one text: code, what it printed, what a page says. Null for any other. */
@@ -136,11 +135,11 @@ function partsOfPart(part: unknown): Part[] {
   // What was said aloud.
   if (isJsonObject(part) && part.content_type === "audio_transcription" && typeof part.text === "string")
     return [{ type: "text", text: part.text }];
-  return [{ type: KEPT, data: part }];
+  return [{ type: RAW, data: part }];
 }
 
 function partOfThought(thought: unknown): Part {
   const { summary, content }: JsonObject = isJsonObject(thought) ? thought : {};
   const texts = [summary, content].filter((text) => typeof text === "string" && text !== "");
-  return texts.length === 0 ? { type: KEPT, data: thought } : { type: "reasoning", text: texts.join("\n\n") };
+  return texts.length === 0 ? { type: RAW, data: thought } : { type: "reasoning", text: texts.join("\n\n") };
 }

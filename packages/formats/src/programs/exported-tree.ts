@@ -97,14 +97,12 @@ function* parentsFirst<E extends ExportedEntry>(entries: readonly E[]): Pieces<E
   return [...ordered];
 }
 
-/** A conversation of an export. */
 interface Exported {
   readonly id: string | undefined;
   readonly title: unknown;
   readonly model?: unknown;
   readonly parentSessionId?: string | undefined;
   readonly metadata?: JsonObject | null | undefined;
-  /** All of it but its messages. */
   readonly rest: JsonObject;
   readonly messages: readonly ExportedMessage[];
   /** The message from which the conversation goes on, of those with these ids. Default: the last one. */

@@ -1,9 +1,9 @@
 import type { SessionMessagePart } from "@stemma/model";
 import { findJson, isJsonObject, type JsonObject, nameOf } from "@stemma/model";
-import { findTime } from "../found.js";
+import { findTime } from "../identity.js";
 import { without } from "../origin.js";
 import type { Place, SessionBuilder } from "../session-builder.js";
-import { keptPart } from "../unread.js";
+import { rawPart } from "../unread.js";
 import { partOfBlock } from "./chat/chat-messages.js";
 import { type ExportedEntry, exportFormat } from "./exported-tree.js";
 
@@ -81,7 +81,7 @@ function partsOf(message: JsonObject): SessionMessagePart[] {
 
 // The file itself stays on the server; the text of a document is what the model was given.
 function partOfFile(file: unknown): SessionMessagePart {
-  if (!isJsonObject(file) || typeof file.text !== "string" || file.text === "") return keptPart(file);
+  if (!isJsonObject(file) || typeof file.text !== "string" || file.text === "") return rawPart(file);
   const name = typeof file.filename === "string" ? file.filename : "file";
   return { type: "text", text: `${name}:\n${file.text}` };
 }
@@ -95,7 +95,7 @@ function saidIn(message: JsonObject): SessionMessagePart[] {
       : [content];
   if (given.length > 0) return given.flatMap((part) => partOf(part) ?? []);
   if (typeof text === "string") return text === "" ? [] : [{ type: "text", text }];
-  return [keptPart(message)];
+  return [rawPart(message)];
 }
 
 /** A part of ours for one of LibreChat's; null for what says nothing. */
@@ -111,7 +111,7 @@ function partOf(part: unknown): SessionMessagePart | null {
   if (type === "agent_update") return null;
   if (type === "think" && text !== null) return text === "" ? null : { type: "reasoning", text };
   if ((type === "text" || type === "error") && text !== null) return text === "" ? null : { type: "text", text };
-  return type === "tool_call" && isJsonObject(call) ? (callOf(call) ?? keptPart(part)) : partOfBlock(part);
+  return type === "tool_call" && isJsonObject(call) ? (callOf(call) ?? rawPart(part)) : partOfBlock(part);
 }
 
 // A text, or an object that holds it.

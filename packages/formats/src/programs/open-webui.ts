@@ -1,9 +1,9 @@
 import type { SessionMessagePart } from "@stemma/model";
 import { findJson, isJsonObject, isoTime, type JsonObject, nameOf } from "@stemma/model";
-import { findText } from "../found.js";
+import { findText } from "../identity.js";
 import { without } from "../origin.js";
 import type { Place, SessionBuilder } from "../session-builder.js";
-import { keptPart } from "../unread.js";
+import { rawPart } from "../unread.js";
 import { partOfBlock } from "./chat/chat-messages.js";
 import { fileOf } from "./chat/model-content.js";
 import { fieldsOfOutput, isOutput, partOfItem, partsOfContent } from "./codex/codex-items.js";
@@ -89,33 +89,33 @@ function partsOf(message: JsonObject): SessionMessagePart[] {
 
 function partsOfContentOf(content: unknown, message: JsonObject): SessionMessagePart[] {
   if (typeof content === "string") return partsOfText(content);
-  return Array.isArray(content) ? content.map(partOfBlock) : [keptPart(message)];
+  return Array.isArray(content) ? content.map(partOfBlock) : [rawPart(message)];
 }
 
 // The items of a newer version: as those of OpenAI's Responses.
 function partsOfOutput(items: readonly unknown[]): SessionMessagePart[] {
   const parts: SessionMessagePart[] = [];
   for (const item of items) {
-    if (!isJsonObject(item)) parts.push(keptPart(item));
+    if (!isJsonObject(item)) parts.push(rawPart(item));
     else if (isOutput(item)) {
       const index = parts.findLastIndex((part) => part.toolCallId === item.call_id && part.state === "input-available");
       const call = parts[index];
-      if (call === undefined) parts.push(keptPart(item));
+      if (call === undefined) parts.push(rawPart(item));
       else parts[index] = { ...call, ...fieldsOfOutput(item) };
     } else if (item.type === "message") parts.push(...partsOfContent(item.content));
-    else parts.push(partOfItem(item) ?? keptPart(item));
+    else parts.push(partOfItem(item) ?? rawPart(item));
   }
   return parts;
 }
 
 // A picture is part of the message; of a document, the text is what the model was given.
 function partOfFile(file: unknown): SessionMessagePart {
-  if (!isJsonObject(file)) return keptPart(file);
+  if (!isJsonObject(file)) return rawPart(file);
   const { type, url, name } = file;
   const stored = isJsonObject(file.file) ? file.file : {};
   const text = isJsonObject(stored.data) ? findText(stored.data.content) : undefined;
-  if (type === "image" && typeof url === "string") return fileOf({ ...file, data: url }) ?? keptPart(file);
-  return text === undefined ? keptPart(file) : { type: "text", text: `${findText(name) ?? "file"}:\n${text}` };
+  if (type === "image" && typeof url === "string") return fileOf({ ...file, data: url }) ?? rawPart(file);
+  return text === undefined ? rawPart(file) : { type: "text", text: `${findText(name) ?? "file"}:\n${text}` };
 }
 
 const OPENING = '<details type="';

@@ -3,7 +3,7 @@ import { isJsonObject, isoTime, type JsonObject, metadataOfFolder, nameOf } from
 import { without } from "../origin.js";
 import type { Place, SessionBuilder } from "../session-builder.js";
 import { costOf, tokensOf } from "../stemma/session-file.js";
-import { keptPart } from "../unread.js";
+import { rawPart } from "../unread.js";
 import { fileOf } from "./chat/model-content.js";
 import { type ExportedEntry, exportFormat } from "./exported-tree.js";
 
@@ -77,15 +77,15 @@ function countUsage(builder: SessionBuilder, { tokens, cost, modelID }: JsonObje
 
 /** A part of ours for one of OpenCode's; null for what stands beside the conversation. */
 function partOf(part: unknown): SessionMessagePart | null {
-  if (!isJsonObject(part)) return keptPart(part);
+  if (!isJsonObject(part)) return rawPart(part);
   const { type, text, prompt, callID, tool, state } = part;
   if (BESIDE.includes(String(type))) return null;
   if (type === "step-start") return { type };
   if ((type === "text" || type === "reasoning") && typeof text === "string")
     return part.ignored === true ? null : { type, text };
   if (type === "subtask" && typeof prompt === "string") return { type: "text", text: prompt };
-  if (type === "file") return fileOf({ ...part, mediaType: part.mime }) ?? keptPart(part);
-  if (type !== "tool" || typeof tool !== "string" || !isJsonObject(state)) return keptPart(part);
+  if (type === "file") return fileOf({ ...part, mediaType: part.mime }) ?? rawPart(part);
+  if (type !== "tool" || typeof tool !== "string" || !isJsonObject(state)) return rawPart(part);
   const call = {
     type: "dynamic-tool",
     toolName: tool,

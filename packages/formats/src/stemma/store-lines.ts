@@ -2,7 +2,6 @@ import type { SessionMessage } from "@stemma/model";
 import { fromBase64, isJsonObject, type JsonObject, mapped, type Pieces, toBase64 } from "@stemma/model";
 import type { MemoryOwner, MemoryScope, SessionInfo, Store, StoredCompaction } from "@stemma/store";
 import { allOwners, type KeptItem, listAll, readKept } from "@stemma/store";
-/** The version of our own lines that is written. */
 export const VERSION = 2;
 
 /** The last line of what belongs together. */
@@ -30,7 +29,6 @@ export async function sessionHeader(store: Store, session: SessionInfo): Promise
   };
 }
 
-/** The first line of what is remembered outside of sessions. */
 export const memoryHeader = (owner: MemoryOwner): JsonObject => ({ stemma: VERSION, memory: owner });
 
 /** A line for each message of every branch, in the order in which they were written. */
@@ -41,7 +39,6 @@ export async function* messageLines(store: Store, sessionId: string): AsyncGener
   }
 }
 
-/** A line for each summary, oldest first. */
 export async function* compactionLines(store: Store, sessionId: string): AsyncGenerator<JsonObject> {
   const compactions = await store.session(sessionId).compactions();
   if (compactions.length === 0) return;
@@ -160,7 +157,6 @@ export interface StoredSession {
   activeLeafId: string | null;
 }
 
-/** Reads a whole session into memory. */
 export async function readStoredSession(store: Store, info: SessionInfo): Promise<StoredSession> {
   const session = store.session(info.id);
   const messages: StoredSession["messages"] = [];

@@ -12,7 +12,6 @@ export interface MirroredMessages {
   readonly isBeginning: boolean;
   /** With how many of them it begins then. */
   readonly count: number;
-  /** Reads them. */
   load(): Promise<readonly BaseMessage[]>;
 }
 
@@ -59,10 +58,10 @@ async function findAnchor(session: SessionStore, messages: readonly BaseMessage[
   const known = before === null || first === undefined ? [] : await before.load();
   const start = known.findIndex((message) => first !== undefined && messageIdOf(message) === messageIdOf(first));
   if (before === null || start === -1) return { anchor: null, fresh: messages };
-  const kept = known.slice(start);
-  const differs = messages.findIndex((message, index) => !isSame(message, kept[index]));
+  const mirrored = known.slice(start);
+  const differs = messages.findIndex((message, index) => !isSame(message, mirrored[index]));
   const same = differs === -1 ? messages.length : differs;
-  return { anchor: await ancestor(session, before.leaf, kept.length - same), fresh: messages.slice(same) };
+  return { anchor: await ancestor(session, before.leaf, mirrored.length - same), fresh: messages.slice(same) };
 }
 
 async function ancestor(session: SessionStore, leaf: string | null, steps: number): Promise<string | null> {

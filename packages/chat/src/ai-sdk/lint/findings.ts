@@ -57,7 +57,6 @@ export interface Slot {
   readonly part: SessionMessagePart;
 }
 
-/** A message while it is mended. */
 export interface Draft {
   readonly source: SessionMessage;
   readonly role: string;

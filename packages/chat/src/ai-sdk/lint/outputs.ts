@@ -22,7 +22,6 @@ interface OutputContext {
   readonly report: (rule: LintRule, message: string) => void;
 }
 
-/** The text that stands for a result without one. */
 const NO_OUTPUT = "(no output)";
 /** More than a character takes, as estimated. */
 const TOKENS_PER_CHARACTER = 1.3;

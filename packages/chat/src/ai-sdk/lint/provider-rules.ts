@@ -16,7 +16,6 @@ export interface ProviderRules {
   /** True for an item's id that the provider takes, of a part of this type. */
   readonly takesItemId: (id: string, type: string) => boolean;
   readonly callIds: CallIds;
-  /** The whole name of a tool. */
   readonly toolNames: RegExp;
   /** True when the result of a tool may be an empty text. */
   readonly takesEmptyOutput: boolean;
@@ -39,9 +38,7 @@ export interface ProviderRules {
   readonly alternating: readonly string[];
 }
 
-/** The ids of calls. */
 export interface CallIds {
-  /** A whole id. */
   readonly pattern: RegExp;
   /** An id that fits, always the same for the same one; `copy` counts from 1, and another copy gives another id. */
   readonly make: (id: string, copy: number) => string;

@@ -3,7 +3,6 @@ import type { convertToModelMessages, ModelMessage, UIMessage } from "ai";
 
 type Convert = typeof convertToModelMessages;
 
-/** How many are converted at once. */
 const PIECE = 100;
 
 /**

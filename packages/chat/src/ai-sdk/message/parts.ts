@@ -51,8 +51,8 @@ export function finishedSteps(message: UIMessage): UIMessage {
   const before = message.parts.slice(0, Math.max(start, 0));
   const last = message.parts.slice(Math.max(start, 0));
   const called = last.findLastIndex((part) => isToolPart(part) && isDecided(part));
-  const kept = last.slice(0, called + 1).filter((part) => !isToolPart(part) || isDecided(part));
-  return unmarked({ ...message, parts: [...before, ...kept] });
+  const decided = last.slice(0, called + 1).filter((part) => !isToolPart(part) || isDecided(part));
+  return unmarked({ ...message, parts: [...before, ...decided] });
 }
 
 // What a user approved is not asked for again.

@@ -2,9 +2,8 @@ import { answeredNow } from "@stemma/model";
 import type { ToolSet, UIMessage } from "ai";
 import { finishedSteps, isWaiting, mergeResults, unmarked } from "../message/parts.js";
 import type { RunSession } from "../run/hold.js";
-import { newestAnswer, type PlacedQuestion, placeQuestion } from "./question.js";
 import type { Submission } from "./submission.js";
-import { findTarget, isBroken, type Target } from "./target.js";
+import { findTarget, isBroken, newestAnswer, type PlacedQuestion, placeQuestion, type Target } from "./target.js";
 
 type Again = Target & { readonly kind: "again" };
 type Results = Target & { readonly kind: "results" };
@@ -48,7 +47,6 @@ export async function placeSubmission(session: RunSession, submission: Submissio
   }
 }
 
-/** A question that was stored now, or is repeated. */
 async function placed(session: RunSession, { question, isNew, edited }: PlacedQuestion): Promise<Placed> {
   if (isNew) return begin(question.id, { edited });
   const answer = await newestAnswer(session, question.id);

@@ -37,7 +37,6 @@ export async function receive(session: Session, request: Request, options: Recei
   return receiveSubmission(session, await accept(session, submission), options, request.signal);
 }
 
-/** A submission that can be placed. */
 export interface Accepted extends Submission {
   /** The stored question that it asks again; null for a new one. */
   readonly repeated: string | null;
@@ -93,7 +92,6 @@ function asStored(session: Session, submission: Submission): Submission {
   return { ...submission, messages: submission.messages.map((message) => redaction.message(message, session.id)) };
 }
 
-/** A response that `useChat` reads. */
 export function responseOf(stream: ReadableStream<UIMessageChunk>): Response {
   return createUIMessageStreamResponse({ stream, headers: { "cache-control": "no-cache, no-transform" } });
 }

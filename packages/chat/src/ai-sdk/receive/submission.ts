@@ -86,7 +86,6 @@ export function noParts(messageId: string): StemmaError {
   return new StemmaError("INVALID_MESSAGE", { messageId }, `Message "${messageId}" has no part that the AI SDK knows.`);
 }
 
-/** Reads a JSON object. Errors: `REQUEST_TOO_LARGE`, `INVALID_ARGUMENT`. */
 export function readFields(request: Request, maxBytes: number): Promise<Record<string, unknown>> {
   return readJsonObject(request, { maxBytes, advice: "Send the last message only, or raise maxBodyBytes." });
 }

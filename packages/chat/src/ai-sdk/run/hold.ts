@@ -51,12 +51,10 @@ export class RunHold {
     });
   }
 
-  /** Looks how the run is now. */
   look(): Promise<RunState> {
     return this.#inOrder(() => this.#look());
   }
 
-  /** Changes the record. */
   change(change: Partial<RunState>): Promise<void> {
     return this.#inOrder(async () => {
       for (;;) {
@@ -85,7 +83,6 @@ export class RunHold {
     return this.#renewal.isOver;
   }
 
-  /** The error of a process whose run was taken over, or deleted. */
   lost(): StemmaError {
     const message =
       "Another process took this answer over, because this one had not responded for too long. Load the chat again to see the answer, or resume its stream.";
@@ -109,13 +106,11 @@ export class RunHold {
   }
 }
 
-/** The reads that placing messages needs of a session. */
 export type ReadableSession = Pick<
   Session,
   "id" | "getMessage" | "getBranchIds" | "getParent" | "getLatestLeaf" | "history"
 >;
 
-/** Makes writes of a run: `RunHold.write`. */
 export type WriteRun = (writes: readonly KeptWrite[]) => Promise<readonly (readonly string[])[]>;
 
 /**

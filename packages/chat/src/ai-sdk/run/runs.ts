@@ -13,13 +13,11 @@ export type WhenBusy = "queue" | "reject";
 /** How often a process looks whether a run of another one has ended, in milliseconds. */
 const POLL = 200;
 
-/** A run that this process has the session for. */
 export interface HeldRun {
   readonly run: LiveRun;
   readonly keeper: RunKeeper;
 }
 
-/** A run before it begins. */
 export type NewRun = Pick<RunState, "runId" | "questionId" | "answerId" | "leafBefore">;
 
 interface Process {
@@ -71,7 +69,6 @@ export class SessionRuns {
     return this.#process.queue.write(this.session.id, () => this.#claim(state, options));
   }
 
-  /** Lets go of the session. */
   async release({ run, keeper }: HeldRun, status: RunState["status"]): Promise<void> {
     try {
       await keeper.end(status);

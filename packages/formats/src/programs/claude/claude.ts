@@ -1,10 +1,10 @@
 import type { SessionMessagePart } from "@stemma/model";
 import { isJsonObject, type JsonObject, nameOf } from "@stemma/model";
-import { findTime } from "../../found.js";
+import { findTime } from "../../identity.js";
 import { without } from "../../origin.js";
 import type { Place, SessionBuilder } from "../../session-builder.js";
 import { type ExportedEntry, exportFormat } from "../exported-tree.js";
-import { countUnknown, keptPart, partsOfBlocks, withCallId } from "./claude-content.js";
+import { countUnknown, partsOfBlocks, rawPart, withCallId } from "./claude-content.js";
 
 /** The export of Claude's apps: a list of conversations. Where messages name their parents, edits are branches. */
 export const claude = exportFormat({
@@ -49,12 +49,12 @@ function partsOf(message: JsonObject): SessionMessagePart[] {
   const content = Array.isArray(message.content)
     ? message.content.map((block, index) => withCallId(block, `${uuid}-${index}`))
     : message.content;
-  if (content === undefined && text === undefined && attachments === undefined) return [keptPart(message)];
+  if (content === undefined && text === undefined && attachments === undefined) return [rawPart(message)];
   const parts: SessionMessagePart[] = partsOfBlocks(content);
   if (parts.length === 0) parts.push(...partsOfBlocks(text));
   for (const attachment of Array.isArray(attachments) ? attachments : []) {
     if (!isJsonObject(attachment) || typeof attachment.extracted_content !== "string") {
-      parts.push(keptPart(attachment));
+      parts.push(rawPart(attachment));
       continue;
     }
     const { file_name: name, extracted_content: extracted } = attachment;

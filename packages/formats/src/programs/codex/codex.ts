@@ -1,10 +1,9 @@
 import type { SessionMessagePart } from "@stemma/model";
 import { isJsonObject, type JsonObject, metadataOfFolder, nameOf, quote } from "@stemma/model";
-import { findTime } from "../../found.js";
-import { deriveId } from "../../identity.js";
+import { deriveId, findTime } from "../../identity.js";
 import { readLines } from "../../json-items.js";
 import { without } from "../../origin.js";
-import { type Place, SessionBuilder, START } from "../../session-builder.js";
+import { addSource, type Place, SessionBuilder, START } from "../../session-builder.js";
 import {
   type FileInfo,
   type ImportFormat,
@@ -13,15 +12,14 @@ import {
   type Skipped,
   tokensOf,
 } from "../../stemma/session-file.js";
-import { addSource } from "../open-messages.js";
 import {
   fieldsOfOutput,
   findLine,
   isOutput,
-  KEPT,
   parseLine,
   partOfItem,
   partsOfContent,
+  RAW,
   type RolloutLine,
 } from "./codex-items.js";
 /** Rollouts of the Codex command line. A file is one session; its id is the one that its first line gives. */
@@ -66,7 +64,6 @@ const MIRRORS = ["user_message", "agent_message"];
 /** Lines and items that are known to be none of the conversation. */
 const BESIDE = ["state", "ghost_snapshot", "compaction", "compaction_summary", "context_compaction", "other"];
 
-/** A line, its key, where it stands, and its characters. */
 interface Entry extends RolloutLine {
   readonly key: string;
   readonly at: Position;
@@ -109,7 +106,6 @@ class CodexSession {
     this.builder.activeLeafId = this.#place.id ?? undefined;
   }
 
-  /** The messages that were read since the piece before. */
   piece(isLast: boolean): ParsedSession {
     if (isLast && this.#mirror !== undefined && this.builder.last.id === null)
       this.builder.notUnderstood(this.#mirror, "an event that repeats a message; the message is not in the file");
@@ -129,7 +125,7 @@ class CodexSession {
       this.#answer = undefined;
       if (caller !== null) addSource(caller, "codex", key);
       // A result whose call is not there is kept, but not as something that a model is told.
-      else this.#append("assistant", [{ type: KEPT, data: payload }], entry);
+      else this.#append("assistant", [{ type: RAW, data: payload }], entry);
       return true;
     }
     const part = partOfItem(payload);
@@ -273,12 +269,12 @@ class TurnPlaces {
   /** The place above the last `turns` turns, or `here`, the present one, where none is known. Null for what is no number of turns. */
   rollBack(turns: unknown, at: Position, here: Place): Place | null {
     if (!Number.isSafeInteger(turns) || Number(turns) < 1) return null;
-    const kept = this.#places.length - Number(turns);
+    const remaining = this.#places.length - Number(turns);
     const [first] = this.#places;
-    if (kept < 0 && first !== undefined && first.id !== null)
+    if (remaining < 0 && first !== undefined && first.id !== null)
       this.builder.skip(at, `it rolls back more than ${TURNS} turns; what follows is attached as if it were fewer`);
-    const place = this.#places[Math.max(0, kept)] ?? here;
-    this.#places = this.#places.slice(0, Math.max(0, kept));
+    const place = this.#places[Math.max(0, remaining)] ?? here;
+    this.#places = this.#places.slice(0, Math.max(0, remaining));
     return place;
   }
 }

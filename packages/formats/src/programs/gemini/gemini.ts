@@ -1,6 +1,6 @@
 import type { SessionMessagePart } from "@stemma/model";
 import { isJsonObject, isTooDeep, type JsonObject, metadataOfFolder, nameOf } from "@stemma/model";
-import { findTime } from "../../found.js";
+import { findTime } from "../../identity.js";
 import { without } from "../../origin.js";
 import { type Place, SessionBuilder } from "../../session-builder.js";
 import {
@@ -11,7 +11,7 @@ import {
   TOO_DEEP,
   tokensOf,
 } from "../../stemma/session-file.js";
-import { keptPart } from "../../unread.js";
+import { rawPart } from "../../unread.js";
 import { isGeminiPart } from "../chat/chat-dialect.js";
 import { type ExportedEntry, piecesOfTree } from "../exported-tree.js";
 
@@ -66,7 +66,6 @@ class GeminiSession {
     this.#describe(start, at);
   }
 
-  /** Reads a line of a session that is written line by line. */
   add(record: JsonObject, at: Position): void {
     const { $rewindTo: target, $set: changes } = record;
     if (isTooDeep(record)) this.builder.skip(at, TOO_DEEP);
@@ -161,18 +160,18 @@ function partsOf({ content, thoughts, toolCalls }: JsonObject, id: string): Sess
     // Calls that are listed with their results stand there alone.
     ...(calls.length === 0 ? said : said.filter(({ type }) => type !== "dynamic-tool")),
     ...calls.map(partOfCall),
-    ...(content === undefined && calls.length === 0 && thoughts === undefined ? [keptPart({ id })] : []),
+    ...(content === undefined && calls.length === 0 && thoughts === undefined ? [rawPart({ id })] : []),
   ];
 }
 
 function partOfThought(thought: unknown): SessionMessagePart {
   const { subject, description }: JsonObject = isJsonObject(thought) ? thought : {};
   const texts = [subject, description].filter((text) => typeof text === "string" && text !== "");
-  return texts.length === 0 ? keptPart(thought) : { type: "reasoning", text: texts.join("\n\n") };
+  return texts.length === 0 ? rawPart(thought) : { type: "reasoning", text: texts.join("\n\n") };
 }
 
 function partOfCall(call: unknown): SessionMessagePart {
-  if (!isJsonObject(call) || typeof call.name !== "string") return keptPart(call);
+  if (!isJsonObject(call) || typeof call.name !== "string") return rawPart(call);
   const { id, name, args, result, status } = call;
   const toolCallId = typeof id === "string" && id !== "" ? id : name;
   const part = { type: "dynamic-tool", toolName: name, toolCallId, state: "input-available", input: args ?? {} };
@@ -204,7 +203,7 @@ export function partList(content: unknown): readonly unknown[] {
 /** A part of Gemini's as one of ours; `callId` is for a call that has no id. */
 export function partOfGemini(part: unknown, callId: string): SessionMessagePart {
   if (typeof part === "string") return { type: "text", text: part };
-  if (!isJsonObject(part)) return keptPart(part);
+  if (!isJsonObject(part)) return rawPart(part);
   const { text, thought, thoughtSignature, functionCall, inlineData, fileData, executableCode: code } = part;
   const signed = typeof thoughtSignature === "string" ? { google: { thoughtSignature } } : null;
   if (typeof text === "string") {
@@ -226,7 +225,7 @@ export function partOfGemini(part: unknown, callId: string): SessionMessagePart 
   if (isJsonObject(code) && typeof code.code === "string") return { type: "text", text: code.code };
   const result = part.codeExecutionResult;
   if (isJsonObject(result) && typeof result.output === "string") return { type: "text", text: result.output };
-  return keptPart(part);
+  return rawPart(part);
 }
 
 /** The result of a tool as fields of its part: the response of a `functionResponse`, else what there is. */

@@ -4,7 +4,7 @@ import { type Conversation, firstMessages, nameSession, openSession, readSession
 import { deriveId } from "../../identity.js";
 import { keep, type OriginEntry, without } from "../../origin.js";
 import type { FileInfo, ImportFormat, ParsedSession } from "../../stemma/session-file.js";
-import { keptPart } from "../../unread.js";
+import { rawPart } from "../../unread.js";
 import { dialectOf, findDialect, isPlain } from "../chat/chat-dialect.js";
 import { readChat } from "../chat/chat-messages.js";
 import { readGeminiContents } from "../gemini/gemini-contents.js";
@@ -118,14 +118,14 @@ function readMessage(id: string, source: JsonObject, n: number, entries: OriginE
   const isEmpty = ["content", "tool_calls", "function_call", "refusal", "text", "audio"].every(
     (field) => source[field] === undefined,
   );
-  const parts: SessionMessagePart[] = isEmpty ? [keptPart(source)] : partsOfContent(source.content ?? source.text);
+  const parts: SessionMessagePart[] = isEmpty ? [rawPart(source)] : partsOfContent(source.content ?? source.text);
   const holdsContent = parts.length > 0;
   if (!holdsContent && typeof source.refusal === "string" && source.refusal !== "") {
     parts.push({ type: "text", text: source.refusal });
   }
   const { audio } = source;
   if (!holdsContent && isJsonObject(audio)) {
-    parts.push(typeof audio.transcript === "string" ? { type: "text", text: audio.transcript } : keptPart({ audio }));
+    parts.push(typeof audio.transcript === "string" ? { type: "text", text: audio.transcript } : rawPart({ audio }));
   }
   parts.unshift(...reasoningOf(source));
   parts.push(...callsOf(source));

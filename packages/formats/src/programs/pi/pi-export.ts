@@ -47,11 +47,11 @@ function* piecesOf({ messages }: StoredSession): Pieces<Piece[]> {
   for (const { message, parentId, createdAt } of messages) {
     yield;
     const above = parentId === null ? null : (ends.get(parentId) ?? parentId);
-    const kept = findOrigin(message, "pi");
+    const origins = findOrigin(message, "pi");
     const pieces: Piece[] =
-      kept === null
+      origins === null
         ? entriesOfMessage(message, above, createdAt).map((entry) => ({ entry, n: null, messageId: message.id }))
-        : kept.map((origin) => ({
+        : origins.map((origin) => ({
             entry: withId(rebuild(origin, message), message, origin),
             n: origin.n,
             messageId: message.id,
