@@ -1,6 +1,15 @@
 export { chatHandler } from "./ai-sdk/handler/chat-handler.js";
-export type { ChatBlock, ChatBlockVersion, ChatMemory } from "./ai-sdk/handler/chat-memory.js";
-export type { ChatInfo, ChatList, ChatMatch, ChatMatches, ChatPage, ChatRun } from "./ai-sdk/handler/chats.js";
+export type {
+  ChatBlock,
+  ChatBlockVersion,
+  ChatInfo,
+  ChatList,
+  ChatMatch,
+  ChatMatches,
+  ChatMemory,
+  ChatPage,
+  ChatRun,
+} from "./ai-sdk/handler/chats.js";
 export type {
   ChatContext,
   ChatError,

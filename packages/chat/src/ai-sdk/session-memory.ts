@@ -13,11 +13,11 @@ export interface SessionMemoryOptions extends PrepareTurnOptions {
   tools?: ToolSet | undefined;
 }
 
-/** What `generateText`, `streamText` and `ToolLoopAgent` take of a session. */
+/** Options of `generateText`, `streamText` and `ToolLoopAgent` that are made of a session. */
 export interface SessionMemory {
   /** The frozen prompt; missing when the session has no blocks. */
   readonly system?: string;
-  /** The same, by the name that `ToolLoopAgent` has for it. */
+  /** The system prompt by the name that `ToolLoopAgent` has for it. */
   readonly instructions?: string;
   /** The visible history, with what is told behind the user's messages. */
   readonly messages: ModelMessage[];
@@ -55,7 +55,7 @@ export async function sessionMemory(session: Session, options: SessionMemoryOpti
 export function stepUpdates(update: () => Promise<string | null>, model: ProviderName): PrepareStep {
   const updates = new StepUpdates(update, stepResults(model));
   return async ({ stepNumber, messages }) => {
-    const told = await updates.before<ModelMessage>(stepNumber, messages);
-    return told === null ? {} : { messages: told };
+    const updated = await updates.before<ModelMessage>(stepNumber, messages);
+    return updated === null ? {} : { messages: updated };
   };
 }

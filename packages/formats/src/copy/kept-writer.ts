@@ -3,7 +3,7 @@ import { StemmaError } from "@stemma/model";
 import type { KeptWrite, MemoryOwner, MemoryScope, Store } from "@stemma/store";
 import { completeKept, type KeptItem, writeKept } from "@stemma/store";
 import { keptLines, readKeptLine } from "../stemma/store-lines.js";
-import { conflict } from "./conflict.js";
+import { conflict } from "./contract.js";
 import { isSameLine, Matching } from "./matching.js";
 
 /** Records, and bytes of them, that are written together. */
@@ -80,7 +80,6 @@ export class KeptWriter {
   }
 }
 
-/** What an item is about: its kind, label and key. */
 function describe(item: KeptItem): readonly [kind: string, label?: string, key?: string] {
   if (item.kind === "prompt") return ["prompt"];
   if (item.kind === "block") return ["block", item.block.label];

@@ -10,7 +10,6 @@ export class Matching {
     this.#lines = lines[Symbol.asyncIterator]();
   }
 
-  /** The next line; null behind the last. */
   async peek(): Promise<JsonObject | null> {
     if (!this.#isRead) {
       const step = await this.#lines.next();
@@ -20,13 +19,11 @@ export class Matching {
     return this.#next;
   }
 
-  /** Goes on behind the next line. */
   advance(): void {
     // Behind the last there is nothing more, also if something is written there meanwhile.
     if (this.#next !== null) this.#isRead = false;
   }
 }
 
-/** True for lines that say the same. */
 export const isSameLine = (one: JsonObject, other: JsonObject): boolean =>
   JSON.stringify(one) === JSON.stringify(other);

@@ -21,8 +21,7 @@ import {
   sessionHeader,
   sessionLines,
 } from "../stemma/store-lines.js";
-import { conflict } from "./conflict.js";
-import type { CopyTarget } from "./contract.js";
+import { type CopyTarget, conflict } from "./contract.js";
 import { modelOf, readVectorLine, vectorHeader, vectorLine } from "./jsonl-parts.js";
 import { KeptWriter } from "./kept-writer.js";
 import { isSameLine, Matching } from "./matching.js";
@@ -66,7 +65,6 @@ export function storeTarget(store: Store): CopyTarget {
 const MOST_MESSAGES = 500;
 const MOST_TEXT = 2_000_000;
 
-/** What must be the same in the registry of both sides. */
 const IDENTITY = ["name", "parent_session_id", "model", "source", "user_id", "metadata"] as const;
 
 /** Writes one session from its lines: first the messages, then what lies over them, then its registry entry as it was. */
@@ -228,7 +226,7 @@ class VectorWriter {
   readonly #model: VectorModel;
   #vectors: KeptVector[] = [];
   #isWritten = false;
-  /** What the target has made itself while the source waits for it. */
+  /** Messages whose vectors the target has made itself while the source waits for them. */
   readonly #own = new Set<string>();
   #last: string | null = null;
 
@@ -252,7 +250,6 @@ class VectorWriter {
     return this.#isWritten;
   }
 
-  /** The lines of what was written, as they are there now. */
   async *read(): AsyncGenerator<JsonObject> {
     yield vectorHeader(this.sessionId, this.#model);
     // Behind the last that is copied, what the target has is its own.

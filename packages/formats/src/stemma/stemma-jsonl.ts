@@ -2,7 +2,7 @@ import type { SessionMessage, SkillState } from "@stemma/model";
 import { givenMetadata, isJsonObject, type JsonObject, mergeMetadata } from "@stemma/model";
 import type { MemoryOwner, UsageRow } from "@stemma/store";
 import { assertUserId } from "@stemma/store";
-import { findText, findTime } from "../found.js";
+import { findText, findTime } from "../identity.js";
 import {
   costOf,
   type ImportFormat,
@@ -18,7 +18,6 @@ interface OpenSession {
   session: ParsedSession & { copy: SessionCopy };
   header: JsonObject;
   at: Position;
-  /** Its last line was there. */
   isEnded: boolean;
 }
 
@@ -191,7 +190,6 @@ function givenUserId(userId: unknown): string {
   return userId;
 }
 
-/** What the memory of an owner is called. */
 export function ownerName(owner: MemoryOwner): string {
   const [[kind, name] = []] = Object.entries(owner);
   return `memory of ${kind} ${name}`;

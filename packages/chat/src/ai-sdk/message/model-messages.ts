@@ -3,12 +3,11 @@ import type { convertToModelMessages, ModelMessage, UIMessage } from "ai";
 
 type Convert = typeof convertToModelMessages;
 
-/** How many are converted at once. */
 const PIECE = 100;
 
 /**
- * What `convert` of the AI SDK makes of messages. It takes each by itself, so it is given a long history in pieces, between which
- * the event loop turns.
+ * Converts messages for a model with `convert` of the AI SDK. It takes each by itself, so it is given a long history in pieces,
+ * between which the event loop turns.
  */
 export async function modelMessages(
   convert: Convert,

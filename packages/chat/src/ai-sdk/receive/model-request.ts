@@ -8,7 +8,7 @@ import { validMessages } from "../message/validate.js";
 import { type PrepareStep, stepUpdates } from "../session-memory.js";
 import { type RenamedCalls, renamedCalls } from "./submission.js";
 
-/** What a model is to be asked with: settings of `streamText`. */
+/** Settings of `streamText` for the request of a model. */
 export interface ModelRequest {
   /** The frozen prompt; missing when the session has no blocks. */
   readonly system?: string;

@@ -1,8 +1,7 @@
 import { turnIfDue } from "@stemma/model";
 import { isUnderWay, type RunState } from "@stemma/session";
 import type { UIMessageChunk } from "ai";
-import { Feed } from "./feed.js";
-import type { RunLog } from "./log.js";
+import { Feed, type RunLog } from "./log.js";
 
 /** How often the answer of another process is looked at while it goes on, in milliseconds. */
 const POLL = 100;

@@ -7,19 +7,17 @@ import { RunKeeper } from "./keeper.js";
 import { LiveRun, RunLog } from "./log.js";
 import { recover } from "./recover.js";
 
-/** What to do with a request while the session answers another one. */
+/** The way of a request that comes while the session answers another one. */
 export type WhenBusy = "queue" | "reject";
 
 /** How often a process looks whether a run of another one has ended, in milliseconds. */
 const POLL = 200;
 
-/** A run that this process has the session for. */
 export interface HeldRun {
   readonly run: LiveRun;
   readonly keeper: RunKeeper;
 }
 
-/** What is known of a run before it begins. */
 export type NewRun = Pick<RunState, "runId" | "questionId" | "answerId" | "leafBefore">;
 
 interface Process {
@@ -71,7 +69,6 @@ export class SessionRuns {
     return this.#process.queue.write(this.session.id, () => this.#claim(state, options));
   }
 
-  /** Lets go of the session. */
   async release({ run, keeper }: HeldRun, status: RunState["status"]): Promise<void> {
     try {
       await keeper.end(status);

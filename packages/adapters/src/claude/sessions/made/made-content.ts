@@ -2,15 +2,14 @@ import { splitSteps, textOfOutput } from "@stemma/formats";
 import type { SessionMessage, SessionMessagePart } from "@stemma/model";
 import { INTERRUPTED, isJsonObject, type JsonObject, readToolPart, sha256 } from "@stemma/model";
 import { type LooseResults, pairsOf, type ToolPair } from "../../../item-messages.js";
-/** What one entry says. */
 export interface MadeContent {
   readonly type: "user" | "assistant";
   readonly blocks: JsonObject[];
 }
 
 /**
- * What a message of another program says, as Claude's API takes it: the calls of the model, their results in an entry of
- * the user behind them. Left out are reasoning, which has no signature of Claude, files that it does not take, and messages of the system.
+ * A message of another program, as Claude's API takes it: the calls of the model, their results in an entry of the user behind
+ * them. Left out are reasoning, which has no signature of Claude, files that it does not take, and messages of the system.
  * Whatever result is told is taken out of `loose`; `waiting` are the calls of Claude's own entries.
  */
 export function madeContents(
@@ -124,7 +123,7 @@ export function isMadeOf(uuid: string, messageId: string): boolean {
   return [messageId, resultsOf(messageId)].some((id) => sha256(id).startsWith(beginning));
 }
 
-/** What an entry with the results of others is made of. */
+/** The id from which those of an entry with the results of others are derived. */
 export function resultsOf(messageId: string): string {
   return `${messageId} results`;
 }
