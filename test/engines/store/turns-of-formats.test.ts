@@ -1,8 +1,9 @@
 // Reading and writing the file of a long session lets the event loop turn, but while one of its values is parsed.
-import { Session } from "stemma";
-import { memory } from "stemma/memory";
+
 import { expect, it } from "vitest";
 import { exportSession, readSessions } from "../../../packages/stemma/src/formats.js";
+import { memory } from "../../../packages/stemma/src/memory.js";
+import { Session } from "../../../packages/stemma/src/session.js";
 import { measure } from "../../../reliability/pauses/measure.js";
 import { patience } from "../../helpers/patience.js";
 

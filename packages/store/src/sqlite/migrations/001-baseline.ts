@@ -1,6 +1,6 @@
 import type { Dialect } from "../../engine/dialect.js";
 import { type Operation, run } from "../../engine/operation.js";
-import { LATEST_CHANGE } from "../../operations/registry/session-order.js";
+import { LATEST_CHANGE } from "../../operations/registry/session-head.js";
 import { setAsideAgentsTables } from "../../operations/upgrade/old-tables.js";
 import { upgradeAgentsTables } from "../../operations/upgrade/upgrade.js";
 
