@@ -162,7 +162,14 @@ export class StemmaError extends Error {
     Object.defineProperty(this, marker, { value: true });
   }
 
-  /** True for a `StemmaError` of any copy of the package, with this code if one is given. */
+  /**
+   * True for a `StemmaError` of any copy of the package, with this code if one is given.
+   * @example
+   * const session = await resumeSession("me").catch((error: unknown) => {
+   *   if (StemmaError.isInstance(error, "SESSION_NOT_FOUND")) return createSession({ id: "me" });
+   *   throw error;
+   * });
+   */
   static isInstance(error: unknown, code?: ErrorCode): error is StemmaError {
     if (typeof error !== "object" || error === null || !(marker in error)) return false;
     return code === undefined || (error as unknown as StemmaError).code === code;

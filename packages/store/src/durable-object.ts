@@ -46,6 +46,9 @@ export interface DurableObjectOptions {
  * wrote is durable before the runtime sends anything that the object sends afterwards. `close()` ends this store, but does
  * not close the object's database. Errors: `STORE_UNSUPPORTED` for an object that is not backed by SQLite; at the first use
  * `DATABASE_TOO_NEW`.
+ * @example
+ * // In the constructor of a class that extends DurableObject:
+ * const manager = SessionManager.create(durableObject(ctx));
  */
 export function durableObject(ctx: DurableObjectContext, options: DurableObjectOptions = {}): EmbeddableStore {
   assertKnownOptions(options, "durableObject()", { search: true, redact: true });

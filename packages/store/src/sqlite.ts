@@ -10,6 +10,9 @@ export type { SqliteOptions, SqliteSource } from "./sqlite/open-sqlite.js";
  * where a database of Drizzle holds it;
  * `close()` closes that too. Errors: `INVALID_ARGUMENT`, `STORE_UNSUPPORTED`, `DRIVER_MISSING`, `STORE_FAILED`; at the first
  * use also `NOT_A_DATABASE`, `WRONG_KEY`, `DATABASE_TOO_NEW`, `STORE_LOCKED`; at any use `STORE_REPLACED`.
+ * @example
+ * const store = sqlite("chat.db", { synchronous: "normal" });
+ * const session = Session.create(store).forSession("trip");
  */
 export function sqlite(source: SqliteSource, options: SqliteOptions = {}): EmbeddableStore {
   return openSqlite("sqlite", source, options);

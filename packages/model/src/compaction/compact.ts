@@ -76,6 +76,9 @@ const DEFAULT_TAIL = 20_000;
  * The function resolves to null when the middle has only an earlier summary, and when the model's answer is empty. If a
  * counter throws or does not return a finite number of at least 0, the built-in estimate is used.
  * Errors: `INVALID_ARGUMENT` for invalid options; the function fails with it when `summarize` does not resolve to text.
+ * @example
+ * const summarize = async (prompt: string) => (await generateText({ model, prompt })).text;
+ * const session = Session.create(store).onCompaction(createCompactFunction({ summarize })).compactAfter(50_000);
  */
 export function createCompactFunction(options: CompactOptions): CompactFunction {
   assertKnownOptions(options, "createCompactFunction()", NAMES);

@@ -126,7 +126,11 @@ export class SessionManager {
     this.#store = storeOf(host);
   }
 
-  /** A manager on a store or an agent, as `new SessionManager(host)` makes it. Errors: `STORE_UNSUPPORTED`. */
+  /**
+   * A manager on a store or an agent, as `new SessionManager(host)` makes it. Errors: `STORE_UNSUPPORTED`.
+   * @example
+   * const manager = SessionManager.create(sqlite("chats.db")).withContext("memory", { scope: "user" }).withCachedPrompt();
+   */
   static create(host: unknown): SessionManager {
     return new SessionManager(host);
   }
@@ -137,6 +141,9 @@ export class SessionManager {
    * `SESSION_NOT_FOUND`; calls on their messages and blocks, and `create` with their ids, fail with `SESSION_OWNED`. A
    * session of nobody is the user's from the first message, block or `create` on.
    * Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`; `SESSION_OWNED` on a manager of another user.
+   * @example
+   * const ada = manager.forUser("ada");
+   * const { sessions } = await ada.listPage();
    */
   forUser(userId: string): SessionManager {
     const manager = new SessionManager(this.#host);
@@ -158,6 +165,8 @@ export class SessionManager {
   /**
    * Adds a block to every session. Each session has its own content, unless `scope` says whose it is.
    * Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`.
+   * @example
+   * const manager = SessionManager.create(store).withContext("memory", { description: "Facts about the user", scope: "user" });
    */
   withContext(label: string, options: ManagedContextOptions = {}): this {
     assertKnownOptions(options, "withContext()", BLOCK_OPTIONS);
@@ -171,6 +180,8 @@ export class SessionManager {
   /**
    * Keeps each session's frozen system prompt in the store, or in `provider`.
    * Errors: `SESSION_STARTED`; `PROVIDER_SHARED` for one object that would hold the prompts of all sessions.
+   * @example
+   * const manager = SessionManager.create(store).withContext("memory").withCachedPrompt();
    */
   withCachedPrompt(provider?: ContextBlockProvider | ProviderForSession): this {
     if (provider !== undefined && typeof provider !== "function") assertOptions(provider, "withCachedPrompt()");
@@ -242,12 +253,18 @@ export class SessionManager {
    * Registers a session. Without an `id` it gets a random one. If the id is already registered, nothing changes and its
    * entry is returned; with a user it becomes that user's if it was nobody's. Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`,
    * `SESSION_LIMIT`, `SESSION_OWNED` for the id of another user's session.
+   * @example
+   * const { id } = await manager.create("Trip", { metadata: { topic: "travel" } });
    */
   async create(name: string, options: NewSessionOptions = {}): Promise<SessionInfo> {
     return this.#store.sessions.create(newSession(name, options));
   }
 
-  /** A session's entry, or null. Errors: only those of the store. */
+  /**
+   * A session's entry, or null. Errors: only those of the store.
+   * @example
+   * const cost = (await manager.get("trip"))?.estimated_cost;
+   */
   async get(sessionId: string): Promise<SessionInfo | null> {
     assertText(sessionId, ID);
     return this.#store.sessions.get(sessionId);
@@ -261,6 +278,9 @@ export class SessionManager {
   /**
    * Lists sessions page by page, 50 unless `limit` says otherwise, of those that the other options allow: pass the
    * `nextCursor` of a page to get the next one; it is null after the last. Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`.
+   * @example
+   * const first = await manager.listPage({ metadata: { topic: "travel" }, limit: 20 });
+   * const second = await manager.listPage({ metadata: { topic: "travel" }, limit: 20, cursor: first.nextCursor });
    */
   async listPage(options: SessionListOptions = {}): Promise<{ sessions: SessionInfo[]; nextCursor: string | null }> {
     assertKnownOptions(options, "listPage()", LIST_NAMES);
@@ -361,6 +381,8 @@ export class SessionManager {
    * The session with this id, with this manager's configuration. It need not be registered. Returns the same object while
    * you hold it or its tools, subscribe to it, or wait for its calls; some time after that its memory is freed.
    * Errors: `INVALID_ARGUMENT`.
+   * @example
+   * const { system, messages, tools } = await manager.getSession("trip").prepareTurn();
    */
   getSession(sessionId: string): Session {
     assertText(sessionId, ID);
@@ -379,6 +401,8 @@ export class SessionManager {
   /**
    * Appends a message; registers the session if needed. Resolves to the message's id. Errors as for
    * `Session.appendMessage`.
+   * @example
+   * await manager.append("trip", { id: "q1", role: "user", parts: [{ type: "text", text: "Where to?" }] });
    */
   async append(
     sessionId: string,
@@ -433,7 +457,11 @@ export class SessionManager {
     return this.getSession(sessionId).selectBranch<M>(messageId);
   }
 
-  /** Reads the visible history of a session, as `Session.getHistory` does, with its errors. */
+  /**
+   * Reads the visible history of a session, as `Session.getHistory` does, with its errors.
+   * @example
+   * const messages = await convertToModelMessages(await manager.getHistory("trip"));
+   */
   getHistory<M extends SessionMessage = HistoryMessage>(
     sessionId: string,
     leafId: string | null | undefined,
@@ -587,7 +615,11 @@ export class SessionManager {
 
   // ── Across sessions ──
 
-  /** The messages of all sessions, or of those in `sessionIds`, that match. Options and errors as for `Session.search`. */
+  /**
+   * The messages of all sessions, or of those in `sessionIds`, that match. Options and errors as for `Session.search`.
+   * @example
+   * const hits = await manager.forUser("ada").search("ferry to Lisbon", { limit: 5 });
+   */
   async search(query: string, options: ManagerSearchOptions = {}): Promise<SearchHit[]> {
     assertText(query, "The query of search()");
     return this.#store.search(query, managerSearchRequest(options));

@@ -49,6 +49,10 @@ interface Call {
 /**
  * Serves the chats of a manager's users to `useChat`: a function from a request to a response, for any server that speaks
  * `fetch`. It answers what it refuses with a `ChatError`. Errors: `INVALID_ARGUMENT`.
+ * @example
+ * const sessions = SessionManager.create(sqlite("chats.db")).withContext("memory", { scope: "user" });
+ * const authenticate = (request: Request) => ({ userId: request.headers.get("x-user") ?? "guest" });
+ * const handler = chatHandler({ sessions, model, authenticate });
  */
 export function chatHandler(options: ChatHandlerOptions): ChatHandler {
   assertChatHandlerOptions(options);
