@@ -48,7 +48,7 @@ export { searchableHistory } from "./manager/session-cache.js";
 export { SessionManager } from "./manager/session-manager.js";
 export { assertFunction, assertFunctions, assertOneOf, assertText, assertTexts } from "./session/arguments.js";
 export { assertAnySession, assertSession, hasMethod, otherCopy } from "./session/assert-session.js";
-export type { CompactionErrorHandler } from "./session/compaction/compaction-work.js";
+export type { CompactionErrorHandler } from "./session/compaction/compactor.js";
 export type { TokenCounter, TokenCounterInput } from "./session/compaction/token-count.js";
 export type {
   MessageChange,

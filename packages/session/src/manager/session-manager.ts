@@ -38,7 +38,7 @@ import {
   assertOptionalId,
   assertText,
 } from "../session/arguments.js";
-import type { CompactionErrorHandler } from "../session/compaction/compaction-work.js";
+import type { CompactionErrorHandler } from "../session/compaction/compactor.js";
 import { type Compacting, compactionConfig, learningConfig, thresholdConfig } from "../session/configure.js";
 import {
   type CompactAfterOptions,

@@ -40,9 +40,9 @@ import {
   assertTexts,
   assertWhole,
 } from "./arguments.js";
-import type { CompactionErrorHandler } from "./compaction/compaction-work.js";
+import type { CompactionErrorHandler } from "./compaction/compactor.js";
 import { compactionConfig, configOf, learningConfig, thresholdConfig } from "./configure.js";
-import { createCore, type SessionCore } from "./core.js";
+import { SessionCore } from "./core.js";
 import type { SessionListener } from "./events.js";
 import { isSessionProvider, providerFor, providerForUser, sessionIdOf } from "./host.js";
 import type {
@@ -394,10 +394,10 @@ export class Session {
   async setActiveLeaf(messageId: string, options: { context?: "as-of" } = {}): Promise<void> {
     assertText(messageId, "The message id of setActiveLeaf()");
     assertKnownOptions(options, "setActiveLeaf()", { context: true });
-    const { writes, rewindTo } = this.#started;
-    if (options.context === undefined) return writes.setActiveLeaf(messageId);
+    const core = this.#started;
+    if (options.context === undefined) return core.writes.setActiveLeaf(messageId);
     assertOneOf(options.context, ["as-of"], "context");
-    return rewindTo(messageId);
+    return core.rewindTo(messageId);
   }
 
   /**
@@ -705,8 +705,7 @@ export class Session {
   async revertFrom(messageId: string, options: { dryRun?: boolean } = {}): Promise<Reverted> {
     assertText(messageId, "The id of revertFrom()");
     assertKnownOptions(options, "revertFrom()", { dryRun: true });
-    const { revertFrom } = this.#started;
-    return this.#inContext(() => revertFrom(messageId, options.dryRun === true));
+    return this.#inContext(() => this.#started.revertFrom(messageId, options.dryRun === true));
   }
 
   /**
@@ -884,9 +883,8 @@ export class Session {
    * those of the store.
    */
   async close(): Promise<void> {
-    const { open, finish } = this.#started;
-    await open();
-    await finish();
+    await this.#started.open();
+    await this.#started.finish();
   }
 
   /** Calls `listener` after each change that is made through this object. Call the result to stop. Errors: `INVALID_ARGUMENT`. */
@@ -896,15 +894,15 @@ export class Session {
   }
 
   get #started(): SessionCore {
-    this.#core ??= createCore(this.#provider, this.#sessionId, this.#config);
+    this.#core ??= new SessionCore(this.#provider, this.#sessionId, this.#config);
     return this.#core;
   }
 
   // Blocks may be known already, or kept by providers that are still there: a closed store is refused all the same. What
   // the call hands to the store comes before what is called next, so it does not wait for that.
   async #inContext<T>(call: (context: SessionContext) => Promise<T>): Promise<T> {
-    const { open, context } = this.#started;
-    const [ready, result] = await Promise.allSettled([open(), call(context)]);
+    const core = this.#started;
+    const [ready, result] = await Promise.allSettled([core.open(), call(core.context)]);
     if (ready.status === "rejected") throw ready.reason;
     if (result.status === "rejected") throw result.reason;
     return result.value;
