@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isoTime, type JsonObject } from "@stemma/model";
+import type { JsonObject } from "@stemma/model";
 import type { FileInfo } from "./stemma/session-file.js";
 
 /**
@@ -62,14 +62,4 @@ export function nameFromText(text: string): string | null {
 
 function digestOf(value: unknown): string {
   return createHash("sha256").update(JSON.stringify(value)).digest("hex");
-}
-
-/** A text that says something; undefined for any other value. */
-export function findText(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-/** The time that a text tells, as ISO text in UTC; undefined for any other value. */
-export function findTime(value: unknown): string | undefined {
-  return (typeof value === "string" ? isoTime(value) : null) ?? undefined;
 }

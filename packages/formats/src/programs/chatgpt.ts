@@ -2,7 +2,7 @@ import type { SessionMessagePart } from "@stemma/model";
 import { findJson, isJsonObject, isoTime, type JsonObject, nameOf } from "@stemma/model";
 import { without } from "../origin.js";
 import type { Place, SessionBuilder } from "../session-builder.js";
-import { type ExportedEntry, exportFormat, parentIdOf } from "./exported-tree.js";
+import { type ExportedEntry, exportFormat, messagesOf, parentIdOf } from "./exported-tree.js";
 
 /** The export of ChatGPT: a list of conversations, each a tree of nodes. Edited prompts and second answers are branches. */
 export const chatgpt = exportFormat({
@@ -21,7 +21,7 @@ export const chatgpt = exportFormat({
       title,
       model,
       rest: without(conversation, "mapping"),
-      messages: Object.entries(mapping).map(([id, source]) => {
+      messages: messagesOf(Object.entries(mapping), ([id, source]) => {
         const parent = (isJsonObject(source) ? parentIdOf(source.parent) : null) ?? parents.get(id) ?? null;
         return { id, parent, source, path: `.mapping[${JSON.stringify(id)}]` };
       }),

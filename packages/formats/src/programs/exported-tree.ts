@@ -104,7 +104,7 @@ interface Exported {
   readonly parentSessionId?: string | undefined;
   readonly metadata?: JsonObject | null | undefined;
   readonly rest: JsonObject;
-  readonly messages: readonly ExportedMessage[];
+  readonly messages: Iterable<ExportedMessage>;
   /** The message from which the conversation goes on, of those with these ids. Default: the last one. */
   readonly leaf?: ((ids: readonly string[]) => string | undefined) | undefined;
 }
@@ -180,4 +180,16 @@ async function* piecesOf(
   const ids = entries.map((entry) => entry.id);
   const leafId = leaf === undefined ? ids.at(-1) : leaf(ids);
   yield* piecesOfTree(builder, entries, leafId, (entry, above, length) => add(builder, entry, above, length));
+}
+
+/** A message for each item of a list, made when it is come to: a list may be long. */
+export function* messagesOf<T>(
+  list: Iterable<T>,
+  make: (item: T, index: number) => ExportedMessage,
+): Generator<ExportedMessage> {
+  let index = 0;
+  for (const item of list) {
+    yield make(item, index);
+    index += 1;
+  }
 }

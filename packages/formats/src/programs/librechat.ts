@@ -1,8 +1,8 @@
 import type { SessionMessagePart } from "@stemma/model";
 import { findJson, isJsonObject, type JsonObject, nameOf } from "@stemma/model";
-import { findTime } from "../identity.js";
 import { without } from "../origin.js";
 import type { Place, SessionBuilder } from "../session-builder.js";
+import { findTime } from "../stemma/session-file.js";
 import { rawPart } from "../unread.js";
 import { partOfBlock } from "./chat/chat-messages.js";
 import { type ExportedEntry, exportFormat } from "./exported-tree.js";
@@ -23,7 +23,7 @@ export const librechat = exportFormat({
       title,
       model: isJsonObject(options) ? options.model : undefined,
       rest: without(conversation, "messages", "messagesTree"),
-      messages: [...messagesIn(messages, Array.isArray(messagesTree) ? ".messagesTree" : ".messages")],
+      messages: messagesIn(messages, Array.isArray(messagesTree) ? ".messagesTree" : ".messages"),
     };
   },
   noMessage: "not a message: no messageId",

@@ -1,13 +1,13 @@
 import type { SessionMessagePart } from "@stemma/model";
 import { findJson, isJsonObject, isoTime, type JsonObject, nameOf } from "@stemma/model";
-import { findText } from "../identity.js";
 import { without } from "../origin.js";
 import type { Place, SessionBuilder } from "../session-builder.js";
+import { findText } from "../stemma/session-file.js";
 import { rawPart } from "../unread.js";
 import { partOfBlock } from "./chat/chat-messages.js";
 import { fileOf } from "./chat/model-content.js";
 import { fieldsOfOutput, isOutput, partOfItem, partsOfContent } from "./codex/codex-items.js";
-import { type ExportedEntry, exportFormat } from "./exported-tree.js";
+import { type ExportedEntry, exportFormat, messagesOf } from "./exported-tree.js";
 
 /** Chats as Open WebUI exports them: a list, or one. Edited prompts, second answers and those of several models are branches. */
 export const openWebui = exportFormat({
@@ -24,7 +24,7 @@ export const openWebui = exportFormat({
       title: conversation.title ?? chat.title,
       model: Array.isArray(chat.models) ? chat.models[0] : undefined,
       rest: { ...without(conversation, "chat", "history"), chat: without(chat, "history", "messages") },
-      messages: messages.map(({ id, source, path }) => {
+      messages: messagesOf(messages, ({ id, source, path }) => {
         return { id, parent: (isJsonObject(source) ? source.parentId : null) ?? null, source, path };
       }),
       leaf: (ids) => (typeof currentId === "string" ? currentId : ids.at(-1)),

@@ -5,7 +5,7 @@ import type { Place, SessionBuilder } from "../session-builder.js";
 import { costOf, tokensOf } from "../stemma/session-file.js";
 import { rawPart } from "../unread.js";
 import { fileOf } from "./chat/model-content.js";
-import { type ExportedEntry, exportFormat } from "./exported-tree.js";
+import { type ExportedEntry, exportFormat, messagesOf } from "./exported-tree.js";
 
 /** Sessions as `opencode export` writes them. The messages stand in their order; those that a revert undid are behind the active leaf. */
 export const opencode = exportFormat({
@@ -22,7 +22,7 @@ export const opencode = exportFormat({
       parentSessionId: nameOf(info.parentID),
       metadata: metadataOfFolder(info.directory),
       rest: without(conversation, "messages"),
-      messages: messages.map((source: unknown, index) => {
+      messages: messagesOf<unknown>(messages, (source, index) => {
         return { id: infoOf(infoOf(source).info).id, parent: undefined, source, path: `.messages[${index}]` };
       }),
       leaf: (ids) => {

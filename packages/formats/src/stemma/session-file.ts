@@ -1,5 +1,5 @@
 import type { SessionMessage, SkillState } from "@stemma/model";
-import { isJsonObject, type JsonObject } from "@stemma/model";
+import { isJsonObject, isoTime, type JsonObject } from "@stemma/model";
 import type { ImportedCompaction, KeptItem, MemoryOwner, SessionDates, UsageRow } from "@stemma/store";
 
 /**
@@ -134,6 +134,16 @@ export interface ImportFormat {
   alsoReads?(first: unknown): boolean;
   /** The sessions of a file, one at a time; no more than one is held. */
   read(items: AsyncIterable<Item>, file: FileInfo): AsyncIterable<ParsedSession>;
+}
+
+/** A text that says something; undefined for any other value. */
+export function findText(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** The time that a text tells, as ISO text in UTC; undefined for any other value. */
+export function findTime(value: unknown): string | undefined {
+  return (typeof value === "string" ? isoTime(value) : null) ?? undefined;
 }
 
 /** True for a list that can be the parts of a message. */

@@ -2,9 +2,10 @@ import type { SessionMessage, SkillState } from "@stemma/model";
 import { givenMetadata, isJsonObject, type JsonObject, mergeMetadata } from "@stemma/model";
 import type { MemoryOwner, UsageRow } from "@stemma/store";
 import { assertUserId } from "@stemma/store";
-import { findText, findTime } from "../identity.js";
 import {
   costOf,
+  findText,
+  findTime,
   type ImportFormat,
   type ParsedSession,
   type Position,

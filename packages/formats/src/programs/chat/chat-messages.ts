@@ -1,10 +1,10 @@
 import type { Pieces, SessionMessagePart } from "@stemma/model";
 import { isJsonObject, type JsonObject, nameOf } from "@stemma/model";
 import { type Conversation, isItem } from "../../conversations.js";
-import { deriveId, deriveSessionId, findName, findText, findTime, isUuid } from "../../identity.js";
+import { deriveId, deriveSessionId, findName, isUuid } from "../../identity.js";
 import { without } from "../../origin.js";
 import { addSource, SessionBuilder } from "../../session-builder.js";
-import type { FileInfo, ParsedSession, Position } from "../../stemma/session-file.js";
+import { type FileInfo, findText, findTime, type ParsedSession, type Position } from "../../stemma/session-file.js";
 import { rawPart } from "../../unread.js";
 import { isResultBlock, outputOfBlock, partsOfBlocks, withCallId } from "../claude/claude-content.js";
 import { callIdOf, fieldsOfOutput, isOutput, partOfItem, partsOfContent as partsOfItem } from "../codex/codex-items.js";

@@ -8,11 +8,11 @@ import {
   type SessionMessage,
   type SessionMessagePart,
 } from "@stemma/model";
-import { findTime, keyOfLine } from "../../identity.js";
+import { keyOfLine } from "../../identity.js";
 import { Lineage } from "../../lineage.js";
 import { without } from "../../origin.js";
 import { addSource, type Place, SessionBuilder, START } from "../../session-builder.js";
-import { type ParsedSession, type Position, tokensOf, type Usage } from "../../stemma/session-file.js";
+import { findTime, type ParsedSession, type Position, tokensOf, type Usage } from "../../stemma/session-file.js";
 import {
   countUnknown,
   isResultBlock,

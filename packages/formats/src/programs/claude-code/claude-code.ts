@@ -1,7 +1,15 @@
 import { isJsonObject, type JsonObject, Recent } from "@stemma/model";
-import { findText, isUuid } from "../../identity.js";
+import { isUuid } from "../../identity.js";
 import { parseEntry, readLines } from "../../json-items.js";
-import type { FileInfo, ImportFormat, Item, ParsedSession, Position, Skipped } from "../../stemma/session-file.js";
+import {
+  type FileInfo,
+  findText,
+  type ImportFormat,
+  type Item,
+  type ParsedSession,
+  type Position,
+  type Skipped,
+} from "../../stemma/session-file.js";
 import { ClaudeCodeSession } from "./claude-code-session.js";
 
 /** Lines of sub-agents whose chain is known. */

@@ -1,9 +1,9 @@
 import type { SessionMessagePart } from "@stemma/model";
 import { isJsonObject, type JsonObject, nameOf } from "@stemma/model";
-import { findTime } from "../../identity.js";
 import { without } from "../../origin.js";
 import type { Place, SessionBuilder } from "../../session-builder.js";
-import { type ExportedEntry, exportFormat } from "../exported-tree.js";
+import { findTime } from "../../stemma/session-file.js";
+import { type ExportedEntry, exportFormat, messagesOf } from "../exported-tree.js";
 import { countUnknown, partsOfBlocks, rawPart, withCallId } from "./claude-content.js";
 
 /** The export of Claude's apps: a list of conversations. Where messages name their parents, edits are branches. */
@@ -24,7 +24,7 @@ export const claude = exportFormat({
       model,
       metadata: projectName === undefined ? null : { project: projectName },
       rest: without(conversation, "chat_messages"),
-      messages: messages.map((source: unknown, index) => {
+      messages: messagesOf<unknown>(messages, (source, index) => {
         const { uuid: id, parent_message_uuid: parent }: JsonObject = isJsonObject(source) ? source : {};
         return { id, parent, source, path: `.chat_messages[${index}]` };
       }),

@@ -1,11 +1,12 @@
 import type { SessionMessagePart } from "@stemma/model";
 import { isJsonObject, type JsonObject, metadataOfFolder, nameOf, quote } from "@stemma/model";
-import { deriveId, findTime } from "../../identity.js";
+import { deriveId } from "../../identity.js";
 import { readLines } from "../../json-items.js";
 import { without } from "../../origin.js";
 import { addSource, type Place, SessionBuilder, START } from "../../session-builder.js";
 import {
   type FileInfo,
+  findTime,
   type ImportFormat,
   type ParsedSession,
   type Position,

@@ -1,9 +1,9 @@
 import type { SessionMessagePart } from "@stemma/model";
-import { isJsonObject, isTooDeep, type JsonObject, metadataOfFolder, nameOf } from "@stemma/model";
-import { findTime } from "../../identity.js";
+import { forEachYielding, isJsonObject, isTooDeep, type JsonObject, metadataOfFolder, nameOf } from "@stemma/model";
 import { without } from "../../origin.js";
 import { type Place, SessionBuilder } from "../../session-builder.js";
 import {
+  findTime,
   type ImportFormat,
   type ParsedSession,
   type Position,
@@ -29,10 +29,11 @@ export const gemini: ImportFormat = {
       const value = item.kind === "value" ? item.value : null;
       if (isStart(value) && (session === null || "messages" in value)) {
         if (session !== null) yield* session.pieces();
-        session = new GeminiSession(value, at);
+        session = new GeminiSession(value.sessionId);
+        await session.describe(value, at);
         for (const { why, ...place } of early) session.builder.skip(place, why);
         early = [];
-      } else if (item.kind === "value" && isJsonObject(value) && session !== null) session.add(value, at);
+      } else if (item.kind === "value" && isJsonObject(value) && session !== null) await session.add(value, at);
       else {
         const why = item.kind === "problem" ? item.why : "it stands before a session, or is no object";
         if (session === null) early.push({ ...at, why });
@@ -61,18 +62,17 @@ class GeminiSession {
   #path: string[] = [];
   #index = new Map<string, number>();
 
-  constructor(start: JsonObject, at: Position) {
-    this.builder = new SessionBuilder({ id: String(start.sessionId), source: "gemini" });
-    this.#describe(start, at);
+  constructor(id: unknown) {
+    this.builder = new SessionBuilder({ id: String(id), source: "gemini" });
   }
 
-  add(record: JsonObject, at: Position): void {
+  async add(record: JsonObject, at: Position): Promise<void> {
     const { $rewindTo: target, $set: changes } = record;
     if (isTooDeep(record)) this.builder.skip(at, TOO_DEEP);
     else if (typeof target === "string") this.#rewind(target, at);
-    else if (isJsonObject(changes)) this.#describe(changes, at);
+    else if (isJsonObject(changes)) await this.describe(changes, at);
     else if (typeof record.id === "string") this.#addMessage(record, at);
-    else if (typeof record.sessionId === "string") this.#describe(record, at);
+    else if (typeof record.sessionId === "string") await this.describe(record, at);
     else this.builder.skip(at, "neither a message nor a change of the session");
   }
 
@@ -82,20 +82,20 @@ class GeminiSession {
     );
   }
 
-  // A change can bring all messages anew.
-  #describe(changes: JsonObject, at: Position): void {
+  /** Reads what the session is about. A change can bring all messages anew. */
+  async describe(changes: JsonObject, at: Position): Promise<void> {
     const { messages, summary, directories } = changes;
     this.builder.names.give(summary);
     this.builder.describe(Array.isArray(directories) ? metadataOfFolder(directories[0]) : null);
     this.builder.keep(`line-${at.line}`, without(changes, "messages"), at, null);
     if (!Array.isArray(messages)) return;
     this.#goTo(0);
-    for (const [index, message] of messages.entries()) {
+    await forEachYielding(messages.entries(), ([index, message]) => {
       const place = { ...at, path: `${at.path ?? "$"}.messages[${index}]` };
       if (isTooDeep(message)) this.builder.skip(place, TOO_DEEP);
       else if (isJsonObject(message) && typeof message.id === "string") this.#addMessage(message, place);
       else this.builder.skip(place, "not a message: it has no id");
-    }
+    });
   }
 
   #addMessage(source: JsonObject, at: Position): void {

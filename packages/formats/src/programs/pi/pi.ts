@@ -1,12 +1,13 @@
 import { isJsonObject, isoTime, type JsonObject, nameOf, quote, type SessionMessage } from "@stemma/model";
 import { nameSession } from "../../conversations.js";
-import { deriveId, findTime } from "../../identity.js";
+import { deriveId } from "../../identity.js";
 import { parseEntry, readLines } from "../../json-items.js";
 import { Lineage, missingParent } from "../../lineage.js";
 import { keep, type OriginEntry, without } from "../../origin.js";
 import { UsageCount } from "../../session-builder.js";
 import {
   costOf,
+  findTime,
   type ImportFormat,
   type ParsedMessage,
   type ParsedSession,
