@@ -30,9 +30,9 @@ const ways = await waysDown();
 /** What, how much it is, how much it is to be at most, how much it may be now. */
 const rows = [
   ["files without tests", sources.filter((file) => !file.startsWith("packages/stemma/")).length, 750, 750],
-  ["files of the fullest folder", mostOf(folders), 20, 26],
+  ["files of the fullest folder", mostOf(folders), 20, 20],
   ["files with the commonest name", mostOf(names), 3, 3],
-  ["lines of product code", sum(product.map(linesOf)), 60_000, 76_000],
+  ["lines of product code", sum(product.map(linesOf)), 60_000, 75_000],
   ["lines of README", linesOf("README.md"), 100, 100],
   ["lines of CONTRIBUTING", linesOf("CONTRIBUTING.md"), 60, 60],
   ["words of ARCHITECTURE", wordsOf("ARCHITECTURE.md"), 1200, 1200],

@@ -97,7 +97,12 @@ async function main(target, schema) {
     upgradeSqlite(database, fresh);
     database.close();
   }
-  console.log(`${target} has the tables of the first release.`);
+  console.log("The database has the tables of the first release.");
 }
 
-if (import.meta.url === pathToFileURL(resolve(process.argv[1] ?? "")).href) await main(...process.argv.slice(2));
+if (import.meta.url === pathToFileURL(resolve(process.argv[1] ?? "")).href) {
+  await main(...process.argv.slice(2)).catch((error) => {
+    console.error(error.message);
+    process.exitCode = 1;
+  });
+}
