@@ -58,14 +58,14 @@ export function checkRegistryRow(session: RegisteredSession, found: Findings): v
 }
 
 const NUMBERED = ["assistant_branches", "assistant_media_refs", "assistant_media"] as const;
-const unregistered = ({ namesSessions }: Dialect, table: string) =>
-  namesSessions
+const unregistered = ({ layout }: Dialect, table: string) =>
+  layout !== "local"
     ? `NOT EXISTS (SELECT 1 FROM assistant_sessions s WHERE s.id = ${table}.session_id AND s.no = ${table}.no)`
     : "no NOT IN (SELECT s.no FROM assistant_sessions s)";
 
 /** Rows that are kept by the number of a session that is not there. */
 export function* checkUnregistered(sql: Dialect, found: Findings): Operation<void> {
-  const names = sql.namesSessions ? "no, session_id" : "no";
+  const names = sql.layout !== "local" ? "no, session_id" : "no";
   for (const table of NUMBERED) {
     const query = `SELECT DISTINCT ${names} FROM ${table} WHERE ${unregistered(sql, table)}`;
     for (const { no: sessionNumber } of yield* all<{ no: number }>(query)) {

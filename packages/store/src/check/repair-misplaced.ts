@@ -74,10 +74,13 @@ export function* repairMisplacedSummaries(
   }
 }
 
-function* register(sql: Dialect, { id, sessionNumber, own, ids }: SessionRows): Operation<void> {
-  const query = `SELECT min(created_at) AS first, max(created_at) AS last FROM assistant_messages WHERE ${own}n BETWEEN ? AND ?`;
-  const range = [...ids, floorOf(sessionNumber), ceilingOf(sessionNumber)];
-  const times = yield* first<{ first: string | null; last: string | null }>(query, ...range);
+function* register(sql: Dialect, rows: SessionRows): Operation<void> {
+  const { id, sessionNumber } = rows;
+  const query = "SELECT min(created_at) AS first, max(created_at) AS last FROM assistant_messages";
+  const range = [floorOf(sessionNumber), ceilingOf(sessionNumber)] as const;
+  const times = yield* first<{ first: string | null; last: string | null }>(
+    ...rows.where(query, "n BETWEEN ? AND ?", ...range),
+  );
   yield* insertSession(sql, {
     no: sessionNumber,
     id,
@@ -89,9 +92,18 @@ function* register(sql: Dialect, { id, sessionNumber, own, ids }: SessionRows): 
   });
 }
 
-function* isEmpty({ own, ids, sessionNumber }: SessionRows): Operation<boolean> {
-  const some = `SELECT 1 FROM assistant_messages WHERE ${own}n BETWEEN ? AND ? LIMIT 1`;
-  return (yield* first(some, ...ids, floorOf(sessionNumber), ceilingOf(sessionNumber))) === undefined;
+function* isEmpty(rows: SessionRows): Operation<boolean> {
+  const { sessionNumber } = rows;
+  return (
+    (yield* first(
+      ...rows.where(
+        "SELECT 1 FROM assistant_messages",
+        "n BETWEEN ? AND ? LIMIT 1",
+        floorOf(sessionNumber),
+        ceilingOf(sessionNumber),
+      ),
+    )) === undefined
+  );
 }
 
 interface NamedRow {
@@ -127,21 +139,21 @@ function* moveMessages(
 ): Operation<void> {
   if (rowIds.length === 0) return;
   // What stands outside them may name the session in whose range they stood.
-  const [ofBoth, both] = sql.namesSessions ? ["session_id IN (?, ?) AND ", [id, owner ?? id]] : ["", []];
+  const [ofBoth, both] = sql.layout !== "local" ? ["session_id IN (?, ?) AND ", [id, owner ?? id]] : ["", []];
   const head = yield* openSessionHead(sql, id);
   const { rows } = head;
   let newest = head.newest?.rowId ?? floorOf(head.sessionNumber);
   for (const from of rowIds) {
     newest = nextPosition(head.sessionNumber, newest);
-    if (sql.namesSessions) {
-      yield* run(`UPDATE assistant_messages SET n = ? WHERE ${rows.own}n = ?`, newest, ...rows.ids, from);
+    if (sql.layout !== "local") {
+      yield* run(...rows.where("UPDATE assistant_messages SET n = ?", "n = ?", newest, from));
     } else {
       yield* run("UPDATE assistant_messages SET n = ?, session_id = ? WHERE n = ?", newest, id, from);
     }
     const target = [head.sessionNumber, newest];
     const refs = `UPDATE assistant_media_refs SET no = ?, n = ? WHERE ${ofBoth}no = ? AND n = ?`;
     yield* run(refs, ...target, ...both, sessionNumber, from);
-    if (sql.namesSessions) {
+    if (sql.layout !== "local") {
       const moved = { condition: `${ofBoth}no = ? AND n = ?`, values: [...both, ...target] };
       yield* giveTo(sql, "assistant_media_refs", id, moved);
     }
@@ -163,7 +175,8 @@ function* moveMessages(
  */
 function* giveTo(sql: Dialect, table: string, sessionId: string, { condition, values }: Condition): Operation<void> {
   const name = table === "assistant_sessions" ? "id" : "session_id";
-  if (!sql.isSpread) return yield* run(`UPDATE ${table} SET ${name} = ? WHERE ${condition}`, sessionId, ...values);
+  if (sql.layout !== "spread")
+    return yield* run(`UPDATE ${table} SET ${name} = ? WHERE ${condition}`, sessionId, ...values);
   const others = (yield* sql.columns(table)).filter((column) => column !== name).join(", ");
   const elsewhere = `${condition} AND ${name} <> ?`;
   const insertion = `INSERT INTO ${table} (${name}, ${others}) SELECT ?, ${others} FROM ${table} WHERE ${elsewhere}`;

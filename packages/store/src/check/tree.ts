@@ -121,9 +121,16 @@ export interface Bone {
 }
 
 /** The messages of a session in order. */
-export function* readBones({ own, ids, sessionNumber }: SessionRows): Operation<Bone[]> {
-  const query = `SELECT n, id, parent_id, branch FROM assistant_messages WHERE ${own}n BETWEEN ? AND ? ORDER BY n`;
-  const rows = yield* all<Omit<Bone, "parent">>(query, ...ids, floorOf(sessionNumber), ceilingOf(sessionNumber));
+export function* readBones(session: SessionRows): Operation<Bone[]> {
+  const { sessionNumber } = session;
+  const rows = yield* all<Omit<Bone, "parent">>(
+    ...session.where(
+      "SELECT n, id, parent_id, branch FROM assistant_messages",
+      "n BETWEEN ? AND ? ORDER BY n",
+      floorOf(sessionNumber),
+      ceilingOf(sessionNumber),
+    ),
+  );
   return rows.map((row) => ({ ...row, parent: null }));
 }
 
@@ -192,29 +199,22 @@ function* moveBeforeChildren(sql: Dialect, session: SessionRows, bones: Bone[]):
 }
 
 /** Gives a message another row, with all that is kept by its row. */
-function* moveRow(
-  sql: Dialect,
-  { own, ids, sessionNumber, registered }: SessionRows,
-  from: number,
-  to: number,
-): Operation<void> {
+function* moveRow(sql: Dialect, rows: SessionRows, from: number, to: number): Operation<void> {
+  const { ids, sessionNumber, registered } = rows;
   if ((yield* sql.columns("assistant_vectors")).length > 0)
-    yield* run(`DELETE FROM assistant_vectors WHERE ${own}n = ?`, ...ids, from);
-  yield* run(`UPDATE assistant_messages SET n = ? WHERE ${own}n = ?`, to, ...ids, from);
+    yield* run(...rows.where("DELETE FROM assistant_vectors", "n = ?", from));
+  yield* run(...rows.where("UPDATE assistant_messages SET n = ?", "n = ?", to, from));
   // Where the number was damaged alone, what is kept by it kept the right one.
-  yield* run(`DELETE FROM assistant_media_refs WHERE ${own}no = ? AND n = ?`, ...ids, sessionNumber, from);
-  yield* run(`UPDATE assistant_compactions SET from_n = ? WHERE ${own}from_n = ?`, to, ...ids, from);
-  yield* run(`UPDATE assistant_compactions SET to_n = ? WHERE ${own}to_n = ?`, to, ...ids, from);
+  yield* run(...rows.where("DELETE FROM assistant_media_refs", "no = ? AND n = ?", sessionNumber, from));
+  yield* run(...rows.where("UPDATE assistant_compactions SET from_n = ?", "from_n = ?", to, from));
+  yield* run(...rows.where("UPDATE assistant_compactions SET to_n = ?", "to_n = ?", to, from));
   const update = `UPDATE assistant_sessions SET leaf = ? WHERE ${registered}no = ? AND leaf = ?`;
   yield* run(update, to, ...ids, sessionNumber, from);
 }
 
 /** Writes parents and branches of messages whose `parent` is right. */
-export function* writeTree(
-  { own, ids, sessionNumber, column, mark }: SessionRows,
-  bones: readonly Bone[],
-  branches: readonly BranchRow[],
-): Operation<void> {
+export function* writeTree(rows: SessionRows, bones: readonly Bone[], branches: readonly BranchRow[]): Operation<void> {
+  const { ids, sessionNumber, column, mark } = rows;
   const heads: BranchRow[] = [];
   const goesOn = new Set<Bone>();
   let next = 0;
@@ -231,13 +231,14 @@ export function* writeTree(
     }
     const parentId = parent?.id ?? null;
     if (branch === bone.branch && parentId === bone.parent_id) continue;
-    const hang = `UPDATE assistant_messages SET branch = ?, parent_id = ? WHERE ${own}n = ?`;
-    yield* run(hang, branch, parentId, ...ids, bone.n);
+    yield* run(
+      ...rows.where("UPDATE assistant_messages SET branch = ?, parent_id = ?", "n = ?", branch, parentId, bone.n),
+    );
     bone.branch = branch;
     bone.parent_id = parentId;
   }
   if (JSON.stringify(heads) === JSON.stringify(branches)) return;
-  yield* run(`DELETE FROM assistant_branches WHERE ${own}no = ?`, ...ids, sessionNumber);
+  yield* run(...rows.where("DELETE FROM assistant_branches", "no = ?", sessionNumber));
   for (const { branch, lo, parent_branch, parent_n } of heads) {
     const insertion = `INSERT INTO assistant_branches (${column}no, branch, lo, parent_branch, parent_n) VALUES (${mark}?, ?, ?, ?, ?)`;
     yield* run(insertion, ...[...ids, sessionNumber], branch, lo, parent_branch, parent_n);

@@ -1,6 +1,6 @@
 import type { EncodedMessage, Matches, Ranked, RowAddress, SessionMessage, TermSequences } from "@stemma/model";
 import type { ImportedMessage, ImportedTree, MetadataValue, ParentRef, RecentHistory } from "../contract/store.js";
-import type { Condition, Operation, SessionRows, SqlValue } from "./operation.js";
+import type { Condition, Layout, Operation, SessionRows, SqlValue } from "./operation.js";
 /** What one SQL engine says differently. Everything else is written once, in the operations beside this file. */
 export interface Dialect {
   readonly name: string;
@@ -19,18 +19,8 @@ export interface Dialect {
   readonly segmentOrder: string;
   /** The function that gives how many bytes of UTF-8 a text has. */
   readonly byteLength: (text: string) => string;
-  /** Messages are kept with their searchable text in a column `text_content`: the engine's documented table has one. */
-  readonly keepsText: boolean;
-  /** Each row names its session by its id, and so does each statement of one session: see `SessionRows`. */
-  readonly namesSessions: boolean;
-  /** Who registers a session gives it a number of its own; otherwise the table does. */
-  readonly countsSessions: boolean;
-  /** Rows are spread over servers by session: a statement of several sessions joins rows of one session only with each other. */
-  readonly isSpread: boolean;
-  /** The engine works in this process, so what a statement takes long for is divided: see `inPortions`. */
-  readonly isInProcess: boolean;
-  /** A statement may name the columns of a key, in `ON CONFLICT`. False where tenants may have added one to it. */
-  readonly namesKeys: boolean;
+  /** Where the rows are, and how a statement tells whose they are. */
+  readonly layout: Layout;
   /** Milliseconds since 1970 by the clock of the database's server; null where there is no server. */
   readonly serverTime: string | null;
   /** The day of a column of times, in UTC, as `2026-11-22`. */
@@ -131,10 +121,8 @@ export type CorruptHandler = ((corrupt: { readonly id: string; readonly error: u
 export interface SearchDialect {
   /** A table for each index with a column `n`: the rows that are indexed, or noted to be. */
   readonly rows: Readonly<Record<SearchIndex, string>>;
-  /** Messages that are not indexed yet may be noted in `assistant_unindexed`. */
-  readonly mayLag: boolean;
-  /** Messages that are written are noted there first: to index many at once takes a fraction of the time. */
-  readonly indexesLater: boolean;
+  /** Messages that are written are noted in `assistant_unindexed` first: to index many at once takes a fraction of the time. */
+  readonly indexesLater?: boolean;
   /**
    * A search may be one statement, or two, without a transaction: `matches` sees one state, and tells `hits` which one it was. Missing
    * where it never may; whether it may is known when the store has looked at its tables.

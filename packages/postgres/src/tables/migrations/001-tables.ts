@@ -153,10 +153,10 @@ END $$`;
 // Messages and compactions that were set aside come into the tree. A later version indexes them, and the entries.
 function* attachRows(sql: Dialect, schema: string | null): Operation<void> {
   // A script may have made the tables of a later version already.
-  const namesSessions = (yield* sql.columns("assistant_branches")).includes("session_id");
-  const unindexed = { ...sql, search: null, namesSessions };
-  yield* copyMessages(unindexed);
-  yield* copyCompactions(unindexed);
+  const layout = (yield* sql.columns("assistant_branches")).includes("session_id") ? "server" : "local";
+  const unindexed = { ...sql, search: null };
+  yield* copyMessages(unindexed, layout);
+  yield* copyCompactions(unindexed, layout);
   for (const table of [`${OLD_PREFIX}assistant_messages`, `${OLD_PREFIX}assistant_compactions`]) {
     const owned = yield* first<{ may: boolean }>(
       "SELECT pg_has_role(relowner, 'USAGE') AS may FROM pg_class WHERE oid = to_regclass(?)",

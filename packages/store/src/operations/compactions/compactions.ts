@@ -199,15 +199,22 @@ export function* findCompaction(sessionId: string, id: string): Operation<Compac
 }
 
 /** The row of a session's next compaction. */
-export function* nextSummaryRow({ own, ids, sessionNumber }: SessionRows): Operation<number> {
-  const query = `SELECT max(n) AS n FROM assistant_compactions WHERE ${own}n BETWEEN ? AND ?`;
-  const last = yield* oneNumber(query, ...ids, floorOf(sessionNumber), ceilingOf(sessionNumber));
+export function* nextSummaryRow(rows: SessionRows): Operation<number> {
+  const { sessionNumber } = rows;
+  const last = yield* oneNumber(
+    ...rows.where(
+      "SELECT max(n) AS n FROM assistant_compactions",
+      "n BETWEEN ? AND ?",
+      floorOf(sessionNumber),
+      ceilingOf(sessionNumber),
+    ),
+  );
   return nextPosition(sessionNumber, Math.max(last, floorOf(sessionNumber)));
 }
 
 /** Removes a compaction by its row. */
 export function removeSummary(rows: SessionRows, rowId: number): Operation<void> {
-  return run(`DELETE FROM assistant_compactions WHERE ${rows.own}n = ?`, ...rows.ids, rowId);
+  return run(...rows.where("DELETE FROM assistant_compactions", "n = ?", rowId));
 }
 
 const DEFAULT_LIMIT = 100;
@@ -252,19 +259,28 @@ export function* shrinkCompactions(
   parent: MessagePosition | null,
 ): Operation<void> {
   const touched = yield* all<CompactionRow>(
-    `SELECT ${COMPACTION_COLUMNS} FROM assistant_compactions WHERE ${rows.own}n BETWEEN ? AND ? AND (from_n = ? OR to_n = ?)`,
-    ...rows.ids,
-    floorOf(rows.sessionNumber),
-    ceilingOf(rows.sessionNumber),
-    position.rowId,
-    position.rowId,
+    ...rows.where(
+      `SELECT ${COMPACTION_COLUMNS} FROM assistant_compactions`,
+      "n BETWEEN ? AND ? AND (from_n = ? OR to_n = ?)",
+      floorOf(rows.sessionNumber),
+      ceilingOf(rows.sessionNumber),
+      position.rowId,
+      position.rowId,
+    ),
   );
   for (const { n: rowId, from_n, to_n } of touched) {
     if (from_n === to_n) {
       yield* removeSummary(rows, rowId);
     } else if (to_n === position.rowId) {
-      const update = `UPDATE assistant_compactions SET to_n = ?, to_message_id = ? WHERE ${rows.own}n = ?`;
-      yield* run(update, parent?.rowId ?? null, parent?.id ?? "", ...rows.ids, rowId);
+      yield* run(
+        ...rows.where(
+          "UPDATE assistant_compactions SET to_n = ?, to_message_id = ?",
+          "n = ?",
+          parent?.rowId ?? null,
+          parent?.id ?? "",
+          rowId,
+        ),
+      );
     } else {
       yield* beginBehind(rows, rowId, to_n as number, position.rowId);
     }
@@ -276,11 +292,12 @@ export function* shrinkCompactions(
  * that is left, and go.
  */
 export function* shrinkToBehind(rows: SessionRows, cut: number): Operation<number> {
-  const range = [...rows.ids, floorOf(rows.sessionNumber), ceilingOf(rows.sessionNumber), cut] as const;
-  const removal = `DELETE FROM assistant_compactions WHERE ${rows.own}n BETWEEN ? AND ? AND to_n <= ?`;
-  const gone = yield* count(removal, range);
-  const query = `SELECT ${COMPACTION_COLUMNS} FROM assistant_compactions WHERE ${rows.own}n BETWEEN ? AND ? AND from_n <= ?`;
-  const cutOff = yield* all<CompactionRow>(query, ...range);
+  const range = [floorOf(rows.sessionNumber), ceilingOf(rows.sessionNumber), cut] as const;
+  const gone = yield* count(
+    ...rows.where("DELETE FROM assistant_compactions", "n BETWEEN ? AND ? AND to_n <= ?", ...range),
+  );
+  const query = `SELECT ${COMPACTION_COLUMNS} FROM assistant_compactions`;
+  const cutOff = yield* all<CompactionRow>(...rows.where(query, "n BETWEEN ? AND ? AND from_n <= ?", ...range));
   for (const { n: rowId, to_n } of cutOff) yield* beginBehind(rows, rowId, to_n as number, cut);
   return gone;
 }
@@ -288,14 +305,22 @@ export function* shrinkToBehind(rows: SessionRows, cut: number): Operation<numbe
 // A range begins with the first message of its path behind the row `cut`.
 function* beginBehind(rows: SessionRows, rowId: number, to: number, cut: number): Operation<void> {
   const next = yield* followOnPath(rows, to, cut);
-  const update = `UPDATE assistant_compactions SET from_n = ?, from_message_id = ? WHERE ${rows.own}n = ?`;
-  yield* run(update, next.rowId, next.id, ...rows.ids, rowId);
+  yield* run(
+    ...rows.where(
+      "UPDATE assistant_compactions SET from_n = ?, from_message_id = ?",
+      "n = ?",
+      next.rowId,
+      next.id,
+      rowId,
+    ),
+  );
 }
 
 // The message after a row on the path to the row `to`.
 function* followOnPath(rows: SessionRows, to: number, rowId: number): Operation<Pick<MessagePosition, "rowId" | "id">> {
-  const query = `SELECT ${POSITION} FROM assistant_messages WHERE ${rows.own}n = ?`;
-  const end = (yield* first<MessagePosition>(query, ...rows.ids, to)) as MessagePosition;
+  const end = (yield* first<MessagePosition>(
+    ...rows.where(`SELECT ${POSITION} FROM assistant_messages`, "n = ?", to),
+  )) as MessagePosition;
   for (const { branch, lo, hi } of yield* findSegments(rows, end)) {
     if (hi <= rowId) continue;
     const next = yield* firstOfBranch(rows, branch, Math.max(lo, rowId + 1), hi);

@@ -195,7 +195,7 @@ export function* openBlock(sql: Dialect, key: BlockKey): Operation<OpenBlock> {
 export function* removeBlock(key: BlockKey): Operation<boolean> {
   const query = `DELETE FROM cf_agents_context_blocks
      WHERE session_id = ? AND kind = ? AND label = ? OR session_id = ? AND kind = 'block' AND label = ?`;
-  return (yield* count(query, [key.sessionId, key.kind, key.label, UPGRADED_ROWS, upgradedLabel(key)])) > 0;
+  return (yield* count(query, key.sessionId, key.kind, key.label, UPGRADED_ROWS, upgradedLabel(key))) > 0;
 }
 
 /** Writes a block as it is to be, without a word of it in its history. */

@@ -21,6 +21,7 @@ import {
   first,
   insertEach,
   type Operation,
+  oneNumber,
   run,
   type SessionRows,
   type SqlValue,
@@ -175,27 +176,27 @@ export function* clearMessages(sql: Dialect, sessionId: string): Operation<boole
 
 /** Removes everything that is kept by a session's number. */
 export function* removeRows(sql: Dialect, rows: SessionRows): Operation<void> {
-  const { id, sessionNumber, own, ids } = rows;
+  const { id, sessionNumber } = rows;
   const range = [floorOf(sessionNumber), ceilingOf(sessionNumber)] as const;
   if (sql.search !== null) yield* sql.search.remove("messages", id, ...range);
-  if (sql.isInProcess) yield* removeInPortions(sql, rows, range);
-  yield* run(`DELETE FROM assistant_messages WHERE ${own}n BETWEEN ? AND ?`, ...ids, ...range);
-  yield* run(`DELETE FROM assistant_compactions WHERE ${own}n BETWEEN ? AND ?`, ...ids, ...range);
-  yield* run(`DELETE FROM assistant_branches WHERE ${own}no = ?`, ...ids, sessionNumber);
-  yield* run(`DELETE FROM assistant_media_refs WHERE ${own}no = ?`, ...ids, sessionNumber);
-  yield* run(`DELETE FROM assistant_media WHERE ${own}no = ?`, ...ids, sessionNumber);
+  if (sql.layout === "local") yield* removeInPortions(sql, rows, range);
+  yield* run(...rows.where("DELETE FROM assistant_messages", "n BETWEEN ? AND ?", ...range));
+  yield* run(...rows.where("DELETE FROM assistant_compactions", "n BETWEEN ? AND ?", ...range));
+  yield* run(...rows.where("DELETE FROM assistant_branches", "no = ?", sessionNumber));
+  yield* run(...rows.where("DELETE FROM assistant_media_refs", "no = ?", sessionNumber));
+  yield* run(...rows.where("DELETE FROM assistant_media", "no = ?", sessionNumber));
 }
 
 // What is left after that is little, or damage.
 function* removeInPortions(sql: Dialect, rows: SessionRows, range: readonly [number, number]): Operation<void> {
   const end = (which: "min" | "max") =>
-    `SELECT ${which}(n) AS n FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ?`;
-  const [lo = 0] = yield* column<number | null>(end("min"), ...rows.ids, ...range);
-  const [hi = 0] = yield* column<number | null>(end("max"), ...rows.ids, ...range);
+    rows.where(`SELECT ${which}(n) AS n FROM assistant_messages`, "n BETWEEN ? AND ?", ...range);
+  const [lo = 0] = yield* column<number | null>(...end("min"));
+  const [hi = 0] = yield* column<number | null>(...end("max"));
   if (lo === null || hi === null) return;
   yield* inPortions(sql, [{ branch: 0, lo, hi }], function* ([{ lo, hi }]) {
     yield* dropContent(rows, lo, hi);
-    yield* run(`DELETE FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ?`, ...rows.ids, lo, hi);
+    yield* run(...rows.where("DELETE FROM assistant_messages", "n BETWEEN ? AND ?", lo, hi));
   });
 }
 
@@ -226,16 +227,16 @@ function* replaceMessage(
   message: EncodedMessage,
 ): Operation<{ total: number | null; stale: number | null }> {
   const { rows, newest } = head;
-  const at = [...rows.ids, position.rowId] as const;
-  const old = yield* first<{ tokens: number }>(`SELECT tokens FROM assistant_messages WHERE ${rows.own}n = ?`, ...at);
-  const change = message.tokens - (old?.tokens ?? 0);
+  const { rowId } = position;
+  const old = yield* oneNumber(...rows.where("SELECT tokens FROM assistant_messages", "n = ?", rowId));
+  const change = message.tokens - old;
   const before = currentTotal(head, position);
   const total = before === null ? null : before + change;
   yield* dropContent(rows, position.rowId);
   const content = yield* storeContent(sql, rows, position.rowId, message);
   const values = [message.role, message.tokens, total, message.createdAt, content];
-  if (sql.keepsText) values.push(storableText(message.text));
-  yield* run(`${sql.keepsText ? UPDATE_TEXT : UPDATE} WHERE ${rows.own}n = ?`, ...values, ...at);
+  if (sql.layout !== "local") values.push(storableText(message.text));
+  yield* run(...rows.where(sql.layout === "local" ? UPDATE : UPDATE_TEXT, "n = ?", ...values, rowId));
   if (sql.markEdited !== null) yield* sql.markEdited(rows, position.rowId);
   if (sql.search !== null) yield* indexChanged(sql, sql.search, documentAt(head, position, message));
   // Totals of later rows hold this message's old size; the newest row has none after it.
@@ -249,9 +250,7 @@ function* noteWritten(sql: Dialect, head: SessionHead, written: readonly Indexed
   if (written.length === 0) return;
   if (sql.search !== null) yield* indexWritten(sql, sql.search, written);
   yield* dateAppend(head);
-  const { registered, ids, sessionNumber } = head.rows;
-  if (head.leaf !== null)
-    yield* run(`UPDATE assistant_sessions SET leaf = NULL WHERE ${registered}no = ?`, ...ids, sessionNumber);
+  if (head.leaf !== null) yield* run(...head.rows.whereRegistered("UPDATE assistant_sessions SET leaf = NULL"));
 }
 
 /** See `SessionStore.append`. `summaryIds` are those of synthetic messages that were passed over. Errors: `INVALID_MESSAGE` for one of no summary. */
@@ -347,13 +346,14 @@ export function* insertRow(
   const goesOn = parent?.rowId === newest?.rowId;
   const isWhole = fitsRow(sql, message);
   // Of a row that is all there is to write, the unique index tells that its id is known, where a statement may name it.
-  if (!(goesOn && isWhole && sql.namesKeys) && (yield* findPosition(rows.id, message.id)) !== null) return null;
+  if (!(goesOn && isWhole && sql.layout === "local") && (yield* findPosition(rows.id, message.id)) !== null)
+    return null;
   const rowId = nextPosition(sessionNumber, newest?.rowId ?? floorOf(sessionNumber));
   const branch = goesOn ? (parent?.branch ?? 0) : yield* branchFor(rows, rowId, newest, parent);
   const position = positionBehind(head, newest, message, parent, branch);
   const content = isWhole ? message.content : yield* storeContent(sql, rows, rowId, message);
   const row = rowOf(sql, head, position, message, parent, content);
-  const written = yield* count(sql.keepsText ? INSERT_TEXT : INSERT, row);
+  const written = yield* count(sql.layout === "local" ? INSERT : INSERT_TEXT, ...row);
   return written === 0 ? null : position;
 }
 
@@ -372,7 +372,7 @@ function* insertFollowers(
   newest: MessagePosition | null,
 ): Operation<readonly MessagePosition[]> {
   // Where no statement may name a key, each id is looked for.
-  if (!sql.namesKeys) return [];
+  if (sql.layout !== "local") return [];
   const positions: MessagePosition[] = [];
   const rows: SqlValue[][] = [];
   let last = newest;
@@ -383,7 +383,7 @@ function* insertFollowers(
     positions.push(position);
     last = position;
   }
-  return positions.slice(0, yield* insertEach(sql.keepsText ? INSERT_TEXT : INSERT, rows));
+  return positions.slice(0, yield* insertEach(sql.layout === "local" ? INSERT : INSERT_TEXT, rows));
 }
 
 function positionBehind(
@@ -409,7 +409,7 @@ function rowOf(
 ): SqlValue[] {
   const { role, tokens, createdAt } = message;
   const row = [rowId, id, rows.id, parent?.id ?? null, role, isoNow(), branch, tokens, total, createdAt, content];
-  if (sql.keepsText) row.push(storableText(message.text));
+  if (sql.layout !== "local") row.push(storableText(message.text));
   return row;
 }
 
@@ -422,12 +422,20 @@ function* branchFor(
 ): Operation<number> {
   if (newest === null) return 0;
   if (parent !== null) {
-    const query = `SELECT 1 FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ? AND branch = ? LIMIT 1`;
-    const sibling = yield* first(query, ...rows.ids, parent.rowId + 1, newest.rowId, parent.branch);
+    const sibling = yield* first(
+      ...rows.where(
+        "SELECT 1 FROM assistant_messages",
+        "n BETWEEN ? AND ? AND branch = ? LIMIT 1",
+        parent.rowId + 1,
+        newest.rowId,
+        parent.branch,
+      ),
+    );
     if (sibling === undefined) return parent.branch;
   }
-  const query = `SELECT coalesce(max(branch), 0) AS branch FROM assistant_branches WHERE ${rows.own}no = ?`;
-  const last = yield* first<{ branch: number }>(query, ...rows.ids, rows.sessionNumber);
+  const last = yield* first<{ branch: number }>(
+    ...rows.where("SELECT coalesce(max(branch), 0) AS branch FROM assistant_branches", "no = ?", rows.sessionNumber),
+  );
   const branch = Number(last?.branch ?? 0) + 1;
   yield* run(
     `INSERT INTO assistant_branches (${rows.column}no, branch, lo, parent_branch, parent_n)

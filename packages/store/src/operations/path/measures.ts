@@ -99,8 +99,17 @@ export function* countTo(
   leaf: MessagePosition,
 ): Operation<{ readonly path: number; readonly all: number }> {
   const path = yield* sumOverRanges(sql, rows, "count(*)", yield* findSegments(rows, leaf));
-  const query = `SELECT count(*) AS count FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ?`;
-  return { path, all: yield* oneNumber(query, ...rows.ids, floorOf(rows.sessionNumber), leaf.rowId) };
+  return {
+    path,
+    all: yield* oneNumber(
+      ...rows.where(
+        "SELECT count(*) AS count FROM assistant_messages",
+        "n BETWEEN ? AND ?",
+        floorOf(rows.sessionNumber),
+        leaf.rowId,
+      ),
+    ),
+  };
 }
 
 /** See `SessionStore.count`. What was not counted before is counted by the index on ids, which holds no contents. */
@@ -121,8 +130,7 @@ export function* visibleTokens(sql: Dialect, sessionId: string, leafId: string |
   if (known !== null) return known;
   const total = yield* measureTokens(sql, head.rows, leaf);
   if (head.stale === null || leaf.rowId > head.stale) {
-    const { own, ids } = head.rows;
-    yield* run(`UPDATE assistant_messages SET total = ? WHERE ${own}n = ?`, total, ...ids, leaf.rowId);
+    yield* run(...head.rows.where("UPDATE assistant_messages SET total = ?", "n = ?", total, leaf.rowId));
   }
   return total;
 }

@@ -111,8 +111,8 @@ const ON_SEGMENT = "m.n BETWEEN s.lo AND s.hi AND m.branch - s.branch = 0";
  * The messages `m` of ranges `s`, to stand behind FROM. It binds the ranges, then the session. Where rows name their session,
  * those of a range are a query of their own: a planner would rather read all of the session, and compare.
  */
-export function inRanges({ segmentTable, namesSessions }: Dialect): string {
-  if (!namesSessions) return `${segmentTable} AS s CROSS JOIN assistant_messages m WHERE ${ON_SEGMENT}`;
+export function inRanges({ segmentTable, layout }: Dialect): string {
+  if (layout === "local") return `${segmentTable} AS s CROSS JOIN assistant_messages m WHERE ${ON_SEGMENT}`;
   const rows = "assistant_messages m WHERE m.session_id = ? AND m.n BETWEEN s.lo AND s.hi";
   return `${segmentTable} AS s CROSS JOIN LATERAL (SELECT m.* FROM ${rows} OFFSET 0) AS m WHERE m.branch - s.branch = 0`;
 }
@@ -139,13 +139,20 @@ export function selectRanges(
 
 /** The first message of a branch in a range of rows, or in all from `lo` on. */
 export function* firstOfBranch(
-  { own, ids, sessionNumber }: SessionRows,
+  rows: SessionRows,
   branch: number,
   lo: number,
-  hi: number = ceilingOf(sessionNumber),
+  hi: number = ceilingOf(rows.sessionNumber),
 ): Operation<Pick<MessagePosition, "rowId" | "id"> | undefined> {
-  const query = `SELECT n AS "rowId", id FROM assistant_messages WHERE ${own}n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1`;
-  return yield* first(query, ...ids, lo, hi, branch);
+  return yield* first(
+    ...rows.where(
+      `SELECT n AS "rowId", id FROM assistant_messages`,
+      "n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1",
+      lo,
+      hi,
+      branch,
+    ),
+  );
 }
 
 /** True when a row lies on a path. */
@@ -351,10 +358,19 @@ export function* readViewPage(
   const [stillThere, session] = page.later
     ? [STILL_THERE, [view.rows.id, view.rows.sessionNumber, view.registered ?? 0]]
     : ["", []];
-  const query = `SELECT n, content, created_at FROM assistant_messages WHERE ${view.rows.own}n BETWEEN ? AND ? AND branch = ? ${stillThere}
-     ORDER BY n ${page.newestFirst ? "DESC" : "ASC"} LIMIT ?`;
   const { branch, lo, hi } = range;
-  const rows = yield* tuples<DatedTuple>(query, ...view.rows.ids, lo, hi, branch, ...session, page.limit);
+  const rows = yield* tuples<DatedTuple>(
+    ...view.rows.where(
+      "SELECT n, content, created_at FROM assistant_messages",
+      `n BETWEEN ? AND ? AND branch = ? ${stillThere}
+     ORDER BY n ${page.newestFirst ? "DESC" : "ASC"} LIMIT ?`,
+      lo,
+      hi,
+      branch,
+      ...session,
+      page.limit,
+    ),
+  );
   const last = rows.at(-1)?.[0] ?? null;
   assertOrder(last === null || (last >= lo && last <= hi));
   const messages: SessionMessage[] = [];

@@ -153,9 +153,14 @@ function* readStoredPage(sql: Dialect, sessionId: string, after: number): Operat
   const head = yield* findSessionHead(sql, sessionId);
   if (head === null) return NO_MESSAGES;
   const from = Math.max(after, floorOf(head.sessionNumber));
-  const query = `SELECT n, parent_id, dated_at, created_at, content FROM assistant_messages
-     WHERE ${head.rows.own}n BETWEEN ? AND ? ORDER BY n LIMIT ${STORED_PAGE}`;
-  const rows = yield* all<StoredRow>(query, ...head.rows.ids, from, ceilingOf(head.sessionNumber));
+  const rows = yield* all<StoredRow>(
+    ...head.rows.where(
+      "SELECT n, parent_id, dated_at, created_at, content FROM assistant_messages",
+      `n BETWEEN ? AND ? ORDER BY n LIMIT ${STORED_PAGE}`,
+      from,
+      ceilingOf(head.sessionNumber),
+    ),
+  );
   const read = yield* readRows(
     head.rows,
     rows.map(({ n: rowId, content }) => [rowId, content]),

@@ -86,7 +86,7 @@ function* copyPath(sql: Dialect, from: SessionHead, at: MessagePosition, to: Ses
   const segments = yield* findSegments(source, at);
   const path = jsonOf(segments);
   const shift = floorOf(to.sessionNumber) - floorOf(source.sessionNumber);
-  const text = sql.keepsText ? ", text_content" : "";
+  const text = sql.layout !== "local" ? ", text_content" : "";
   // What is copied further is found by the source's rows alone. Contents name their keys, so these stay what they are.
   const branchOf = (row: string) =>
     `(SELECT m.branch FROM assistant_messages m WHERE ${ownOf(source, "m")}m.n = ${row})`;

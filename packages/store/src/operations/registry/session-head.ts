@@ -141,15 +141,15 @@ export interface SessionHead extends SessionRow {
 
 // Joins the newest message `m` of the session `s`; it binds what `own` binds. Where rows name their session, one look by the
 // index finds the row: two would be planned as a join with all of the session.
-function newest({ namesSessions }: Pick<Dialect, "namesSessions">, own: string): string {
+function newest({ layout }: Pick<Dialect, "layout">, own: string): string {
   const last = (columns: string) =>
     `(SELECT ${columns} FROM assistant_messages t WHERE ${own}t.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY t.n DESC LIMIT 1)`;
-  return namesSessions
+  return layout !== "local"
     ? `LEFT JOIN LATERAL ${last("t.n, t.id, t.branch, t.total")} AS m ON TRUE`
     : `LEFT JOIN assistant_messages m ON m.n = ${last("t.n")}`;
 }
 
-const headQuery = (sql: Pick<Dialect, "namesSessions">, { dated, registered }: typeof OWN_COLUMNS) => `
+const headQuery = (sql: Pick<Dialect, "layout">, { dated, registered }: typeof OWN_COLUMNS) => `
   SELECT s.no AS no, s.leaf AS leaf, s.stale AS stale, s.skills AS skills, ${registered} AS registered,
          ${dated} AS dated_until,
          m.n AS n, m.id AS id, m.branch AS branch, m.total AS total
@@ -159,8 +159,8 @@ const OWN_COLUMNS = { dated: LATEST_CHANGE, registered: "s.registered" };
 
 // Every append asks one of them. To write such a text anew takes as long as to find its prepared statement does.
 const HEAD_QUERIES = {
-  named: headQuery({ namesSessions: true }, OWN_COLUMNS),
-  numbered: headQuery({ namesSessions: false }, OWN_COLUMNS),
+  local: headQuery({ layout: "local" }, OWN_COLUMNS),
+  server: headQuery({ layout: "server" }, OWN_COLUMNS),
 };
 
 type SessionHeadRow = [
@@ -176,13 +176,13 @@ type SessionHeadRow = [
   total: number | null,
 ];
 
-/** The session's row and newest message, or null when nothing was ever written under this id. */
+/** A session's row and newest message, or null when nothing was ever written under this id. */
 export function* findSessionHead(
-  sql: Dialect,
+  sql: Pick<Dialect, "layout">,
   sessionId: string,
   columns = OWN_COLUMNS,
 ): Operation<SessionHead | null> {
-  const known = sql.namesSessions ? HEAD_QUERIES.named : HEAD_QUERIES.numbered;
+  const known = HEAD_QUERIES[sql.layout === "local" ? "local" : "server"];
   const query = columns === OWN_COLUMNS ? known : headQuery(sql, columns);
   const [row] = yield* tuples<SessionHeadRow>(query, ...idsOf(sql, sessionId), sessionId);
   if (row === undefined) return null;
@@ -199,21 +199,28 @@ export function* findSessionHead(
   };
 }
 
-/** The same, with a row made for a session that has none yet. */
-export function* openSessionHead(sql: Dialect, sessionId: string, columns = OWN_COLUMNS): Operation<SessionHead> {
-  const head = yield* findSessionHead(sql, sessionId, columns);
+/** The head of a session, with a row made for one that has none yet. */
+export function* openSessionHead(sql: Dialect, sessionId: string): Operation<SessionHead> {
+  const head = yield* findSessionHead(sql, sessionId);
   if (head !== null) return head;
   yield* makeRow(sql, sessionId);
+  return yield* newHead(sql, sessionId);
+}
+
+/** As `openSessionHead` while tables of version 1 are made, whose appends date no session, and which nobody else has. */
+export function* openFirstHead(sql: Pick<Dialect, "layout">, sessionId: string): Operation<SessionHead> {
+  const head = yield* findSessionHead(sql, sessionId, { dated: "s.updated_at", registered: "NULL" });
+  if (head !== null) return head;
+  yield* insert("assistant_sessions", newSession(sessionId), OR_KEEP);
+  return yield* newHead(sql, sessionId);
+}
+
+function* newHead(sql: Pick<Dialect, "layout">, sessionId: string): Operation<SessionHead> {
   const sessionNumber = (yield* findSessionNumber(sessionId)) as number;
   floorOf(sessionNumber);
   const rows = rowsOf(sql, sessionId, sessionNumber);
   const none = { leaf: null, stale: null, skills: null, registered: null };
   return { ...none, rows, sessionNumber, datedUntil: "", newest: null };
-}
-
-/** The same while tables of version 1 are made, whose appends date no session, and which nobody else has. */
-export function openFirstHead(sql: Dialect, sessionId: string): Operation<SessionHead> {
-  return openSessionHead({ ...sql, lockSession: null }, sessionId, { dated: "s.updated_at", registered: "NULL" });
 }
 
 /** The rows of a session, or null when it is not registered. */
@@ -237,7 +244,7 @@ export function* activeLeaf(head: SessionHead, onCorrupt?: CorruptHandler): Oper
   const { rows } = head;
   const position =
     sessionOf(head.leaf) === head.sessionNumber
-      ? yield* first<MessagePosition>(`${FIND_POSITION} WHERE ${rows.own}n = ?`, ...rows.ids, head.leaf)
+      ? yield* first<MessagePosition>(...rows.where(`${FIND_POSITION}`, "n = ?", head.leaf))
       : undefined;
   if (position !== undefined) return position;
   const why = "The active leaf of the session is no message of it.";
@@ -268,7 +275,7 @@ export function* findLeaf(
 
 /** Writes a session's row, with what `values` say. False where there is one of its id. Errors: `SESSION_LIMIT`. */
 export function* insertSession(sql: Dialect, values: Readonly<Record<string, SqlValue>>): Operation<boolean> {
-  const row = sql.countsSessions ? { ...(yield* numbered()), ...values } : values;
+  const row = sql.layout === "local" ? { ...(yield* numbered()), ...values } : values;
   return yield* insert("assistant_sessions", row, OR_KEEP);
 }
 
@@ -303,8 +310,12 @@ function* nextNumber(): Operation<number> {
 export function* makeRow(sql: Dialect, sessionId: string): Operation<boolean> {
   // Who locked a session that has no row is not met by a row of it.
   if (sql.lockSession !== null) yield* sql.lockSession(sessionId);
+  return yield* insertSession(sql, newSession(sessionId));
+}
+
+function newSession(sessionId: string): Readonly<Record<string, SqlValue>> {
   const now = isoNow();
-  return yield* insertSession(sql, { id: sessionId, name: sessionId, created_at: now, updated_at: now });
+  return { id: sessionId, name: sessionId, created_at: now, updated_at: now };
 }
 
 /**

@@ -161,7 +161,7 @@ export function* dateSession(sql: Dialect, sessionId: string): Operation<void> {
   for (let isThere = false; !isThere; ) {
     const values = [isoNow(), sessionId];
     isThere =
-      (yield* count("UPDATE assistant_sessions SET updated_at = ?, changes = changes + 1 WHERE id = ?", values)) > 0;
+      (yield* count("UPDATE assistant_sessions SET updated_at = ?, changes = changes + 1 WHERE id = ?", ...values)) > 0;
     if (!isThere && (sessionId === "" || (yield* makeRow(sql, sessionId)))) return;
   }
 }

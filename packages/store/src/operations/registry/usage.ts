@@ -27,12 +27,10 @@ function* countRequest(sessionId: string, model: string, { inputTokens, outputTo
   const counted = yield* count(
     `UPDATE assistant_usage SET requests = requests + 1, input_tokens = ${exactSum("input_tokens")},
        output_tokens = ${exactSum("output_tokens")}, cost = ${exactSum("cost")} WHERE session_id = ? AND day = ? AND model = ?`,
-    [
-      ...[inputTokens, inputTokens, inputTokens],
-      ...[outputTokens, outputTokens, outputTokens],
-      ...[cost, cost, cost],
-      ...[sessionId, day, model],
-    ],
+    ...[inputTokens, inputTokens, inputTokens],
+    ...[outputTokens, outputTokens, outputTokens],
+    ...[cost, cost, cost],
+    ...[sessionId, day, model],
   );
   if (counted === 0) yield* insertUsageRow(sessionId, { day, model, requests: 1, inputTokens, outputTokens, cost });
 }
@@ -78,7 +76,7 @@ function* raiseUsageRow(sessionId: string, row: UsageRow): Operation<void> {
   const { day, model, requests, inputTokens, outputTokens, cost } = row;
   const values = [requests, inputTokens, outputTokens, cost].flatMap((value) => [value, value]);
   const update = `UPDATE assistant_usage SET ${RAISED} WHERE session_id = ? AND day = ? AND model = ?`;
-  if ((yield* count(update, [...values, sessionId, day, model])) === 0) yield* insertUsageRow(sessionId, row);
+  if ((yield* count(update, ...values, sessionId, day, model)) === 0) yield* insertUsageRow(sessionId, row);
 }
 
 /** Removes what a session used. */

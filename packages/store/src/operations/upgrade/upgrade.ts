@@ -7,7 +7,7 @@ import {
   summaryMessage,
 } from "@stemma/model";
 import type { Dialect } from "../../engine/dialect.js";
-import { all, first, insert, type Operation, OR_KEEP, run } from "../../engine/operation.js";
+import { all, first, insert, type Layout, type Operation, OR_KEEP, run } from "../../engine/operation.js";
 import { UPGRADED_ROWS } from "../../sql/session-id.js";
 import { insertRow } from "../messages/messages.js";
 import { findSegments } from "../path/path.js";
@@ -81,8 +81,11 @@ interface OldMessage {
   readonly created_at: string | null;
 }
 
-/** A row may have been written before its parent; one whose parent is gone becomes a root, as it was read before. */
-export function* copyMessages(sql: Dialect): Operation<void> {
+/**
+ * Copies messages into tables that may have another layout yet. A row may have been written before its parent; one whose parent is
+ * gone becomes a root, as it was read before.
+ */
+export function* copyMessages(sql: Dialect, layout = sql.layout): Operation<void> {
   if (!(yield* hasOldTable(sql, "assistant_messages"))) return;
   const rows = yield* all<OldMessage>(
     // A row could be written without an id.
@@ -98,13 +101,13 @@ export function* copyMessages(sql: Dialect): Operation<void> {
       waiting.push(next);
       next = next.parent_id === null ? undefined : known.get(`${row.session_id}\0${next.parent_id}`);
     }
-    for (const ready of waiting.reverse()) yield* copyMessage(sql, ready);
+    for (const ready of waiting.reverse()) yield* copyMessage(sql, layout, ready);
   }
-  yield* keepLeaves(sql, rows);
+  yield* keepLeaves(layout, rows);
 }
 
 // The leaf was the latest row that no row of its session named as its parent; the last written where times were equal.
-function* keepLeaves(sql: Dialect, rows: readonly OldMessage[]): Operation<void> {
+function* keepLeaves(layout: Layout, rows: readonly OldMessage[]): Operation<void> {
   const parents = new Set(rows.map((row) => `${row.session_id}\0${row.parent_id}`));
   const leaves = new Map<string, OldMessage>();
   for (const row of rows) {
@@ -116,20 +119,20 @@ function* keepLeaves(sql: Dialect, rows: readonly OldMessage[]): Operation<void>
   }
   for (const { session_id, id } of leaves.values()) {
     const position = yield* findPosition(session_id, id);
-    const head = yield* openFirstHead(sql, session_id);
+    const head = yield* openFirstHead({ layout }, session_id);
     if (position === null || position.rowId === head.newest?.rowId) continue;
     yield* run("UPDATE assistant_sessions SET leaf = ? WHERE id = ?", position.rowId, session_id);
   }
 }
 
-function* copyMessage(sql: Dialect, old: OldMessage): Operation<void> {
+function* copyMessage(sql: Dialect, layout: Layout, old: OldMessage): Operation<void> {
   const query = `SELECT role, content, created_at FROM ${OLD_PREFIX}assistant_messages WHERE rowid = ?`;
   const row = yield* first<{ role: string; content: string; created_at: string | null }>(query, old.rowid);
   if (row === undefined) return;
   const known = yield* findPosition(old.session_id, old.id);
   const parent: MessagePosition | null =
     old.parent_id === null ? null : yield* findPosition(old.session_id, old.parent_id);
-  const head = yield* openFirstHead(sql, old.session_id);
+  const head = yield* openFirstHead({ layout }, old.session_id);
   const position = known ?? (yield* insertRow(sql, head, head.newest, encodeOld(old.id, row), parent));
   const written = isoFromSql(row.created_at);
   if (position === null || written === null) return;
@@ -155,13 +158,13 @@ interface OldCompaction {
 }
 
 /** A compaction whose range is gone keeps its words and covers nothing. */
-export function* copyCompactions(sql: Dialect): Operation<void> {
+export function* copyCompactions(sql: Dialect, layout = sql.layout): Operation<void> {
   if (!(yield* hasOldTable(sql, "assistant_compactions"))) return;
   const query = `SELECT id, session_id, summary, from_message_id, to_message_id, created_at
      FROM ${OLD_PREFIX}assistant_compactions ORDER BY created_at, rowid`;
   const rows = yield* all<OldCompaction>(query);
   for (const row of rows) {
-    const { rows: own, sessionNumber } = yield* openFirstHead(sql, row.session_id);
+    const { rows: own, sessionNumber } = yield* openFirstHead({ layout }, row.session_id);
     const from = yield* findPosition(row.session_id, row.from_message_id);
     const to = yield* findPosition(row.session_id, row.to_message_id);
     const path = to === null ? [] : yield* findSegments(own, to);

@@ -8,7 +8,7 @@ export function* createTables(sql: Dialect): Operation<void> {
   yield* setAsideAgentsTables(sql);
   for (const table of TABLES) yield* run(table);
   // The search index is no version's: `keepIndex` makes it of the rows.
-  yield* upgradeAgentsTables({ ...sql, search: null, countsSessions: false });
+  yield* upgradeAgentsTables({ ...sql, search: null });
 }
 
 const TABLES = [
