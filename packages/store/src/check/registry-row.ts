@@ -1,8 +1,7 @@
 import { isStorableText, isStoredMetadata } from "@stemma/model";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
-import { parseSkills } from "../operations/memory/skill-state.js";
-import { makeRow, type SessionRow, sessionOf } from "../operations/registry/session-head.js";
+import { makeRow, parseSkills, type SessionRow, sessionOf } from "../operations/registry/session-head.js";
 import type { ListedSession } from "../operations/registry/sessions.js";
 import { isReserved } from "../sql/session-id.js";
 import { type Findings, isText, isTextOrNull, isTime, isWhole } from "./findings.js";

@@ -38,9 +38,7 @@ export function* repairMisplaced(sql: Dialect, group: Misplaced): Operation<void
   const isMixed = (yield* first(own, floorOf(sessionNumber), ceilingOf(sessionNumber), owner)) !== undefined;
   if (!isMixed && (named === null || (yield* isEmpty(named)))) {
     // The registry's id is what was changed; a row of the old id without messages was made since.
-    if (named !== null) {
-      yield* run(`DELETE FROM assistant_sessions WHERE ${named.registered}no = ?`, ...named.ids, named.sessionNumber);
-    }
+    if (named !== null) yield* run(...named.whereRegistered("DELETE FROM assistant_sessions"));
     const { registered, ids } = rowsOf(sql, owner, sessionNumber);
     const condition = `${registered}no = ?`;
     return yield* giveTo(sql, "assistant_sessions", id, { condition, values: [...ids, sessionNumber] });
@@ -165,8 +163,7 @@ function* moveMessages(
     ...[...rows.ids, head.sessionNumber, ...both, sessionNumber],
     ...[...rows.ids, head.sessionNumber],
   );
-  const update = `UPDATE assistant_sessions SET stale = ? WHERE ${rows.registered}no = ?`;
-  yield* run(update, newest, ...rows.ids, head.sessionNumber);
+  yield* run(...rows.whereRegistered("UPDATE assistant_sessions SET stale = ?", newest));
 }
 
 /**

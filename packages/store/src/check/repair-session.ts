@@ -36,22 +36,17 @@ export function* repairSession(sql: Dialect, session: RegisteredSession, found: 
     yield* repairMedia(sql, rows);
   }
   yield* repairSummaries(rows, bones);
-  const at = [...rows.ids, rows.sessionNumber] as const;
-  const where = `WHERE ${rows.registered}no = ?`;
-  const leaf = yield* first<{ leaf: number | null }>(`SELECT leaf FROM assistant_sessions ${where}`, ...at);
+  const leaf = yield* first<{ leaf: number | null }>(...rows.whereRegistered("SELECT leaf FROM assistant_sessions"));
   const isLeaf = leaf?.leaf == null || leaf.leaf === 0 || bones.some(({ n: rowId }) => rowId === leaf.leaf);
-  if (!isLeaf) yield* run(`UPDATE assistant_sessions SET leaf = NULL ${where}`, ...at);
+  if (!isLeaf) yield* run(...rows.whereRegistered("UPDATE assistant_sessions SET leaf = NULL"));
   yield* forgetLength(rows);
   // Totals are measured anew when they are asked for.
-  yield* run(`UPDATE assistant_sessions SET stale = ? ${where}`, bones.at(-1)?.n ?? null, ...at);
+  yield* run(...rows.whereRegistered("UPDATE assistant_sessions SET stale = ?", bones.at(-1)?.n ?? null));
 }
 
-function* repairRegistryRow(
-  { registered, ids, sessionNumber }: SessionRows,
-  session: RegisteredSession,
-): Operation<void> {
+function* repairRegistryRow(rows: SessionRows, session: RegisteredSession): Operation<void> {
   const set = (column: string, value: SqlValue) =>
-    run(`UPDATE assistant_sessions SET ${column} = ? WHERE ${registered}no = ?`, value, ...ids, sessionNumber);
+    run(...rows.whereRegistered(`UPDATE assistant_sessions SET ${column} = ?`, value));
   for (const column of faultsOf(session)) {
     if (column === "id" || column === "name") yield* set(column, textOf(session[column]));
     else if (column === "created_at" || column === "updated_at") yield* set(column, isoNow());

@@ -18,7 +18,7 @@ export interface Statement {
   readonly rows?: readonly (readonly SqlValue[])[];
   /** Its text is one of a few that are sent again and again: a server may keep what it made of it. */
   readonly isFrequent?: boolean;
-  /** What it may be run with others as, of other sessions: `gathered.ts` of Postgres does it. */
+  /** The statement as which it may be run with others, of other sessions: `gathered.ts` of Postgres does it. */
   readonly together?: Together | undefined;
 }
 
@@ -39,7 +39,7 @@ export function* pause(): Operation<void> {
   yield PAUSE;
 }
 
-/** What `make` gives for each item, with pauses. */
+/** The results of `make` for each item, with pauses. */
 export function* mapWithPauses<T, R>(items: readonly T[], make: (item: T) => R): Operation<R[]> {
   const made: R[] = [];
   for (const item of items) {
@@ -204,7 +204,7 @@ export function registeredOrder({ layout }: Laid): { readonly by: string; readon
   return layout !== "local" ? { by: "coalesce(s.registered, s.no)", ties: ["s.id"] } : { by: "s.no", ties: [] };
 }
 
-/** What `own` of a session's rows binds. */
+/** The values that `own` of a session's rows binds. */
 export function idsOf({ layout }: Laid, id: string): readonly string[] {
   return layout !== "local" ? [id] : NO_IDS;
 }

@@ -216,10 +216,10 @@ function withNumbers(row: Row): Row {
   return Object.fromEntries(entries.map(([name, value]) => [name, typeof value === "bigint" ? Number(value) : value]));
 }
 
-/** What SQLite says of a damaged file. */
+/** The code by which SQLite tells of a damaged file. */
 const CORRUPT = 11;
 
-/** What SQLite says of a file that was moved, where it notices: without a write-ahead log. */
+/** The code for a file that was moved, where SQLite notices: without a write-ahead log. */
 const READONLY_DBMOVED = 1032;
 
 /** SQLite says no more than "attempt to write a readonly database", of a file that is only read too. */
@@ -242,7 +242,7 @@ export function isDamage(error: unknown): boolean {
   return isCorrupt || /\bmalformed\b|file is damaged/.test(error.message);
 }
 
-/** What `work` gives; what a SQLite module throws in it is told as `sqliteError` says. */
+/** Does `work`; what a SQLite module throws in it is told as `sqliteError` says. */
 export function tellingErrors<T>(work: () => T, mayBeEncrypted?: () => boolean): T {
   try {
     return work();

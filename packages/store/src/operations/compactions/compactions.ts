@@ -32,7 +32,6 @@ import {
   tuples,
 } from "../../engine/operation.js";
 import { assertStorable, assertTimes } from "../assert-storable.js";
-import { skillsOf } from "../memory/skill-state.js";
 import { type ContentTuple, readable, readRows } from "../messages/content.js";
 import { tokensOf } from "../path/measures.js";
 import { findSegments, firstOfBranch, readView, selectRanges, spansBetween, visibleSpans } from "../path/path.js";
@@ -48,10 +47,11 @@ import {
   openSessionHead,
   POSITION,
   type SessionHead,
+  skillsOf,
 } from "../registry/session-head.js";
 import { touchSession } from "../registry/sessions.js";
 import { inPortions } from "../row-portions.js";
-/** See `SessionStore.addCompaction`. */
+/** The operation behind `SessionStore.addCompaction`. */
 export function* addCompaction(
   sql: Dialect,
   sessionId: string,
@@ -103,7 +103,7 @@ export function* addCompaction(
   return stored;
 }
 
-/** See `SessionStore.removeCompaction`. */
+/** The operation behind `SessionStore.removeCompaction`. */
 export function* removeCompaction(sql: Dialect, sessionId: string, id: string): Operation<void> {
   const head = yield* findSessionHead(sql, sessionId);
   const row = yield* findCompaction(sessionId, id);
@@ -112,7 +112,7 @@ export function* removeCompaction(sql: Dialect, sessionId: string, id: string): 
   yield* touchSession(head.rows, head.leaf, head.newest?.rowId ?? null);
 }
 
-/** See `SessionStore.compactions`. */
+/** The operation behind `SessionStore.compactions`. */
 export function* listCompactions(sessionId: string): Operation<StoredCompaction[]> {
   const query = `SELECT ${COMPACTION_COLUMNS} FROM assistant_compactions WHERE session_id = ? ORDER BY n`;
   return (yield* all<CompactionRow>(query, sessionId)).map((row) => ({
@@ -124,7 +124,7 @@ export function* listCompactions(sessionId: string): Operation<StoredCompaction[
   }));
 }
 
-/** See `SessionStore.originals`. */
+/** The operation behind `SessionStore.originals`. */
 export function* readOriginals(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage[]> {
   const head = yield* findSessionHead(sql, sessionId);
   const row = yield* findCompaction(sessionId, id);
@@ -219,7 +219,7 @@ export function removeSummary(rows: SessionRows, rowId: number): Operation<void>
 
 const DEFAULT_LIMIT = 100;
 
-/** See `SessionRegistry.compactionSums`. By an index that holds no summaries. */
+/** The operation behind `SessionRegistry.compactionSums`. By an index that holds no summaries. */
 export function* sumCompactions(
   sql: Dialect,
   { by, sessionId, userId, from, to, limit = DEFAULT_LIMIT }: CompactionSumRequest,

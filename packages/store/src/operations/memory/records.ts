@@ -25,7 +25,7 @@ interface RecordRow {
 /** A write of a record that expires takes away so many whose time has come. */
 const SWEPT = 16;
 
-/** See `RecordStore.get`. */
+/** The operation behind `RecordStore.get`. */
 export function* readRecord(sql: Dialect, scope: RecordScope, key: string): Operation<StoredRecord | null> {
   const { condition, values } = present(sql);
   const query = `SELECT key, ${sql.bytes.read("value")} AS value, version, expires_at FROM assistant_records
@@ -34,7 +34,7 @@ export function* readRecord(sql: Dialect, scope: RecordScope, key: string): Oper
   return row === undefined ? null : recordOf(sql, row);
 }
 
-/** See `RecordStore.set`. One statement, or two where the record expires. */
+/** The operation behind `RecordStore.set`. One statement, or two where the record expires. */
 export function* writeRecord(
   sql: Dialect,
   scope: RecordScope,
@@ -90,7 +90,7 @@ export function* checkRecord(sql: Dialect, scope: RecordScope, key: string, vers
   assertVersion(scope, key, version, yield* presentVersion(sql, scope, key, sql.forUpdate));
 }
 
-/** See `RecordStore.delete`. The row of a record whose time has come is left to who takes such rows away. */
+/** The operation behind `RecordStore.delete`. The row of a record whose time has come is left to who takes such rows away. */
 export function* deleteRecord(
   sql: Dialect,
   scope: RecordScope,
@@ -107,7 +107,7 @@ export function* deleteRecord(
   return true;
 }
 
-/** See `RecordStore.list`. */
+/** The operation behind `RecordStore.list`. */
 export function* listRecords(sql: Dialect, scope: RecordScope, options: ListRecordsOptions): Operation<StoredRecord[]> {
   const page = orderedPage(sql, "key", options);
   const { condition, values } = present(sql);
@@ -117,14 +117,14 @@ export function* listRecords(sql: Dialect, scope: RecordScope, options: ListReco
   return rows.map((row) => recordOf(sql, row));
 }
 
-/** See `RecordStore.labels`. */
+/** The operation behind `RecordStore.labels`. */
 export function* listRecordLabels(sql: Dialect, sessionId: string): Operation<string[]> {
   const { condition, values } = present(sql);
   const query = `SELECT label FROM assistant_records WHERE session_id = ? AND ${condition} GROUP BY label ORDER BY ${sql.bytes.ordered("label")}`;
   return yield* column<string>(query, sessionId, ...values);
 }
 
-/** See `RecordStore.expire`. */
+/** The operation behind `RecordStore.expire`. */
 export function* expireRecords(sql: Dialect, scope: RecordScope, prefix: string, after: number): Operation<void> {
   const page = orderedPage(sql, "key", { prefix });
   const { condition, values } = timeNow(sql);
@@ -132,7 +132,7 @@ export function* expireRecords(sql: Dialect, scope: RecordScope, prefix: string,
   yield* run(update, ...values, after, scope.sessionId, scope.label, ...page.values);
 }
 
-/** See `RecordStore.now`. */
+/** The operation behind `RecordStore.now`. */
 export const readServerTime = (time: string): Operation<number> => oneNumber(`SELECT ${time}`);
 
 /** Copies a record of a session to another one. */

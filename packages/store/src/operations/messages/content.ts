@@ -48,7 +48,7 @@ export function* readContents(
   return messages;
 }
 
-/** The same of rows. */
+/** The messages of rows, in their order. */
 export function readRows(
   session: SessionRows,
   rows: readonly ContentTuple[],
@@ -221,7 +221,7 @@ export function* dropContent(rows: SessionRows, lo: number, hi: number = lo): Op
 // Engines bind at least a hundred values to a statement.
 const KEYS_AT_ONCE = 90;
 
-/** What stands outside rows of a session, by its keys. */
+/** The texts that stand outside rows of a session, by their keys. */
 export function* readMedia(rows: SessionRows, keys: readonly string[]): Operation<Map<string, string>> {
   const { sessionNumber } = rows;
   const data = new Map<string, string>();

@@ -9,7 +9,7 @@ import { touchSession } from "../registry/sessions.js";
 import { dropContent } from "./content.js";
 import { findPositionAndParent } from "./message-parent.js";
 
-/** See `SessionStore.delete`. */
+/** The operation behind `SessionStore.delete`. */
 export function* deleteMessages(sql: Dialect, sessionId: string, ids: readonly string[]): Operation<string[]> {
   let head = yield* findSessionHead(sql, sessionId);
   const deleted: string[] = [];

@@ -53,7 +53,7 @@ import { dropContent, fitsRow, storeContent } from "./content.js";
 const UPDATE = "UPDATE assistant_messages SET role = ?, tokens = ?, total = ?, dated_at = ?, content = ?";
 const UPDATE_TEXT = `${UPDATE}, text_content = ?`;
 
-/** See `SessionStore.append`. */
+/** The operation behind `SessionStore.append`. */
 export function* appendMessages(
   sql: Dialect,
   sessionId: string,
@@ -118,13 +118,13 @@ export function* importMessages(sql: Dialect, sessionId: string, messages: Encod
   return written.length;
 }
 
-/** See `SessionStore.update`. */
+/** The operation behind `SessionStore.update`. */
 export function* updateMessage(sql: Dialect, sessionId: string, message: EncodedMessage): Operation<void> {
   const position = (yield* findPosition(sessionId, message.id)) ?? messageNotFound(sessionId, message.id);
   yield* replaceMessage(sql, yield* openSessionHead(sql, sessionId), position, message);
 }
 
-/** See `SessionStore.upsert`. */
+/** The operation behind `SessionStore.upsert`. */
 export function* upsertMessage(
   sql: Dialect,
   sessionId: string,
@@ -145,7 +145,7 @@ export function* upsertMessage(
   return { inserted: false, visibleTokens: currentTotal({ stale }, leaf) };
 }
 
-/** See `SessionStore.setActiveLeaf`. */
+/** The operation behind `SessionStore.setActiveLeaf`. */
 export function* setActiveLeaf(sql: Dialect, sessionId: string, messageId: string | null): Operation<void> {
   if (messageId === null) {
     const head = yield* findSessionHead(sql, sessionId);
@@ -157,7 +157,7 @@ export function* setActiveLeaf(sql: Dialect, sessionId: string, messageId: strin
   yield* touchSession(head.rows, position.rowId === head.newest?.rowId ? null : position.rowId, head.stale);
 }
 
-/** See `SessionStore.clear`. The running numbers start again; nothing refers to the old ones. */
+/** The operation behind `SessionStore.clear`. The running numbers start again; nothing refers to the old ones. */
 export function* clearMessages(sql: Dialect, sessionId: string): Operation<boolean> {
   const head = yield* findSessionHead(sql, sessionId);
   const wasFrozen = yield* removeBlock(promptKey(sessionId));
@@ -165,11 +165,8 @@ export function* clearMessages(sql: Dialect, sessionId: string): Operation<boole
   const { rows } = head;
   yield* removeRecords(sessionId, TURNS);
   yield* removeRows(sql, rows);
-  yield* run(
-    `UPDATE assistant_sessions SET skills = NULL, counted_to = NULL, counted = NULL, counted_all = NULL
-     WHERE ${rows.registered}no = ?`,
-    ...[...rows.ids, rows.sessionNumber],
-  );
+  const forget = "UPDATE assistant_sessions SET skills = NULL, counted_to = NULL, counted = NULL, counted_all = NULL";
+  yield* run(...rows.whereRegistered(forget));
   yield* touchSession(rows, null, null);
   return wasFrozen;
 }
@@ -253,7 +250,7 @@ function* noteWritten(sql: Dialect, head: SessionHead, written: readonly Indexed
   if (head.leaf !== null) yield* run(...head.rows.whereRegistered("UPDATE assistant_sessions SET leaf = NULL"));
 }
 
-/** See `SessionStore.append`. `summaryIds` are those of synthetic messages that were passed over. Errors: `INVALID_MESSAGE` for one of no summary. */
+/** The operation behind `SessionStore.append`. `summaryIds` are those of synthetic messages that were passed over. Errors: `INVALID_MESSAGE` for one of no summary. */
 export function* append(
   sql: Dialect,
   sessionId: string,

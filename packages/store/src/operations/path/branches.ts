@@ -22,21 +22,21 @@ import { touchSession } from "../registry/sessions.js";
 import { inListPortions } from "../row-portions.js";
 import { readMessage } from "./path.js";
 
-/** See `SessionStore.branches`. */
+/** The operation behind `SessionStore.branches`. */
 export function* readBranches(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage[]> {
   const parent = yield* openNamed(sql, sessionId, id);
   const [children = []] = yield* findChildren(sql, parent.rows, [parent.position], CONTENT);
   return yield* readChildren(parent.rows, children);
 }
 
-/** See `SessionStore.branchIds`. */
+/** The operation behind `SessionStore.branchIds`. */
 export function* readBranchIds(sql: Dialect, sessionId: string, id: string): Operation<string[]> {
   const parent = yield* openNamed(sql, sessionId, id);
   const [children = []] = yield* findChildren(sql, parent.rows, [parent.position]);
   return children.map((child) => child.id);
 }
 
-/** See `SessionStore.siblings`. */
+/** The operation behind `SessionStore.siblings`. */
 export function* readSiblings(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage[]> {
   const { position, parent } = yield* findWithParent(sql, sessionId, id);
   const head = yield* findSessionHead(sql, sessionId);
@@ -47,7 +47,7 @@ export function* readSiblings(sql: Dialect, sessionId: string, id: string): Oper
   return yield* readChildren(rows, children);
 }
 
-/** See `SessionStore.siblingIds`. */
+/** The operation behind `SessionStore.siblingIds`. */
 export function* readSiblingIds(
   sql: Dialect,
   sessionId: string,
@@ -100,13 +100,13 @@ function assertAmong(children: readonly Child[], { rowId, id }: MessagePosition)
   throw damaged({ messageId: id }, `Message "${id}" does not hang where it says.`);
 }
 
-/** See `SessionStore.parent`. */
+/** The operation behind `SessionStore.parent`. */
 export function* readParent(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage | null> {
   const { parent } = yield* findWithParent(sql, sessionId, id);
   return parent === null ? null : yield* readMessage(sql, sessionId, parent.id);
 }
 
-/** See `SessionStore.appendSibling`. */
+/** The operation behind `SessionStore.appendSibling`. */
 export function* appendSibling(
   sql: Dialect,
   sessionId: string,
@@ -117,7 +117,7 @@ export function* appendSibling(
   return yield* append(sql, sessionId, [message], parent?.id ?? null);
 }
 
-/** See `SessionStore.selectBranch`. */
+/** The operation behind `SessionStore.selectBranch`. */
 export function* selectBranch(sql: Dialect, sessionId: string, messageId: string): Operation<SessionMessage> {
   const position = (yield* findNamed(sql, sessionId, messageId)) ?? messageNotFound(sessionId, messageId);
   const head = yield* openSessionHead(sql, sessionId);

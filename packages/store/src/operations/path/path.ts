@@ -23,7 +23,6 @@ import {
   type SqlValue,
   tuples,
 } from "../../engine/operation.js";
-import { skillsOf } from "../memory/skill-state.js";
 import { type ContentRow, type DatedTuple, dated, readContent, readContents, readRows } from "../messages/content.js";
 import { assertOrder, damaged, reportDamage } from "../messages/damage.js";
 import {
@@ -35,6 +34,7 @@ import {
   type MessagePosition,
   type SessionHead,
   sessionOf,
+  skillsOf,
 } from "../registry/session-head.js";
 /**
  * A path is the messages from a root to a leaf. A branch is a run of messages of which each is the next one's parent; a
@@ -160,7 +160,7 @@ export function isOnPath(path: readonly Segment[], row: { readonly n: number; re
   return path.some(({ branch, lo, hi }) => branch === row.branch && lo <= row.n && row.n <= hi);
 }
 
-/** What a path shows of a compaction. */
+/** The part of a compaction that a path shows. */
 interface SpanCompaction {
   readonly id: string;
   readonly summary: string;
@@ -270,10 +270,10 @@ export function rangesOf(spans: readonly PathSpan[]): Segment[] {
   return spans.flatMap((span) => ("range" in span ? [span.range] : []));
 }
 
-/** What a reader of a session's visible path needs; null for a session without an active leaf. */
+/** A session's visible path, as its readers need it; null for a session without an active leaf. */
 export interface View {
   readonly rows: SessionRows;
-  /** See `SessionRow`. */
+  /** As in `SessionRow`. */
   readonly registered: number | null;
   readonly leaf: MessagePosition;
   readonly spans: readonly PathSpan[];
@@ -401,7 +401,7 @@ export function* readTime(sessionId: string, id: string): Operation<string | nul
   return row?.created_at ?? null;
 }
 
-/** See `SessionStore.message`. */
+/** The operation behind `SessionStore.message`. */
 export function* readMessage(
   sql: Dialect,
   sessionId: string,
@@ -423,7 +423,7 @@ export function* readMessage(
   return message !== null && createdAt ? dated(message, row.created_at) : message;
 }
 
-/** See `SessionStore.leaf`. */
+/** The operation behind `SessionStore.leaf`. */
 export function* readLeaf(sql: Dialect, sessionId: string): Operation<SessionMessage | null> {
   const found = yield* findLeaf(sql, sessionId, undefined);
   return found === null ? null : yield* readMessage(sql, sessionId, found.leaf.id);
@@ -432,13 +432,13 @@ export function* readLeaf(sql: Dialect, sessionId: string): Operation<SessionMes
 /** Begins the ids that an upgrade gave to rows without one. */
 export const MADE_UP_ID = "agents-row-";
 
-/** See `SessionStore.path`. */
+/** The operation behind `SessionStore.path`. */
 export function* readPath(sql: Dialect, sessionId: string, options: PathOptions): Operation<SessionMessage[]> {
   const view = yield* openView(sql, sessionId, options);
   return view === null ? [] : yield* readView(sql, view, options);
 }
 
-/** See `SessionStore.recent`. */
+/** The operation behind `SessionStore.recent`. */
 export function* readRecent(sql: Dialect, sessionId: string, options: RecentOptions): Operation<RecentHistory> {
   const { take, done } = takeRecent(options.maxBytes, options.minMessages);
   const view = yield* openView(sql, sessionId, options);

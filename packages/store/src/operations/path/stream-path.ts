@@ -16,7 +16,7 @@ const MAX_PAGE = 512;
 type StreamPathOptions = PathOptions & Pick<StreamOptions, "newestFirst" | "after">;
 
 /**
- * See `SessionStore.stream`. The call itself finds the path and reads the first page; each further page is a transaction
+ * The operation behind `SessionStore.stream`. The call itself finds the path and reads the first page; each further page is a transaction
  * of its own, so a message that is edited or deleted before its page is read is seen as it is then.
  */
 export function streamPath(
@@ -132,7 +132,7 @@ async function* messagesFrom<Message>(
 
 export const NO_MESSAGES = { messages: [], next: null };
 
-/** See `SessionStore.messages`. Each page is a transaction of its own. */
+/** The operation behind `SessionStore.messages`. Each page is a transaction of its own. */
 export function streamMessages(
   sql: Dialect,
   read: ReadOperation,

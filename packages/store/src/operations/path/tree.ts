@@ -25,7 +25,7 @@ interface TreeRow extends ContentRow {
   readonly created_at: string;
 }
 
-/** See `SessionStore.tree`. */
+/** The operation behind `SessionStore.tree`. */
 export function* readTree(sql: Dialect, sessionId: string): Operation<TreeNode[]> {
   const head = yield* findSessionHead(sql, sessionId);
   if (head === null) return [];
@@ -47,7 +47,7 @@ export function* readTree(sql: Dialect, sessionId: string): Operation<TreeNode[]
   }
 }
 
-/** See `SessionStore.treePage`. */
+/** The operation behind `SessionStore.treePage`. */
 export function* readTreePage(
   sql: Dialect,
   sessionId: string,

@@ -21,7 +21,7 @@ import { readSession } from "./sessions.js";
 
 const NOTHING: Pruned = { deleted: {}, done: true };
 
-/** See `SessionRegistry.prune`. */
+/** The operation behind `SessionRegistry.prune`. */
 export function* pruneSession(
   sql: Dialect,
   id: string,
@@ -103,7 +103,7 @@ interface Versioned {
 
 const AT = "session_id = ? AND kind = ? AND label = ? AND key = ?";
 
-/** See `Store.pruneVersions`. */
+/** The operation behind `Store.pruneVersions`. */
 export function* pruneVersions(id: string, { keep, limit, dryRun = false }: PruneVersionsRequest): Operation<Pruned> {
   const query = `SELECT kind, label, key, count(*) AS versions FROM assistant_versions WHERE session_id = ?
      GROUP BY kind, label, key HAVING count(*) > ?`;
@@ -157,8 +157,8 @@ function* removeOldest(
   const stale = newest !== null && newest.rowId > cut ? newest.rowId : null;
   const leaf = head.leaf !== null && head.leaf > 0 && head.leaf <= cut ? null : head.leaf;
   const update = `UPDATE assistant_sessions SET leaf = ?, stale = ?, counted_to = NULL, counted = NULL, counted_all = NULL,
-       changes = changes + 1 WHERE ${rows.registered}no = ?`;
-  yield* run(update, leaf, stale, ...[...rows.ids, rows.sessionNumber]);
+       changes = changes + 1`;
+  yield* run(...rows.whereRegistered(update, leaf, stale));
   return { deleted: { messages, branches, summaries, media }, done };
 }
 

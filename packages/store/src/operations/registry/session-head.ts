@@ -1,4 +1,4 @@
-import { isSummaryMessage, noMessage, StemmaError, SUMMARY_ID_PREFIX } from "@stemma/model";
+import { isSummaryMessage, NO_SKILLS, noMessage, type SkillState, StemmaError, SUMMARY_ID_PREFIX } from "@stemma/model";
 import type { CorruptHandler, Dialect } from "../../engine/dialect.js";
 import {
   column,
@@ -80,7 +80,7 @@ export function* findPosition(sessionId: string, id: string): Operation<MessageP
   return (yield* first<MessagePosition>(`${FIND_POSITION} WHERE session_id = ? AND id = ?`, sessionId, id)) ?? null;
 }
 
-/** The same, where the id of a summary stands for the last message under it: what a host reads in a history, it may name. */
+/** Where a message of the session is, or null. The id of a summary stands for the last message under it: what a host reads in a history, it may name. */
 export function* findNamed(sql: Dialect, sessionId: string, id: string): Operation<MessagePosition | null> {
   if (!isSummaryMessage({ id })) return yield* findPosition(sessionId, id);
   const under = `SELECT m.n AS "rowId", m.id, m.branch, m.total
@@ -118,7 +118,7 @@ export const APPENDS_UNDATED = 1;
 /** SQL for a time that is not before the latest change of a session. It is that time where `appended_until` is not later than `updated_at`. */
 export const LATEST_CHANGE = "CASE WHEN appended_until > updated_at THEN appended_until ELSE updated_at END";
 
-/** What a session's row holds beside its registry fields. */
+/** The columns of a session's row beside its registry fields. */
 export interface SessionRow {
   readonly sessionNumber: number;
   /** The active leaf: null the newest row, 0 none, otherwise a row id. */
@@ -234,7 +234,7 @@ export function* findSessionNumber(sessionId: string): Operation<number | null> 
   return (yield* column<number>("SELECT no FROM assistant_sessions WHERE id = ?", sessionId))[0] ?? null;
 }
 
-/** What a session's row says where no message is its active leaf. */
+/** The `leaf` of a session's row where no message is its active leaf. */
 export const NO_LEAF = 0;
 
 /** Where the active leaf is, or null in a session without one. Errors: `CORRUPT_MESSAGE` where the one that was chosen is gone. */
@@ -271,6 +271,31 @@ export function* findLeaf(
   const leaf = (yield* findNamed(sql, sessionId, leafId)) ?? messageNotFound(sessionId, leafId);
   assertWithin(head, leaf);
   return { head, leaf };
+}
+
+/** The skill state that a session's row holds. Errors: `CORRUPT_MESSAGE`; with `onCorrupt` it is told, and none is given. */
+export function skillsOf(row: Pick<SessionRow, "sessionNumber" | "skills">, onCorrupt?: CorruptHandler): SkillState {
+  if (row.skills === null) return NO_SKILLS;
+  const state = parseSkills(row.skills);
+  if (state !== null) return state;
+  const why = "Which skills the session loaded cannot be read.";
+  reportDamage(onCorrupt, "", damaged({ sessionNumber: row.sessionNumber }, why));
+  return NO_SKILLS;
+}
+
+/** The skill state of its JSON, or null for what is none. */
+export function parseSkills(json: unknown): SkillState | null {
+  try {
+    const state = JSON.parse(String(json)) as SkillState;
+    const all = [...state.loaded, ...state.unloaded];
+    const isState = all.every(
+      ({ label, key, toolCallIds }) =>
+        typeof label === "string" && typeof key === "string" && Array.isArray(toolCallIds),
+    );
+    return isState && state.unloaded.every(({ through }) => typeof through === "number") ? state : null;
+  } catch {
+    return null;
+  }
 }
 
 /** Writes a session's row, with what `values` say. False where there is one of its id. Errors: `SESSION_LIMIT`. */
@@ -325,8 +350,7 @@ function newSession(sessionId: string): Readonly<Record<string, SqlValue>> {
 export function* dateAppend({ rows, datedUntil }: SessionHead): Operation<void> {
   const now = isoNow();
   if (now <= datedUntil && datedUntil <= undatedUntil()) return;
-  const update = `UPDATE assistant_sessions SET appended_until = ? WHERE ${rows.registered}no = ?`;
-  yield* run(update, undatedUntil(), ...rows.ids, rows.sessionNumber);
+  yield* run(...rows.whereRegistered("UPDATE assistant_sessions SET appended_until = ?", undatedUntil()));
 }
 
 // The time that was asked for last, as texts. A text takes longer to write than all else that an append does with it.

@@ -69,7 +69,7 @@ export function* addMessages(search: SearchDialect, documents: readonly IndexedD
   }
 }
 
-/** What is indexed of a row, "" where it cannot be read. One row at a time: what stands outside may be a thousand times as large. */
+/** The document of a row, "" where it cannot be read. One row at a time: what stands outside may be a thousand times as large. */
 export function* readDocument(session: SessionRows, row: ContentTuple): Operation<IndexedDocument> {
   const [message] = yield* readRows(session, [row], () => {});
   return { sessionId: session.id, rowId: row[0], document: message == null ? "" : documentOf(message) };
@@ -133,7 +133,7 @@ export function* indexChanged(sql: Dialect, search: SearchDialect, changed: Inde
   if (changed.document !== "") yield* indexWritten(sql, search, [changed]);
 }
 
-/** What comes before a search; undefined where the index never lags. */
+/** The write that comes before a search; undefined where the index never lags. */
 export function catchUp(sql: Dialect): CatchUp | undefined {
   const { search } = sql;
   if (search === null || sql.layout !== "local") return undefined;

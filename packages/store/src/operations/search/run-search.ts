@@ -51,7 +51,7 @@ export type RankMessages = (
   best?: number,
 ) => Operation<{ readonly ranked: readonly Ranked[]; readonly complete: boolean }>;
 
-/** See `SessionStore.search`. */
+/** The operation behind `SessionStore.search`. */
 export function* searchMessages(
   sql: Dialect,
   query: SearchQuery,
@@ -81,7 +81,7 @@ export function* searchMessages(
 }
 
 /**
- * The same outside of a transaction: one statement, or two, of which the second makes sure that what it shows is as the first one
+ * A search outside of a transaction: one statement, or two, of which the second makes sure that what it shows is as the first one
  * found it. Null where it is not, where it would take more of them, and where they do not tell what is wrong.
  */
 export function* searchAtOnce(sql: Dialect, query: SearchQuery, request: SearchRequest): Operation<SearchHit[] | null> {
@@ -275,7 +275,7 @@ function hasMetadata(message: SessionMessage, wanted: NonNullable<SearchRequest[
   );
 }
 
-/** What a search may find. */
+/** The messages that a search may find. */
 export interface Scope {
   /** The rows among which it looks; null for all of them. */
   readonly range: RowRange;

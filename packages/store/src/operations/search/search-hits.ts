@@ -34,7 +34,7 @@ const sessionKey = ({ layout }: Dialect, sessionId: string, rowId: number): numb
 /** The rows of its session. */
 const sessionRows = (sql: Dialect, { n: rowId, session_id }: HitRow) => rowsOf(sql, session_id, sessionOf(rowId));
 
-/** What is read of it. */
+/** The columns that are read of it. */
 const HIT_COLUMNS = "n, id, session_id, branch, role, dated_at, created_at, content";
 
 /** The message of such a row. One that cannot be read has no text. */
@@ -47,7 +47,7 @@ function* readFound(sql: Dialect, row: HitRow): Operation<FoundMessage> {
   return name === "" ? { id, role, content, createdAt } : { id, role, name, content, createdAt };
 }
 
-/** What was found is found, also where the rows around it are damaged. */
+/** Reads no damage: what was found is found, also where the rows around it are damaged. */
 const passOver = (): void => {};
 
 const COLUMNS_OF_M = HIT_COLUMNS.replace(/\w+/g, "m.$& AS $&");
@@ -265,7 +265,7 @@ export function* findRows<R extends { readonly n: number; readonly session_id: s
   return new Map(found.map((row) => [rowKey(sql, row), row]));
 }
 
-/** What `keyOf` gives of the address of a row. */
+/** The key that `keyOf` gives of the address of a row. */
 export function rowKey(
   { layout }: Dialect,
   { n: rowId, session_id }: { readonly n: number; readonly session_id: string },
