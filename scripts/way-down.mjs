@@ -44,6 +44,8 @@ export async function waysDown() {
     const ways = {};
     for (const [name, call] of Object.entries(calls)) {
       await call();
+      // A call after much work would let the event loop run.
+      await new Promise((resolve) => setImmediate(resolve));
       await inspector.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
       await call();
       const { result } = await inspector.post("Profiler.takePreciseCoverage");

@@ -24,9 +24,13 @@ export const postgresCheck: CheckDialect = {
   window: { messages: 5_000, entries: 200_000 },
   *open() {},
   *close() {},
-  *indexed({ isSpread }, index, { after, to }) {
+  *indexed({ layout }, index, { after, to }) {
     const isMessage = index === "messages";
-    const [misnamed, beside] = isMessage ? ["FALSE", ""] : isSpread ? ["r.n IS NULL", BESIDE] : [MISNAMED, ""];
+    const [misnamed, beside] = isMessage
+      ? ["FALSE", ""]
+      : layout === "spread"
+        ? ["r.n IS NULL", BESIDE]
+        : [MISNAMED, ""];
     const [columns, mark, order] = isMessage
       ? ["(d.session_id, d.n)", "(?, ?)", "d.session_id, d.n"]
       : ["d.n", "?", "d.n"];
@@ -62,10 +66,11 @@ export const postgresCheck: CheckDialect = {
     }
     return found;
   },
-  *emptyIndex({ isSpread }) {
+  *emptyIndex({ layout }) {
     // Rows that are there are written over, since an owner's columns stand in them.
     for (const index of ["messages", "entries"] as const) {
-      const isThere = isSpread || index === "messages" ? "d.session_id = r.session_id AND d.n = r.n" : "d.n = r.n";
+      const isThere =
+        layout === "spread" || index === "messages" ? "d.session_id = r.session_id AND d.n = r.n" : "d.n = r.n";
       const removal = `DELETE FROM ${INDEX_TABLES[index]} d WHERE NOT EXISTS (SELECT FROM ${ROWS[index]} r WHERE ${isThere})`;
       yield* run(removal);
     }

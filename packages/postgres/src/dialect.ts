@@ -31,14 +31,9 @@ export function postgresDialect(
     segmentOrder: " ORDER BY m.n",
     byteLength: (text) => `octet_length(${text})`,
     dayOf: (time) => `to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD')`,
-    keepsText: true,
-    namesSessions: true,
-    countsSessions: false,
-    get isSpread() {
-      return placement.isSpread;
+    get layout() {
+      return placement.isSpread ? "spread" : "server";
     },
-    isInProcess: false,
-    namesKeys: false,
     serverTime: "CAST(floor(extract(epoch FROM statement_timestamp()) * 1000) AS bigint)",
     // As text: clients have types of their own for bytes.
     bytes: {

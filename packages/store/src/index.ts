@@ -130,7 +130,6 @@ export {
 } from "./engine/operation.js";
 export { withoutUnstorable } from "./engine/runner.js";
 export { DATA_TABLES, missingTable, SHARED_TABLES, tablesMissing } from "./engine/tables.js";
-export { skillsOf } from "./operations/memory/skill-state.js";
 export { readContents } from "./operations/messages/content.js";
 export { appendMessages, importMessages } from "./operations/messages/messages.js";
 export { storedBytes } from "./operations/path/path.js";
@@ -143,6 +142,7 @@ export {
   messageNotFound,
   SPAN,
   sessionOf,
+  skillsOf,
 } from "./operations/registry/session-head.js";
 export { cursorOf, isBehind, type ListPosition, parseCursor } from "./operations/registry/session-order.js";
 export { type Marks, READ_MARKS, reindexSome } from "./operations/search/reindex.js";
@@ -152,9 +152,8 @@ export { copyCompactions, copyMessages } from "./operations/upgrade/upgrade.js";
 export { redactLangChain } from "./redact/langchain.js";
 export { redactedObserver } from "./redact/observer.js";
 export { redactedWith, redactStore } from "./redact/redact-store.js";
-export { type HandOver, methodsOf, valuesIn } from "./sql/hand-over.js";
 export { completeKept, type KeptItem, readKept, writeKept } from "./sql/kept-items.js";
-export { allOwners, allSessions, listAll } from "./sql/list-all.js";
+export { allOwners, allSessions, listAll, valuesIn } from "./sql/list-all.js";
 export { type Outcome, observed, observedValues } from "./sql/observed.js";
 export {
   assertScope,

@@ -2,7 +2,7 @@ import type * as SpreadSearch from "../search/spread-search.js";
 
 /** Where the rows are, which is known when a store has looked at its tables. */
 export interface Placement {
-  /** See `Dialect`. */
+  /** On several servers by session: the layout `spread`. */
   isSpread: boolean;
   /**
    * A function may run on another server than the one that has the rows. Then it sees one state of them only in a transaction, and its

@@ -204,7 +204,7 @@ interface PathHead {
   readonly user?: string | null;
 }
 
-const NAMED = { namesSessions: true } as const;
+const NAMED = { layout: "server" } as const;
 
 const NOWHERE: PathHead = { no: 0, leaf: null, skills: null };
 

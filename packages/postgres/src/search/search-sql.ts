@@ -23,8 +23,6 @@ import { callMatches, callMatchesOf, frequentQuery, quotasOf, timesOfPhrase } fr
 
 export const postgresSearch = (placement: Placement): SearchDialect => ({
   rows: INDEX_TABLES,
-  mayLag: false,
-  indexesLater: false,
   get atOnce() {
     return !placement.isSpread && !placement.isApart;
   },

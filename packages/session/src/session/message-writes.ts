@@ -61,9 +61,7 @@ export class MessageWrites {
   ): Promise<AppendedMessage<M>> {
     const { backend } = this.parts;
     assertSessionFits(backend.id);
-    const result = await backend.appendSibling(messageId, message);
-    await this.#inserted([message], result);
-    return appended<M>(message, result);
+    return appended<M>(message, await this.#inserted([message], backend.appendSibling(messageId, message)));
   }
 
   /** Writes of the session's messages with others of its store, all of it or nothing. */
@@ -139,23 +137,26 @@ export class MessageWrites {
     await this.#changed("compaction_removed", [compactionId]);
   }
 
-  async #append(
+  #append(
     messages: readonly SessionMessage[],
     parent: ParentRef,
-    { expectedLeaf }: AppendMessageOptions,
+    options: AppendMessageOptions,
   ): Promise<AppendResult> {
     const { backend, compactor } = this.parts;
     assertSessionFits(backend.id);
-    const result = await backend.append(messages, parent, { expectedLeaf, measured: compactor.estimates });
-    await this.#inserted(messages, result);
-    return result;
+    const { expectedLeaf } = options;
+    return this.#inserted(messages, backend.append(messages, parent, { expectedLeaf, measured: compactor.estimates }));
   }
 
-  async #inserted(messages: readonly SessionMessage[], { insertedIds, visibleTokens }: AppendResult): Promise<void> {
-    if (insertedIds.length === 0) return;
-    this.parts.wrote(messages);
-    this.#tell("append", insertedIds);
-    await this.parts.compactor.afterWrite(visibleTokens);
+  async #inserted(messages: readonly SessionMessage[], writing: Promise<AppendResult>): Promise<AppendResult> {
+    const { compactor, wrote } = this.parts;
+    const result = await writing;
+    if (result.insertedIds.length > 0) {
+      wrote(messages);
+      this.#tell("append", result.insertedIds);
+      await compactor.afterWrite(result.visibleTokens);
+    }
+    return result;
   }
 
   // Of a change after which nothing is compacted.

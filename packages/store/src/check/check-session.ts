@@ -64,16 +64,25 @@ function* checkLength(sql: Dialect, session: RegisteredSession, tree: TreeCheck,
   found.add("session", "assistant_sessions", session.id, null, "The length that it holds is not right.");
 }
 
-export function readBranches({ own, ids, sessionNumber }: SessionRows): Operation<BranchRow[]> {
-  const query = `SELECT branch, lo, parent_branch, parent_n FROM assistant_branches WHERE ${own}no = ?`;
-  return all<BranchRow>(query, ...ids, sessionNumber);
+export function readBranches(rows: SessionRows): Operation<BranchRow[]> {
+  const { sessionNumber } = rows;
+  return all<BranchRow>(
+    ...rows.where("SELECT branch, lo, parent_branch, parent_n FROM assistant_branches", "no = ?", sessionNumber),
+  );
 }
 
-export function readSummaries({ own, ids, sessionNumber }: SessionRows): Operation<SummaryRow[]> {
+export function readSummaries(rows: SessionRows): Operation<SummaryRow[]> {
+  const { sessionNumber } = rows;
   const columns =
     "n, id, session_id, summary, from_message_id, to_message_id, created_at, from_n, to_n, tokens, covered_tokens";
-  const query = `SELECT ${columns} FROM assistant_compactions WHERE ${own}n BETWEEN ? AND ? ORDER BY n`;
-  return all<SummaryRow>(query, ...ids, floorOf(sessionNumber), ceilingOf(sessionNumber));
+  return all<SummaryRow>(
+    ...rows.where(
+      `SELECT ${columns} FROM assistant_compactions`,
+      "n BETWEEN ? AND ? ORDER BY n",
+      floorOf(sessionNumber),
+      ceilingOf(sessionNumber),
+    ),
+  );
 }
 
 function checkFields(sessionId: string, { row, said }: ScannedMessage, found: Findings): void {

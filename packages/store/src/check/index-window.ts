@@ -10,10 +10,11 @@ import type { IndexWindow } from "./check-dialect.js";
 export const beginning: ReadTo = { rowId: Number.MIN_SAFE_INTEGER, sessionId: "" };
 
 /** The messages of one session. */
-export function windowOfSession({ id, sessionNumber, namesSessions }: SessionRows): IndexWindow {
-  const [lo, hi] = namesSessions
-    ? [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
-    : [floorOf(sessionNumber) - 1, ceilingOf(sessionNumber)];
+export function windowOfSession({ id, sessionNumber, layout }: SessionRows): IndexWindow {
+  const [lo, hi] =
+    layout !== "local"
+      ? [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
+      : [floorOf(sessionNumber) - 1, ceilingOf(sessionNumber)];
   return { after: { rowId: lo, sessionId: id }, to: { rowId: hi, sessionId: id } };
 }
 
@@ -37,8 +38,8 @@ export function* windowEnd(sql: Dialect, index: SearchIndex, after: ReadTo, size
 }
 
 /** Behind which row the next page begins. */
-export function nextAfter({ namesSessions }: Dialect, after: ReadTo, row: { n: number; session_id: string }): ReadTo {
-  const next = { rowId: Number(row.n), sessionId: namesSessions ? row.session_id : after.sessionId };
+export function nextAfter({ layout }: Dialect, after: ReadTo, row: { n: number; session_id: string }): ReadTo {
+  const next = { rowId: Number(row.n), sessionId: layout !== "local" ? row.session_id : after.sessionId };
   assertOrder(next.rowId > after.rowId || next.sessionId !== after.sessionId);
   return next;
 }

@@ -24,11 +24,18 @@ export function* checkRefs(
   const { from } = refs;
   const report = (id: string | null, message: string) =>
     found.add("media", "assistant_media_refs", sessionId, id, message);
-  const { own, ids, sessionNumber } = refs.rows;
+  const { sessionNumber } = refs.rows;
   const to = page.at(-1)?.row.n ?? Number.MAX_SAFE_INTEGER;
   const first = from === floorOf(sessionNumber) ? 0 : from;
-  const query = `SELECT n, hash FROM assistant_media_refs WHERE ${own}no = ? AND n BETWEEN ? AND ?`;
-  const rows = yield* tuples<[n: number, hash: string]>(query, ...ids, sessionNumber, first, to);
+  const rows = yield* tuples<[n: number, hash: string]>(
+    ...refs.rows.where(
+      "SELECT n, hash FROM assistant_media_refs",
+      "no = ? AND n BETWEEN ? AND ?",
+      sessionNumber,
+      first,
+      to,
+    ),
+  );
   found.count("assistant_media_refs", rows.length);
   const byRow = new Map<number, Set<string>>();
   for (const [rowId, hash] of rows) byRow.set(rowId, (byRow.get(rowId) ?? new Set()).add(hash));
@@ -60,10 +67,8 @@ export interface StoredMedia {
 }
 
 /** Reads what stands outside the rows of a session, one text after the other. */
-export function* scanMedia(
-  { own, ids, sessionNumber }: SessionRows,
-  visit: (media: StoredMedia) => void,
-): Operation<void> {
+export function* scanMedia(session: SessionRows, visit: (media: StoredMedia) => void): Operation<void> {
+  const { sessionNumber } = session;
   let hash = "";
   let part = -1;
   let texts: string[] = [];
@@ -73,9 +78,17 @@ export function* scanMedia(
     if (texts.length > 0) visit({ hash, data: texts.join(""), isWhole });
   };
   for (;;) {
-    const query = `SELECT hash, part, data FROM assistant_media WHERE ${own}no = ? AND (hash > ? OR hash = ? AND part > ?)
-       ORDER BY hash, part LIMIT ${PARTS_AT_ONCE}`;
-    const rows: PartRow[] = yield* all<PartRow>(query, ...[...ids, sessionNumber], hash, hash, part);
+    const rows: PartRow[] = yield* all<PartRow>(
+      ...session.where(
+        "SELECT hash, part, data FROM assistant_media",
+        `no = ? AND (hash > ? OR hash = ? AND part > ?)
+       ORDER BY hash, part LIMIT ${PARTS_AT_ONCE}`,
+        sessionNumber,
+        hash,
+        hash,
+        part,
+      ),
+    );
     for (const row of rows) {
       if (row.hash !== hash || texts.length === 0) {
         end();
@@ -99,8 +112,11 @@ export function isTrue({ hash, data, isWhole }: StoredMedia): boolean {
 
 export function* checkMedia(rows: SessionRows, found: Findings): Operation<void> {
   const { id } = rows;
-  const referred = `SELECT DISTINCT hash FROM assistant_media_refs WHERE ${rows.own}no = ?`;
-  const used = new Set((yield* tuples<[string]>(referred, ...rows.ids, rows.sessionNumber)).map(([hash]) => hash));
+  const used = new Set(
+    (yield* tuples<[string]>(
+      ...rows.where("SELECT DISTINCT hash FROM assistant_media_refs", "no = ?", rows.sessionNumber),
+    )).map(([hash]) => hash),
+  );
   yield* scanMedia(rows, (media) => {
     found.count("assistant_media", 1);
     const name = String(media.hash);

@@ -25,7 +25,7 @@ export function findMisplaced(
   table: "assistant_messages" | "assistant_compactions",
   sessionId?: string,
 ): Operation<Misplaced[]> {
-  if (sql.namesSessions) return findNamed(table, sessionId);
+  if (sql.layout !== "local") return findNamed(table, sessionId);
   const query = `SELECT m.n / ${SPAN} AS no, m.session_id AS session_id, s.id AS owner, count(*) AS count, min(m.id) AS id
      FROM ${table} m LEFT JOIN assistant_sessions s ON s.no = m.n / ${SPAN}
      WHERE (s.id IS NULL OR s.id <> m.session_id)${ofSession(sessionId, "m.session_id")}

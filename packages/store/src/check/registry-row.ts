@@ -1,8 +1,7 @@
 import { isStorableText, isStoredMetadata } from "@stemma/model";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
-import { parseSkills } from "../operations/memory/skill-state.js";
-import { makeRow, type SessionRow, sessionOf } from "../operations/registry/session-head.js";
+import { makeRow, parseSkills, type SessionRow, sessionOf } from "../operations/registry/session-head.js";
 import type { ListedSession } from "../operations/registry/sessions.js";
 import { isReserved } from "../sql/session-id.js";
 import { type Findings, isText, isTextOrNull, isTime, isWhole } from "./findings.js";
@@ -58,14 +57,14 @@ export function checkRegistryRow(session: RegisteredSession, found: Findings): v
 }
 
 const NUMBERED = ["assistant_branches", "assistant_media_refs", "assistant_media"] as const;
-const unregistered = ({ namesSessions }: Dialect, table: string) =>
-  namesSessions
+const unregistered = ({ layout }: Dialect, table: string) =>
+  layout !== "local"
     ? `NOT EXISTS (SELECT 1 FROM assistant_sessions s WHERE s.id = ${table}.session_id AND s.no = ${table}.no)`
     : "no NOT IN (SELECT s.no FROM assistant_sessions s)";
 
 /** Rows that are kept by the number of a session that is not there. */
 export function* checkUnregistered(sql: Dialect, found: Findings): Operation<void> {
-  const names = sql.namesSessions ? "no, session_id" : "no";
+  const names = sql.layout !== "local" ? "no, session_id" : "no";
   for (const table of NUMBERED) {
     const query = `SELECT DISTINCT ${names} FROM ${table} WHERE ${unregistered(sql, table)}`;
     for (const { no: sessionNumber } of yield* all<{ no: number }>(query)) {

@@ -38,9 +38,7 @@ export function* repairMisplaced(sql: Dialect, group: Misplaced): Operation<void
   const isMixed = (yield* first(own, floorOf(sessionNumber), ceilingOf(sessionNumber), owner)) !== undefined;
   if (!isMixed && (named === null || (yield* isEmpty(named)))) {
     // The registry's id is what was changed; a row of the old id without messages was made since.
-    if (named !== null) {
-      yield* run(`DELETE FROM assistant_sessions WHERE ${named.registered}no = ?`, ...named.ids, named.sessionNumber);
-    }
+    if (named !== null) yield* run(...named.whereRegistered("DELETE FROM assistant_sessions"));
     const { registered, ids } = rowsOf(sql, owner, sessionNumber);
     const condition = `${registered}no = ?`;
     return yield* giveTo(sql, "assistant_sessions", id, { condition, values: [...ids, sessionNumber] });
@@ -74,10 +72,13 @@ export function* repairMisplacedSummaries(
   }
 }
 
-function* register(sql: Dialect, { id, sessionNumber, own, ids }: SessionRows): Operation<void> {
-  const query = `SELECT min(created_at) AS first, max(created_at) AS last FROM assistant_messages WHERE ${own}n BETWEEN ? AND ?`;
-  const range = [...ids, floorOf(sessionNumber), ceilingOf(sessionNumber)];
-  const times = yield* first<{ first: string | null; last: string | null }>(query, ...range);
+function* register(sql: Dialect, rows: SessionRows): Operation<void> {
+  const { id, sessionNumber } = rows;
+  const query = "SELECT min(created_at) AS first, max(created_at) AS last FROM assistant_messages";
+  const range = [floorOf(sessionNumber), ceilingOf(sessionNumber)] as const;
+  const times = yield* first<{ first: string | null; last: string | null }>(
+    ...rows.where(query, "n BETWEEN ? AND ?", ...range),
+  );
   yield* insertSession(sql, {
     no: sessionNumber,
     id,
@@ -89,9 +90,18 @@ function* register(sql: Dialect, { id, sessionNumber, own, ids }: SessionRows): 
   });
 }
 
-function* isEmpty({ own, ids, sessionNumber }: SessionRows): Operation<boolean> {
-  const some = `SELECT 1 FROM assistant_messages WHERE ${own}n BETWEEN ? AND ? LIMIT 1`;
-  return (yield* first(some, ...ids, floorOf(sessionNumber), ceilingOf(sessionNumber))) === undefined;
+function* isEmpty(rows: SessionRows): Operation<boolean> {
+  const { sessionNumber } = rows;
+  return (
+    (yield* first(
+      ...rows.where(
+        "SELECT 1 FROM assistant_messages",
+        "n BETWEEN ? AND ? LIMIT 1",
+        floorOf(sessionNumber),
+        ceilingOf(sessionNumber),
+      ),
+    )) === undefined
+  );
 }
 
 interface NamedRow {
@@ -127,21 +137,21 @@ function* moveMessages(
 ): Operation<void> {
   if (rowIds.length === 0) return;
   // What stands outside them may name the session in whose range they stood.
-  const [ofBoth, both] = sql.namesSessions ? ["session_id IN (?, ?) AND ", [id, owner ?? id]] : ["", []];
+  const [ofBoth, both] = sql.layout !== "local" ? ["session_id IN (?, ?) AND ", [id, owner ?? id]] : ["", []];
   const head = yield* openSessionHead(sql, id);
   const { rows } = head;
   let newest = head.newest?.rowId ?? floorOf(head.sessionNumber);
   for (const from of rowIds) {
     newest = nextPosition(head.sessionNumber, newest);
-    if (sql.namesSessions) {
-      yield* run(`UPDATE assistant_messages SET n = ? WHERE ${rows.own}n = ?`, newest, ...rows.ids, from);
+    if (sql.layout !== "local") {
+      yield* run(...rows.where("UPDATE assistant_messages SET n = ?", "n = ?", newest, from));
     } else {
       yield* run("UPDATE assistant_messages SET n = ?, session_id = ? WHERE n = ?", newest, id, from);
     }
     const target = [head.sessionNumber, newest];
     const refs = `UPDATE assistant_media_refs SET no = ?, n = ? WHERE ${ofBoth}no = ? AND n = ?`;
     yield* run(refs, ...target, ...both, sessionNumber, from);
-    if (sql.namesSessions) {
+    if (sql.layout !== "local") {
       const moved = { condition: `${ofBoth}no = ? AND n = ?`, values: [...both, ...target] };
       yield* giveTo(sql, "assistant_media_refs", id, moved);
     }
@@ -153,8 +163,7 @@ function* moveMessages(
     ...[...rows.ids, head.sessionNumber, ...both, sessionNumber],
     ...[...rows.ids, head.sessionNumber],
   );
-  const update = `UPDATE assistant_sessions SET stale = ? WHERE ${rows.registered}no = ?`;
-  yield* run(update, newest, ...rows.ids, head.sessionNumber);
+  yield* run(...rows.whereRegistered("UPDATE assistant_sessions SET stale = ?", newest));
 }
 
 /**
@@ -163,7 +172,8 @@ function* moveMessages(
  */
 function* giveTo(sql: Dialect, table: string, sessionId: string, { condition, values }: Condition): Operation<void> {
   const name = table === "assistant_sessions" ? "id" : "session_id";
-  if (!sql.isSpread) return yield* run(`UPDATE ${table} SET ${name} = ? WHERE ${condition}`, sessionId, ...values);
+  if (sql.layout !== "spread")
+    return yield* run(`UPDATE ${table} SET ${name} = ? WHERE ${condition}`, sessionId, ...values);
   const others = (yield* sql.columns(table)).filter((column) => column !== name).join(", ");
   const elsewhere = `${condition} AND ${name} <> ?`;
   const insertion = `INSERT INTO ${table} (${name}, ${others}) SELECT ?, ${others} FROM ${table} WHERE ${elsewhere}`;

@@ -37,22 +37,17 @@ export function* repairSession(sql: Dialect, session: RegisteredSession, found: 
     yield* repairMedia(sql, rows);
   }
   yield* repairSummaries(rows, bones);
-  const at = [...rows.ids, rows.sessionNumber] as const;
-  const where = `WHERE ${rows.registered}no = ?`;
-  const leaf = yield* first<{ leaf: number | null }>(`SELECT leaf FROM assistant_sessions ${where}`, ...at);
+  const leaf = yield* first<{ leaf: number | null }>(...rows.whereRegistered("SELECT leaf FROM assistant_sessions"));
   const isLeaf = leaf?.leaf == null || leaf.leaf === 0 || bones.some(({ n: rowId }) => rowId === leaf.leaf);
-  if (!isLeaf) yield* run(`UPDATE assistant_sessions SET leaf = NULL ${where}`, ...at);
+  if (!isLeaf) yield* run(...rows.whereRegistered("UPDATE assistant_sessions SET leaf = NULL"));
   yield* forgetLength(rows);
   // Totals are measured anew when they are asked for.
-  yield* run(`UPDATE assistant_sessions SET stale = ? ${where}`, bones.at(-1)?.n ?? null, ...at);
+  yield* run(...rows.whereRegistered("UPDATE assistant_sessions SET stale = ?", bones.at(-1)?.n ?? null));
 }
 
-function* repairRegistryRow(
-  { registered, ids, sessionNumber }: SessionRows,
-  session: RegisteredSession,
-): Operation<void> {
+function* repairRegistryRow(rows: SessionRows, session: RegisteredSession): Operation<void> {
   const set = (column: string, value: SqlValue) =>
-    run(`UPDATE assistant_sessions SET ${column} = ? WHERE ${registered}no = ?`, value, ...ids, sessionNumber);
+    run(...rows.whereRegistered(`UPDATE assistant_sessions SET ${column} = ?`, value));
   for (const column of faultsOf(session)) {
     if (column === "id" || column === "name") yield* set(column, textOf(session[column]));
     else if (column === "created_at" || column === "updated_at") yield* set(column, isoNow());
@@ -67,20 +62,21 @@ function* repairSummaries(rows: SessionRows, bones: readonly Bone[]): Operation<
     const { from, to } = rangeOf(row);
     const tokens = estimateMessageTokens(summaryMessage({ id: textOf(row.id), summary: textOf(row.summary) }));
     yield* run(
-      // Where rows name their session, they were found by it.
-      `UPDATE assistant_compactions SET ${rows.namesSessions ? "" : "session_id = ?, "}summary = ?, from_n = ?, from_message_id = ?, to_n = ?, to_message_id = ?,
-         tokens = ?, covered_tokens = ?, created_at = ? WHERE ${rows.own}n = ?`,
-      ...(rows.namesSessions ? [] : [rows.id]),
-      textOf(row.summary),
-      from?.n ?? null,
-      from?.id ?? textOf(row.from_message_id),
-      to?.n ?? null,
-      to?.id ?? textOf(row.to_message_id),
-      tokens,
-      isWhole(row.covered_tokens) ? row.covered_tokens : null,
-      isTime(row.created_at) ? row.created_at : isoNow(),
-      ...rows.ids,
-      row.n,
+      ...rows.where(
+        `UPDATE assistant_compactions SET ${rows.layout !== "local" ? "" : "session_id = ?, "}summary = ?, from_n = ?, from_message_id = ?, to_n = ?, to_message_id = ?,
+         tokens = ?, covered_tokens = ?, created_at = ?`,
+        "n = ?",
+        ...(rows.layout !== "local" ? [] : [rows.id]),
+        textOf(row.summary),
+        from?.n ?? null,
+        from?.id ?? textOf(row.from_message_id),
+        to?.n ?? null,
+        to?.id ?? textOf(row.to_message_id),
+        tokens,
+        isWhole(row.covered_tokens) ? row.covered_tokens : null,
+        isTime(row.created_at) ? row.created_at : isoNow(),
+        row.n,
+      ),
     );
   }
 }
@@ -121,7 +117,7 @@ function* repairFields(sql: Dialect, rows: SessionRows, bones: readonly Bone[]):
     for (const scanned of page) {
       const { row, said } = scanned;
       const set = (column: string, value: SqlValue) =>
-        run(`UPDATE assistant_messages SET ${column} = ? WHERE ${rows.own}n = ?`, value, ...rows.ids, row.n);
+        run(...rows.where(`UPDATE assistant_messages SET ${column} = ?`, "n = ?", value, row.n));
       if (!isText(row.content)) yield* set("content", textOf(row.content));
       if (!isTime(row.created_at)) yield* set("created_at", said?.datedAt ?? isoNow());
       if (!(row.total === null || isWhole(row.total))) yield* set("total", null);
@@ -149,21 +145,17 @@ interface Names {
 }
 
 // A row and its content name different messages: what others hang below is the right one, else what a reader saw.
-function* repairId(
-  { own, ids }: SessionRows,
-  { row, said }: ScannedMessage,
-  { taken, parents }: Names,
-): Operation<string> {
+function* repairId(rows: SessionRows, { row, said }: ScannedMessage, { taken, parents }: Names): Operation<string> {
   const inside = said?.message.id;
   if (inside === row.id || String(row.id).startsWith(MADE_UP_ID)) return row.id;
   const isRowRight = isName(row.id) && (!isName(inside) || parents.has(row.id) || taken.has(inside));
   if (isName(inside) && !taken.has(inside) && (!isRowRight || parents.has(inside))) {
-    yield* run(`UPDATE assistant_messages SET id = ? WHERE ${own}n = ?`, inside, ...ids, row.n);
+    yield* run(...rows.where("UPDATE assistant_messages SET id = ?", "n = ?", inside, row.n));
     taken.add(inside);
     return inside;
   }
   const content = withField(row.content, "id", row.id);
-  yield* run(`UPDATE assistant_messages SET content = ? WHERE ${own}n = ?`, content, ...ids, row.n);
+  yield* run(...rows.where("UPDATE assistant_messages SET content = ?", "n = ?", content, row.n));
   return row.id;
 }
 
@@ -178,34 +170,40 @@ function withField(content: unknown, field: string, value: string): string {
  * session. Then writes the references anew, and removes what no message shows.
  */
 function* repairMedia(sql: Dialect, rows: SessionRows): Operation<void> {
-  const { own, ids, sessionNumber } = rows;
+  const { sessionNumber } = rows;
   yield* restoreMissing(sql, rows);
   let isReadable = true;
-  const withRefs = `SELECT DISTINCT n FROM assistant_media_refs WHERE ${own}no = ?`;
-  const mayHave = new Set(yield* column<number>(withRefs, ...ids, sessionNumber));
+  const mayHave = new Set(
+    yield* column<number>(...rows.where("SELECT DISTINCT n FROM assistant_media_refs", "no = ?", sessionNumber)),
+  );
   yield* scanMessages(sql, rows, function* (page) {
     for (const { row, said } of page) {
       if (said === null) {
         isReadable = false;
         continue;
       }
-      const query = `SELECT hash FROM assistant_media_refs WHERE ${own}no = ? AND n = ?`;
       const has = new Set(
-        said.keys.length === 0 && !mayHave.has(row.n) ? [] : yield* column<string>(query, ...ids, sessionNumber, row.n),
+        said.keys.length === 0 && !mayHave.has(row.n)
+          ? []
+          : yield* column<string>(
+              ...rows.where("SELECT hash FROM assistant_media_refs", "no = ? AND n = ?", sessionNumber, row.n),
+            ),
       );
       if (has.size === said.keys.length && said.keys.every((key) => has.has(key))) continue;
-      yield* run(`DELETE FROM assistant_media_refs WHERE ${own}no = ? AND n = ?`, ...ids, sessionNumber, row.n);
+      yield* run(...rows.where("DELETE FROM assistant_media_refs", "no = ? AND n = ?", sessionNumber, row.n));
       for (const key of said.keys) yield* insertRef(rows, row.n, key);
     }
   });
-  const removal = `DELETE FROM assistant_media_refs WHERE ${own}no = ? AND n NOT IN (
-       SELECT m.n FROM assistant_messages m WHERE ${ownOf(sql, "m")}m.n BETWEEN ? AND ?)`;
-  yield* run(removal, ...[...ids, sessionNumber], ...[...ids, floorOf(sessionNumber), ceilingOf(sessionNumber)]);
+  const messages = `SELECT m.n FROM assistant_messages m WHERE ${ownOf(sql, "m")}m.n BETWEEN ? AND ?`;
+  const range = [...rows.ids, floorOf(sessionNumber), ceilingOf(sessionNumber)];
+  yield* run(
+    ...rows.where("DELETE FROM assistant_media_refs", `no = ? AND n NOT IN (${messages})`, sessionNumber, ...range),
+  );
   // What an unreadable message shows is not known, so nothing that it may show is removed.
   if (!isReadable) return;
-  const deletion = `DELETE FROM assistant_media WHERE ${own}no = ? AND hash NOT IN (
-       SELECT r.hash FROM assistant_media_refs r WHERE ${ownOf(sql, "r")}r.no = ?)`;
-  yield* run(deletion, ...[...ids, sessionNumber], ...[...ids, sessionNumber]);
+  const named = `SELECT r.hash FROM assistant_media_refs r WHERE ${ownOf(sql, "r")}r.no = ?`;
+  const key = [sessionNumber, ...rows.ids, sessionNumber];
+  yield* run(...rows.where("DELETE FROM assistant_media", `no = ? AND hash NOT IN (${named})`, ...key));
 }
 
 function* restoreMissing(sql: Dialect, rows: SessionRows): Operation<void> {
@@ -218,21 +216,21 @@ function* restoreMissing(sql: Dialect, rows: SessionRows): Operation<void> {
     if (whole.has(key)) continue;
     const data = yield* findElsewhere(sql, rows, key);
     if (data === null) continue;
-    const removal = `DELETE FROM assistant_media WHERE ${rows.own}no = ? AND hash = ?`;
-    yield* run(removal, ...rows.ids, rows.sessionNumber, key);
+    yield* run(...rows.where("DELETE FROM assistant_media", "no = ? AND hash = ?", rows.sessionNumber, key));
     yield* storeParts(sql, rows, key, data);
   }
 }
 
 // The keys that contents name, and that references do.
-function* keysWanted({ own, ids, sessionNumber }: SessionRows): Operation<Set<string>> {
+function* keysWanted(rows: SessionRows): Operation<Set<string>> {
+  const { sessionNumber } = rows;
   const keys = new Set(
-    yield* column<string>(`SELECT DISTINCT hash FROM assistant_media_refs WHERE ${own}no = ?`, ...ids, sessionNumber),
+    yield* column<string>(...rows.where("SELECT DISTINCT hash FROM assistant_media_refs", "no = ?", sessionNumber)),
   );
-  const marked = `SELECT n, content FROM assistant_messages
-    WHERE ${own}n BETWEEN ? AND ? AND content LIKE '%"$stemma":%'`;
-  const range = [...ids, floorOf(sessionNumber), ceilingOf(sessionNumber)];
-  for (const [, content] of yield* tuples<[number, string]>(marked, ...range)) {
+  const isMarked = `n BETWEEN ? AND ? AND content LIKE '%"$stemma":%'`;
+  const range = [floorOf(sessionNumber), ceilingOf(sessionNumber)] as const;
+  const marked = rows.where("SELECT n, content FROM assistant_messages", isMarked, ...range);
+  for (const [, content] of yield* tuples<[number, string]>(...marked)) {
     try {
       const decoded = decodeMessage(textOf(content));
       if (decoded instanceof PendingMessage) for (const key of decoded.keys) keys.add(key);
@@ -252,9 +250,8 @@ function* findElsewhere(sql: Dialect, rows: SessionRows, key: string): Operation
     else if (!isHash && hash === key) found = data;
   });
   if (found !== null) return found;
-  const [id, isOther, own] = sql.namesSessions
-    ? ["session_id", "session_id <> ?", rows.id]
-    : ["''", "no <> ?", rows.sessionNumber];
+  const [id, isOther, own] =
+    sql.layout !== "local" ? ["session_id", "session_id <> ?", rows.id] : ["''", "no <> ?", rows.sessionNumber];
   const others = `SELECT DISTINCT no, ${id} AS id FROM assistant_media WHERE hash = ? AND ${isOther}`;
   for (const [other, otherId] of yield* tuples<[number, string]>(others, key, own)) {
     yield* scanMedia(rowsOf(sql, otherId, other), (media) => {

@@ -14,9 +14,10 @@ export interface Bone {
 }
 
 /** The messages of a session in order. */
-export function* readBones({ own, ids, sessionNumber }: SessionRows): Operation<Bone[]> {
-  const query = `SELECT n, id, parent_id, branch FROM assistant_messages WHERE ${own}n BETWEEN ? AND ? ORDER BY n`;
-  const rows = yield* all<Omit<Bone, "parent">>(query, ...ids, floorOf(sessionNumber), ceilingOf(sessionNumber));
+export function* readBones(session: SessionRows): Operation<Bone[]> {
+  const ends = [floorOf(session.sessionNumber), ceilingOf(session.sessionNumber)];
+  const query = "SELECT n, id, parent_id, branch FROM assistant_messages";
+  const rows = yield* all<Omit<Bone, "parent">>(...session.where(query, "n BETWEEN ? AND ? ORDER BY n", ...ends));
   return rows.map((row) => ({ ...row, parent: null }));
 }
 
@@ -93,13 +94,13 @@ function* moveBeforeChildren(sql: Dialect, session: SessionRows, bones: Bone[]):
 
 /** Gives messages other rows, with all that stands beside them by their rows. */
 function* moveRows(sql: Dialect, session: SessionRows, moved: ReadonlyMap<number, number>): Operation<void> {
-  const { own, ids, sessionNumber, registered } = session;
+  const { ids, sessionNumber, registered } = session;
   const hasVectors = (yield* sql.columns("assistant_vectors")).length > 0;
   for (const [from, to] of moved) {
-    if (hasVectors) yield* run(`DELETE FROM assistant_vectors WHERE ${own}n = ?`, ...ids, from);
-    yield* run(`UPDATE assistant_messages SET n = ? WHERE ${own}n = ?`, to, ...ids, from);
+    if (hasVectors) yield* run(...session.where("DELETE FROM assistant_vectors", "n = ?", from));
+    yield* run(...session.where("UPDATE assistant_messages SET n = ?", "n = ?", to, from));
     // Where the number was damaged alone, what names it names the right one.
-    yield* run(`DELETE FROM assistant_media_refs WHERE ${own}no = ? AND n = ?`, ...ids, sessionNumber, from);
+    yield* run(...session.where("DELETE FROM assistant_media_refs", "no = ? AND n = ?", sessionNumber, from));
     const leaf = `UPDATE assistant_sessions SET leaf = ? WHERE ${registered}no = ? AND leaf = ?`;
     yield* run(leaf, to, ...ids, sessionNumber, from);
   }
@@ -107,16 +108,17 @@ function* moveRows(sql: Dialect, session: SessionRows, moved: ReadonlyMap<number
   for (const { n: rowId, from_n, to_n } of yield* readSummaries(session)) {
     const range = [placeOf(from_n), placeOf(to_n)];
     if (range[0] === from_n && range[1] === to_n) continue;
-    yield* run(`UPDATE assistant_compactions SET from_n = ?, to_n = ? WHERE ${own}n = ?`, ...range, ...ids, rowId);
+    yield* run(...session.where("UPDATE assistant_compactions SET from_n = ?, to_n = ?", "n = ?", ...range, rowId));
   }
 }
 
 /** Writes parents and branches of messages whose `parent` is right. */
 export function* writeTree(
-  { own, ids, sessionNumber, column, mark }: SessionRows,
+  session: SessionRows,
   bones: readonly Bone[],
   branches: readonly BranchRow[],
 ): Operation<void> {
+  const { ids, sessionNumber, column, mark } = session;
   const heads: BranchRow[] = [];
   const goesOn = new Set<Bone>();
   let next = 0;
@@ -133,13 +135,13 @@ export function* writeTree(
     }
     const parentId = parent?.id ?? null;
     if (branch === bone.branch && parentId === bone.parent_id) continue;
-    const hang = `UPDATE assistant_messages SET branch = ?, parent_id = ? WHERE ${own}n = ?`;
-    yield* run(hang, branch, parentId, ...ids, bone.n);
+    const hang = "UPDATE assistant_messages SET branch = ?, parent_id = ?";
+    yield* run(...session.where(hang, "n = ?", branch, parentId, bone.n));
     bone.branch = branch;
     bone.parent_id = parentId;
   }
   if (JSON.stringify(heads) === JSON.stringify(branches)) return;
-  yield* run(`DELETE FROM assistant_branches WHERE ${own}no = ?`, ...ids, sessionNumber);
+  yield* run(...session.where("DELETE FROM assistant_branches", "no = ?", sessionNumber));
   for (const { branch, lo, parent_branch, parent_n } of heads) {
     const insertion = `INSERT INTO assistant_branches (${column}no, branch, lo, parent_branch, parent_n) VALUES (${mark}?, ?, ?, ?, ?)`;
     yield* run(insertion, ...[...ids, sessionNumber], branch, lo, parent_branch, parent_n);

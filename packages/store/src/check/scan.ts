@@ -59,10 +59,16 @@ export function* scanMessages(
   session: SessionRows,
   visit: (page: readonly ScannedMessage[]) => Operation<void>,
 ): Operation<void> {
-  const columns = sql.keepsText ? `${COLUMNS}, text_content` : COLUMNS;
+  const columns = sql.layout !== "local" ? `${COLUMNS}, text_content` : COLUMNS;
   for (let from = floorOf(session.sessionNumber); ; ) {
-    const query = `SELECT ${columns} FROM assistant_messages WHERE ${session.own}n BETWEEN ? AND ? ORDER BY n LIMIT ${PAGE}`;
-    const rows = yield* all<MessageRow>(query, ...session.ids, from, ceilingOf(session.sessionNumber));
+    const rows = yield* all<MessageRow>(
+      ...session.where(
+        `SELECT ${columns} FROM assistant_messages`,
+        `n BETWEEN ? AND ? ORDER BY n LIMIT ${PAGE}`,
+        from,
+        ceilingOf(session.sessionNumber),
+      ),
+    );
     const contents = rows.map(({ content }) => textOf(content));
     const messages = yield* readContents(session, [...contents], null, () => {});
     const page: ScannedMessage[] = [];

@@ -109,7 +109,7 @@ async function checkSessions(run: CheckRun): Promise<void> {
       );
     }
     const last = page.at(-1);
-    if (last === undefined || (after !== null && !sql.namesSessions && !(last.no > after.no))) return;
+    if (last === undefined || (after !== null && sql.layout === "local" && !(last.no > after.no))) return;
     after = last;
   }
 }
@@ -117,8 +117,8 @@ async function checkSessions(run: CheckRun): Promise<void> {
 type SessionName = Pick<RegisteredSession, "no" | "id">;
 
 // Its number finds a session whose id is damaged; whoever has the number since is another one.
-function* findRecord({ namesSessions }: Dialect, { no, id }: SessionName): Operation<RegisteredSession | undefined> {
-  const [where, value] = namesSessions ? ["id = ?", id] : ["no = ?", no];
+function* findRecord({ layout }: Dialect, { no, id }: SessionName): Operation<RegisteredSession | undefined> {
+  const [where, value] = layout !== "local" ? ["id = ?", id] : ["no = ?", no];
   const found = yield* first<RegisteredSession>(`SELECT * FROM assistant_sessions WHERE ${where}`, value);
   return String(found?.id) === String(id) ? found : undefined;
 }
@@ -127,7 +127,7 @@ const SESSIONS_AT_ONCE = 500;
 
 async function pageOfSessions(run: CheckRun, after: SessionName | null): Promise<SessionName[]> {
   const { sessionId } = run.options;
-  const by = run.open.sql.namesSessions ? "id" : "no";
+  const by = run.open.sql.layout !== "local" ? "id" : "no";
   const conditions = [
     ...(after === null ? [] : [{ condition: `${by} > ?`, value: after[by] }]),
     ...(sessionId === undefined ? [] : [{ condition: "id = ?", value: sessionId }]),

@@ -94,7 +94,7 @@ export function* readWaiting(
       fresh.push(...(yield* findNew(sql, embedder, rows, session.seen, limit - fresh.length)));
     }
   }
-  const query = `SELECT n${sql.namesSessions ? ', session_id AS "sessionId"' : ""} FROM assistant_vectors
+  const query = `SELECT n${sql.layout !== "local" ? ', session_id AS "sessionId"' : ""} FROM assistant_vectors
      WHERE embedder < ? ORDER BY embedder DESC, n DESC LIMIT ?`;
   const addresses = yield* all<RowAddress>(query, embedder, limit - fresh.length + spare);
   return { fresh, old: yield* findOld(sql, embedder, addresses), done };
@@ -165,7 +165,7 @@ function* findOld(
   if (addresses.length === 0) return [];
   const [own, ids] =
     sessionId === null
-      ? [sql.namesSessions ? "v.session_id = given.owner AND " : "", []]
+      ? [sql.layout !== "local" ? "v.session_id = given.owner AND " : "", []]
       : ["v.session_id = ? AND ", [sessionId]];
   const rows = yield* all<WaitingRow>(
     `SELECT ${WAITING_COLUMNS(sql, embedder)} FROM ${sql.segmentTable} AS given CROSS JOIN assistant_vectors v CROSS JOIN assistant_messages m
@@ -184,7 +184,7 @@ export function* findOldOf(
   embedded: readonly Waiting[],
   lock: string,
 ): Operation<Waiting[]> {
-  if (!sql.isSpread) return yield* findOld(sql, embedder, embedded, lock);
+  if (sql.layout !== "spread") return yield* findOld(sql, embedder, embedded, lock);
   const old: Waiting[] = [];
   for (const id of new Set(embedded.map(({ sessionId }) => sessionId))) {
     const ofSession = embedded.filter(({ sessionId }) => sessionId === id);
@@ -197,7 +197,7 @@ function* textsOf(sql: Dialect, embedder: number, rows: readonly WaitingRow[]): 
   const found: Waiting[] = [];
   for (const row of rows) {
     const text = yield* textToEmbed(sql, row.session_id, row);
-    const twin = sql.isSpread ? yield* findTwin(row, embedder) : twinIn(row);
+    const twin = sql.layout === "spread" ? yield* findTwin(row, embedder) : twinIn(row);
     found.push({ sessionId: row.session_id, n: row.n, text, twin });
   }
   return found;

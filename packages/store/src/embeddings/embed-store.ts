@@ -147,8 +147,8 @@ function* importVectors(
     if (row === undefined || state !== "written") continue;
     // A row of the same model gets the numbers of the one that is copied.
     if (row.embedder === claim.no) {
-      const { own, ids } = rowsOf(sql, sessionId, sessionOf(row.n));
-      yield* run(`UPDATE assistant_vectors SET embedder = 0 WHERE ${own}n = ?`, ...ids, row.n);
+      const rows = rowsOf(sql, sessionId, sessionOf(row.n));
+      yield* run(...rows.where("UPDATE assistant_vectors SET embedder = 0", "n = ?", row.n));
     }
     embedded.push({ sessionId, n: row.n, text, twin: null, vector: vector === undefined ? "refused" : vector });
   }

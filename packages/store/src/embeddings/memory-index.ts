@@ -192,7 +192,7 @@ const PARENT = "(SELECT s.parent_session_id FROM assistant_sessions s WHERE s.id
 
 /** Where the parent's rows may be on another server, see `findTwin`: a statement that locks rows names no other table there. */
 export const WAITING_COLUMNS = (sql: Dialect, embedder: number) => {
-  const [twin, parent] = sql.isSpread ? ["NULL", "NULL"] : [twinOf(sql, embedder), PARENT];
+  const [twin, parent] = sql.layout === "spread" ? ["NULL", "NULL"] : [twinOf(sql, embedder), PARENT];
   return `m.n AS n, m.session_id AS session_id, m.content AS content, ${twin} AS twin, ${parent} AS parent`;
 };
 

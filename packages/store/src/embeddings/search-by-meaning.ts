@@ -42,11 +42,11 @@ export function within(sql: Dialect, range: Scope["range"]): Condition {
 
 export const boundsOf = (range: Scope["range"]) => (range === null ? EVERYWHERE : ([range.lo, range.hi] as const));
 
-function ofSessions({ namesSessions, segmentTable }: Dialect, range: Scope["range"]): Condition {
+function ofSessions({ layout, segmentTable }: Dialect, range: Scope["range"]): Condition {
   const { sessionId = null, several } = range ?? {};
-  if (namesSessions && sessionId !== null) return { condition: "v.session_id = ? AND ", values: [sessionId] };
+  if (layout !== "local" && sessionId !== null) return { condition: "v.session_id = ? AND ", values: [sessionId] };
   if (several === undefined) return { condition: "", values: [] };
-  if (!namesSessions) {
+  if (layout === "local") {
     const ranges = JSON.stringify(several.ranges.map(([lo, hi]) => [0, lo, hi]));
     const rows = `SELECT w.n FROM ${segmentTable} AS s CROSS JOIN assistant_vectors w WHERE w.n BETWEEN s.lo AND s.hi`;
     return { condition: `v.n IN (${rows}) AND `, values: [ranges] };
@@ -64,7 +64,7 @@ export function sessionsIn({ ranges }: SeveralSessions): number[] {
 }
 
 // The session of a vector `v`, where its row names it.
-const sessionOf = ({ namesSessions }: Pick<Dialect, "namesSessions">) => (namesSessions ? "v.session_id" : "NULL");
+const sessionOf = ({ layout }: Pick<Dialect, "layout">) => (layout !== "local" ? "v.session_id" : "NULL");
 
 const rankedOf = ({ n: rowId, sessionId, score }: Found): Ranked =>
   typeof sessionId === "string" ? { n: rowId, sessionId, score } : { n: rowId, score };
@@ -117,7 +117,7 @@ export function nearestBySigns(
   { alike, encode }: NonNullable<VectorDialect["signs"]>,
 ): FindNearest {
   const compare = function* (rows: string, ...values: SqlValue[]): Operation<Ranked[]> {
-    const select = `WITH likely AS MATERIALIZED (SELECT v.n AS n${sql.namesSessions ? ", v.session_id AS session_id" : ""} FROM ${rows})
+    const select = `WITH likely AS MATERIALIZED (SELECT v.n AS n${sql.layout !== "local" ? ", v.session_id AS session_id" : ""} FROM ${rows})
        SELECT v.n AS n, ${sessionOf(sql)} AS "sessionId", ${dialect.read} AS vector FROM likely JOIN assistant_vectors v
        ON ${sameSession(sql, "v", "likely")}v.n = likely.n`;
     const found = yield* all<{ n: number; sessionId: string | null; vector: unknown }>(select, ...values);

@@ -3,8 +3,8 @@ import type { Dialect } from "../engine/dialect.js";
 import {
   all,
   count,
-  first,
   type Operation,
+  oneNumber,
   ownOf,
   rowsOf,
   run,
@@ -68,9 +68,9 @@ export function* storeVectors(
   return embedder;
 }
 
-function* findSeen({ own, ids, sessionNumber }: SessionRows): Operation<number> {
-  const seen = `SELECT coalesce(max(n), 0) AS seen FROM assistant_vectors WHERE ${own}n BETWEEN ? AND ?`;
-  return Number((yield* first<{ seen: number }>(seen, ...ids, floorOf(sessionNumber), ceilingOf(sessionNumber)))?.seen);
+function findSeen(rows: SessionRows): Operation<number> {
+  const range = [floorOf(rows.sessionNumber), ceilingOf(rows.sessionNumber)] as const;
+  return oneNumber(...rows.where("SELECT max(n) AS seen FROM assistant_vectors", "n BETWEEN ? AND ?", ...range));
 }
 
 interface Result extends Embedded {
@@ -81,11 +81,10 @@ interface Result extends Embedded {
 const ROWS_AT_ONCE = 25;
 
 // A row is written anew, with a number of its own: those who keep vectors in memory see by it what changed.
-function* deleteVectors({ own, ids }: SessionRows, results: readonly Result[]): Operation<void> {
+function* deleteVectors(rows: SessionRows, results: readonly Result[]): Operation<void> {
   for (const some of chunksOf(results)) {
     const marks = some.map(() => "?").join(", ");
-    const removal = `DELETE FROM assistant_vectors WHERE ${own}n IN (${marks})`;
-    yield* run(removal, ...ids, ...some.map(({ n: rowId }) => rowId));
+    yield* run(...rows.where("DELETE FROM assistant_vectors", `n IN (${marks})`, ...some.map(({ n: rowId }) => rowId)));
   }
 }
 
@@ -123,7 +122,7 @@ function* copyVector(
   const source = rowsOf(sql, present.sessionId, sessionOf(present.n));
   const copy = `INSERT INTO assistant_vectors (${named}n, embedder, vector)
     SELECT ${mark}?, v.embedder, v.vector FROM assistant_vectors v WHERE ${ownOf(source, "v")}v.n = ? AND v.embedder = ?`;
-  return (yield* count(copy, [...ids, rowId, ...source.ids, present.n, embedder])) > 0;
+  return (yield* count(copy, ...ids, rowId, ...source.ids, present.n, embedder)) > 0;
 }
 
 function* chunksOf<T>(items: readonly T[]): Generator<T[]> {

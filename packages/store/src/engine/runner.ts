@@ -108,7 +108,7 @@ export interface Runner {
   observe(wrap: <C extends Connection>(connection: C) => C): void;
 }
 
-/** What is written before something is read, where there is something to write. */
+/** A write that comes before a read, where there is something to write. */
 export interface CatchUp {
   readonly isNeeded: () => Operation<boolean>;
   readonly work: () => Operation<void>;
@@ -128,7 +128,7 @@ export interface SyncOptions {
    * call is now and then answered a round of the event loop later, its work done at once all the same, if this gives true. Default: never.
    */
   readonly mayPause?: (() => boolean) | undefined;
-  /** What it shares with the other connections of this process to the same database. Default: nothing. */
+  /** The lane that it shares with the other connections of this process to the same database. Default: one of its own. */
   readonly lane?: Lane | undefined;
 }
 

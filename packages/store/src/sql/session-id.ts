@@ -6,7 +6,7 @@ export const UPGRADED_ROWS = "agents_before_upgrade";
 /** Begins what stands in the place of a session id for blocks and entries that belong to no session. No session's id begins so. */
 export const SCOPES = "stemma:";
 
-/** What they begin with, by whose they are. */
+/** The beginnings of such scopes, by whose they are. */
 export const MEMORY_SCOPES = { user: `${SCOPES}user:`, key: `${SCOPES}key:` } as const;
 
 /** Where the blocks and entries of a user are kept: all of them have this in the column `session_id`. */
@@ -65,7 +65,7 @@ export function assertSessionFits(id: string): void {
   assertFits(id, "A session id", "id");
 }
 
-/** The same for any text of a session that is to be registered. */
+/** Throws `INVALID_ARGUMENT` for a text of a session that is to be registered, because it is too long. */
 export function assertSessionTexts({ id, userId, parentSessionId, name, model, source }: SessionTexts): void {
   if (id !== undefined) assertSessionFits(id);
   if (userId !== undefined) assertFits(userId, "A user id", "owner");
@@ -81,7 +81,7 @@ interface KeptName {
   readonly scope?: BlockScope | undefined;
 }
 
-/** The same for the names under which something is to be kept. */
+/** Throws `INVALID_ARGUMENT` for names that are too long for something new to be stored under them. */
 export function assertNames({ sessionId, label, scope }: KeptName, key = ""): void {
   // A scope has a user's id behind its own beginning.
   assertSessionFits(

@@ -7,7 +7,7 @@ import { readAs, scopedKey, writeAs } from "../operations/registry/owners.js";
 import { makeRow } from "../operations/registry/session-head.js";
 import { assertUserId, isScope } from "./session-id.js";
 
-/** What names a block, an entry or a record. */
+/** Names a block, an entry or a record. */
 interface ItemKey {
   readonly sessionId: string;
   readonly label: string;

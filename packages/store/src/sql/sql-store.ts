@@ -36,7 +36,7 @@ export interface SqlStoreOptions extends SyncOptions {
   readonly isPrepared?: (() => boolean | Promise<boolean>) | undefined;
   /** Answers `Store.backup`. Default: refused, for there is no file. */
   readonly backup?: Backup | undefined;
-  /** What stores on the same client share. Default: one of the store's own. */
+  /** The queue that stores on the same client share. Default: one of the store's own. */
   readonly order?: Queue | undefined;
   /** Answers `Store.scrub`: rewrites the database without what was deleted. */
   readonly scrub?: Scrub | undefined;

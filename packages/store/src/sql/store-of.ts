@@ -15,14 +15,14 @@ export function assertStore(value: unknown, what: string): asserts value is Stor
   throw new StemmaError("STORE_UNSUPPORTED", {}, message);
 }
 
-/** What a value is, as an error names what it got instead of another object of ours. */
+/** Names the kind of a value for an error that got it instead of another object of ours. */
 export function kindOfHost(value: unknown): string {
   if (isStore(value)) return "a store";
   const has = (name: string) => typeof (value as Record<string, unknown> | null | undefined)?.[name] === "function";
   return has("prepareTurn") ? "a session" : has("getSession") ? "a SessionManager" : kindOf(value);
 }
 
-/** What puts calls that belong together in order: the same for stores on one client, and for the parts of one store. */
+/** The queue that puts calls which belong together in order: one for stores on one client, and for the parts of one store. */
 export function orderOf(store: Store): Queue {
   return store.order ?? queueOf(store.whole ?? store);
 }

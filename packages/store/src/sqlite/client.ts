@@ -215,7 +215,7 @@ function withNumbers(row: Row): Row {
   return Object.fromEntries(entries.map(([name, value]) => [name, typeof value === "bigint" ? Number(value) : value]));
 }
 
-/** What SQLite says of a damaged file. */
+/** The code by which SQLite tells of a damaged file. */
 const CORRUPT = 11;
 
 /** SQLite's code for a file that was moved, where it notices: without a write-ahead log. */

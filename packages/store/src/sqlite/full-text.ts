@@ -74,7 +74,7 @@ export function sqliteSearch(maxBytes: number, indexesLater: boolean): SearchDia
     const size = yield* sizeOfIndex("messages");
     return yield* findMatches(sequences, yield* searchedRows(range, size.documents), limit, { size, rarities });
   }
-  return { rows: ROWS, mayLag: true, indexesLater, add, replace, remove, matches, entries: searchEntries };
+  return { rows: ROWS, indexesLater, add, replace, remove, matches, entries: searchEntries };
 }
 
 /** So many documents are removed as one is. */

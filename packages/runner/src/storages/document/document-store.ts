@@ -1,6 +1,6 @@
 import type { SessionMessage } from "@stemma/model";
 import type { BlockScope, KeptWrite, MessageWrite, SessionStore, Store } from "@stemma/store";
-import { confining, type HandOver, keyScope, methodsOf, refuseBackup, userScope, valuesIn } from "@stemma/store";
+import { confining, keyScope, refuseBackup, userScope, valuesIn } from "@stemma/store";
 import type { SessionStorage } from "../../types.js";
 import { MemorySessionStorage } from "../memory-storage.js";
 import { HeldSessions } from "./held-sessions.js";
@@ -183,8 +183,10 @@ const unique = (ids: readonly string[]) => [...new Set(ids)];
 /** A session that is held in memory: it is loaded before it is read, and saved after each write. */
 function heldSession(held: HeldSessions, session: SessionStore): SessionStore {
   const { id } = session;
-  const read: HandOver<SessionStore> = (given, use) => held.read(id, () => use(session, given));
-  const write: HandOver<SessionStore> = (given, use) => held.write([id], () => use(session, given));
+  const reading = <Name extends keyof SessionStore>(...names: readonly Name[]) =>
+    methodsOf(session, names, (call) => held.read(id, call));
+  const writing = <Name extends keyof SessionStore>(...names: readonly Name[]) =>
+    methodsOf(session, names, (call) => held.write([id], call));
   const rewritten = (message: SessionMessage) => held.rewritten(id, message.id);
   // From the call on: its first page is read then, in the order of the calls.
   const streamed = <T>(open: () => AsyncIterable<T>): AsyncIterable<T> => {
@@ -196,8 +198,8 @@ function heldSession(held: HeldSessions, session: SessionStore): SessionStore {
   };
   return {
     id,
-    ...methodsOf(write, "append", "appendSibling", "importTree", "setActiveLeaf", "rewindTo", "selectBranch"),
-    ...methodsOf(write, "addCompaction", "removeCompaction", "changeSkills"),
+    ...writing("append", "appendSibling", "importTree", "setActiveLeaf", "rewindTo", "selectBranch"),
+    ...writing("addCompaction", "removeCompaction", "changeSkills"),
     update: (message) =>
       held.write([id], async () => {
         await session.update(message);
@@ -221,8 +223,7 @@ function heldSession(held: HeldSessions, session: SessionStore): SessionStore {
         held.removed(id, null);
         return wasFrozen;
       }),
-    ...methodsOf(
-      read,
+    ...reading(
       "message",
       "leaf",
       "branches",
@@ -234,9 +235,24 @@ function heldSession(held: HeldSessions, session: SessionStore): SessionStore {
       "recent",
       "search",
     ),
-    ...methodsOf(read, "rowStats", "length", "count", "tokens", "tree", "treePage"),
-    ...methodsOf(read, "compactions", "originals", "skills", "change", "writes"),
+    ...reading("rowStats", "length", "count", "tokens", "tree", "treePage"),
+    ...reading("compactions", "originals", "skills", "change", "writes"),
     stream: (options) => streamed(() => session.stream(options)),
     messages: () => streamed(() => session.messages()),
   };
+}
+
+type Method = (...values: unknown[]) => Promise<unknown>;
+
+/** The methods of a session that have these names; `order` says when each call is made. */
+function methodsOf<Name extends keyof SessionStore>(
+  session: SessionStore,
+  names: readonly Name[],
+  order: (call: () => Promise<unknown>) => Promise<unknown>,
+): Pick<SessionStore, Name> {
+  const methods = names.map((name) => {
+    const method = (...values: unknown[]) => order(() => (session[name] as Method)(...values));
+    return [name, method];
+  });
+  return Object.fromEntries(methods);
 }

@@ -8,7 +8,7 @@ import {
   utf8Length,
 } from "@stemma/model";
 import type { CorruptHandler, Dialect } from "../../engine/dialect.js";
-import { all, first, type Operation, run, type SessionRows } from "../../engine/operation.js";
+import { all, column, first, type Operation, run, type SessionRows } from "../../engine/operation.js";
 export interface ContentRow {
   readonly n: number;
   readonly content: string;
@@ -48,7 +48,7 @@ export function* readContents(
   return messages;
 }
 
-/** The same of rows. */
+/** The messages of rows, in their order. */
 export function readRows(
   session: SessionRows,
   rows: readonly ContentTuple[],
@@ -77,9 +77,8 @@ export function* readContent(
   return (yield* readRows(session, [[row.n, row.content]], onCorrupt))[0] ?? null;
 }
 
-function* findId({ own, ids }: SessionRows, rowId: number): Operation<string> {
-  const query = `SELECT id FROM assistant_messages WHERE ${own}n = ?`;
-  return (yield* first<{ id: string }>(query, ...ids, rowId))?.id ?? "";
+function* findId(rows: SessionRows, rowId: number): Operation<string> {
+  return (yield* first<{ id: string }>(...rows.where("SELECT id FROM assistant_messages", "n = ?", rowId)))?.id ?? "";
 }
 
 // Whatever goes wrong in reading what is stored is the fault of what is stored.
@@ -168,8 +167,9 @@ export function* storeContent(
 ): Operation<string> {
   for (const { hash, data } of message.media) {
     yield* insertRef(rows, rowId, hash);
-    const query = `SELECT 1 FROM assistant_media WHERE ${rows.own}no = ? AND hash = ? AND part = 0`;
-    const known = yield* first(query, ...[...rows.ids, rows.sessionNumber, hash]);
+    const known = yield* first(
+      ...rows.where("SELECT 1 FROM assistant_media", "no = ? AND hash = ? AND part = 0", rows.sessionNumber, hash),
+    );
     if (known === undefined) yield* storeParts(sql, rows, hash, data);
   }
   if (fitsColumn(sql, message.content)) return message.content;
@@ -203,17 +203,16 @@ const isHighSurrogate = (code: number) => code >= 0xd800 && code <= 0xdbff;
 
 /** Removes what stands outside the rows from `lo` to `hi` and belongs to no other row. Gives how many contents that were. */
 export function* dropContent(rows: SessionRows, lo: number, hi: number = lo): Operation<number> {
-  const range = [...rows.ids, rows.sessionNumber, lo, hi] as const;
-  const query = `SELECT DISTINCT hash FROM assistant_media_refs WHERE ${rows.own}no = ? AND n BETWEEN ? AND ?`;
-  const refs = yield* all<{ hash: string }>(query, ...range);
-  if (refs.length === 0) return 0;
-  yield* run(`DELETE FROM assistant_media_refs WHERE ${rows.own}no = ? AND n BETWEEN ? AND ?`, ...range);
+  const within = ["no = ? AND n BETWEEN ? AND ?", rows.sessionNumber, lo, hi] as const;
+  const hashes = yield* column<string>(...rows.where("SELECT DISTINCT hash FROM assistant_media_refs", ...within));
+  if (hashes.length === 0) return 0;
+  yield* run(...rows.where("DELETE FROM assistant_media_refs", ...within));
   let dropped = 0;
-  for (const { hash } of refs) {
-    const key = [...rows.ids, rows.sessionNumber, hash] as const;
-    const refs = `SELECT 1 FROM assistant_media_refs WHERE ${rows.own}no = ? AND hash = ? LIMIT 1`;
-    if ((yield* first(refs, ...key)) !== undefined) continue;
-    yield* run(`DELETE FROM assistant_media WHERE ${rows.own}no = ? AND hash = ?`, ...key);
+  for (const hash of hashes) {
+    const key = [rows.sessionNumber, hash] as const;
+    const other = rows.where("SELECT 1 FROM assistant_media_refs", "no = ? AND hash = ? LIMIT 1", ...key);
+    if ((yield* first(...other)) !== undefined) continue;
+    yield* run(...rows.where("DELETE FROM assistant_media", "no = ? AND hash = ?", ...key));
     dropped += 1;
   }
   return dropped;
@@ -222,18 +221,22 @@ export function* dropContent(rows: SessionRows, lo: number, hi: number = lo): Op
 // Engines bind at least a hundred values to a statement.
 const KEYS_AT_ONCE = 90;
 
-/** What stands outside rows of a session, by its keys. */
-export function* readMedia(
-  { own, ids, sessionNumber }: SessionRows,
-  keys: readonly string[],
-): Operation<Map<string, string>> {
+/** The texts that stand outside rows of a session, by their keys. */
+export function* readMedia(rows: SessionRows, keys: readonly string[]): Operation<Map<string, string>> {
+  const { sessionNumber } = rows;
   const data = new Map<string, string>();
   const missing = new Set<string>();
   const wanted = [...new Set(keys)];
   for (let start = 0; start < wanted.length; start += KEYS_AT_ONCE) {
     const some = wanted.slice(start, start + KEYS_AT_ONCE);
-    const query = `SELECT hash, part, data FROM assistant_media WHERE ${own}no = ? AND hash IN (${some.map(() => "?").join(", ")}) ORDER BY hash, part`;
-    const parts = yield* all<{ hash: string; part: number; data: string }>(query, ...[...ids, sessionNumber, ...some]);
+    const parts = yield* all<{ hash: string; part: number; data: string }>(
+      ...rows.where(
+        "SELECT hash, part, data FROM assistant_media",
+        `no = ? AND hash IN (${some.map(() => "?").join(", ")}) ORDER BY hash, part`,
+        sessionNumber,
+        ...some,
+      ),
+    );
     for (const [index, row] of parts.entries()) {
       const before = parts[index - 1]?.hash === row.hash ? parts[index - 1]?.part : -1;
       // What lacks a part is as good as not there.

@@ -31,7 +31,7 @@ export function* findWithParent(sql: Dialect, sessionId: string, name: string): 
   return inOrder(found);
 }
 
-/** The same of several messages, in any order, without those that are not there. A summary's id names none. */
+/** Several messages with their parents, in any order, without those that are not there. A summary's id names none. */
 export function* findAllWithParents(sql: Dialect, sessionId: string, ids: readonly string[]): Operation<WithParent[]> {
   const query = `SELECT ${COLUMNS} FROM ${sql.textTable} AS g CROSS JOIN assistant_messages m ${PARENT}
     WHERE m.session_id = ? AND m.id = g.text`;

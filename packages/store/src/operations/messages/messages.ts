@@ -21,6 +21,7 @@ import {
   first,
   insertEach,
   type Operation,
+  oneNumber,
   run,
   type SessionRows,
   type SqlValue,
@@ -52,7 +53,7 @@ import { dropContent, fitsRow, storeContent } from "./content.js";
 const UPDATE = "UPDATE assistant_messages SET role = ?, tokens = ?, total = ?, dated_at = ?, content = ?";
 const UPDATE_TEXT = `${UPDATE}, text_content = ?`;
 
-/** See `SessionStore.append`. */
+/** The operation behind `SessionStore.append`. */
 export function* appendMessages(
   sql: Dialect,
   sessionId: string,
@@ -117,13 +118,13 @@ export function* importMessages(sql: Dialect, sessionId: string, messages: Encod
   return written.length;
 }
 
-/** See `SessionStore.update`. */
+/** The operation behind `SessionStore.update`. */
 export function* updateMessage(sql: Dialect, sessionId: string, message: EncodedMessage): Operation<void> {
   const position = (yield* findPosition(sessionId, message.id)) ?? messageNotFound(sessionId, message.id);
   yield* replaceMessage(sql, yield* openSessionHead(sql, sessionId), position, message);
 }
 
-/** See `SessionStore.upsert`. */
+/** The operation behind `SessionStore.upsert`. */
 export function* upsertMessage(
   sql: Dialect,
   sessionId: string,
@@ -144,7 +145,7 @@ export function* upsertMessage(
   return { inserted: false, visibleTokens: currentTotal({ stale }, leaf) };
 }
 
-/** See `SessionStore.setActiveLeaf`. */
+/** The operation behind `SessionStore.setActiveLeaf`. */
 export function* setActiveLeaf(sql: Dialect, sessionId: string, messageId: string | null): Operation<void> {
   if (messageId === null) {
     const head = yield* findSessionHead(sql, sessionId);
@@ -156,7 +157,7 @@ export function* setActiveLeaf(sql: Dialect, sessionId: string, messageId: strin
   yield* touchSession(head.rows, position.rowId === head.newest?.rowId ? null : position.rowId, head.stale);
 }
 
-/** See `SessionStore.clear`. The running numbers start again; nothing refers to the old ones. */
+/** The operation behind `SessionStore.clear`. The running numbers start again; nothing refers to the old ones. */
 export function* clearMessages(sql: Dialect, sessionId: string): Operation<boolean> {
   const head = yield* findSessionHead(sql, sessionId);
   const wasFrozen = yield* removeBlock(promptKey(sessionId));
@@ -164,38 +165,35 @@ export function* clearMessages(sql: Dialect, sessionId: string): Operation<boole
   const { rows } = head;
   yield* removeRecords(sessionId, TURNS);
   yield* removeRows(sql, rows);
-  yield* run(
-    `UPDATE assistant_sessions SET skills = NULL, counted_to = NULL, counted = NULL, counted_all = NULL
-     WHERE ${rows.registered}no = ?`,
-    ...[...rows.ids, rows.sessionNumber],
-  );
+  const forget = "UPDATE assistant_sessions SET skills = NULL, counted_to = NULL, counted = NULL, counted_all = NULL";
+  yield* run(...rows.whereRegistered(forget));
   yield* touchSession(rows, null, null);
   return wasFrozen;
 }
 
 /** Removes everything that is kept by a session's number. */
 export function* removeRows(sql: Dialect, rows: SessionRows): Operation<void> {
-  const { id, sessionNumber, own, ids } = rows;
+  const { id, sessionNumber } = rows;
   const range = [floorOf(sessionNumber), ceilingOf(sessionNumber)] as const;
   if (sql.search !== null) yield* sql.search.remove("messages", id, ...range);
-  if (sql.isInProcess) yield* removeInPortions(sql, rows, range);
-  yield* run(`DELETE FROM assistant_messages WHERE ${own}n BETWEEN ? AND ?`, ...ids, ...range);
-  yield* run(`DELETE FROM assistant_compactions WHERE ${own}n BETWEEN ? AND ?`, ...ids, ...range);
-  yield* run(`DELETE FROM assistant_branches WHERE ${own}no = ?`, ...ids, sessionNumber);
-  yield* run(`DELETE FROM assistant_media_refs WHERE ${own}no = ?`, ...ids, sessionNumber);
-  yield* run(`DELETE FROM assistant_media WHERE ${own}no = ?`, ...ids, sessionNumber);
+  if (sql.layout === "local") yield* removeInPortions(sql, rows, range);
+  yield* run(...rows.where("DELETE FROM assistant_messages", "n BETWEEN ? AND ?", ...range));
+  yield* run(...rows.where("DELETE FROM assistant_compactions", "n BETWEEN ? AND ?", ...range));
+  yield* run(...rows.where("DELETE FROM assistant_branches", "no = ?", sessionNumber));
+  yield* run(...rows.where("DELETE FROM assistant_media_refs", "no = ?", sessionNumber));
+  yield* run(...rows.where("DELETE FROM assistant_media", "no = ?", sessionNumber));
 }
 
 // What is left after that is little, or damage.
 function* removeInPortions(sql: Dialect, rows: SessionRows, range: readonly [number, number]): Operation<void> {
   const end = (which: "min" | "max") =>
-    `SELECT ${which}(n) AS n FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ?`;
-  const [lo = 0] = yield* column<number | null>(end("min"), ...rows.ids, ...range);
-  const [hi = 0] = yield* column<number | null>(end("max"), ...rows.ids, ...range);
+    rows.where(`SELECT ${which}(n) AS n FROM assistant_messages`, "n BETWEEN ? AND ?", ...range);
+  const [lo = 0] = yield* column<number | null>(...end("min"));
+  const [hi = 0] = yield* column<number | null>(...end("max"));
   if (lo === null || hi === null) return;
   yield* inPortions(sql, [{ branch: 0, lo, hi }], function* ([{ lo, hi }]) {
     yield* dropContent(rows, lo, hi);
-    yield* run(`DELETE FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ?`, ...rows.ids, lo, hi);
+    yield* run(...rows.where("DELETE FROM assistant_messages", "n BETWEEN ? AND ?", lo, hi));
   });
 }
 
@@ -226,16 +224,16 @@ function* replaceMessage(
   message: EncodedMessage,
 ): Operation<{ total: number | null; stale: number | null }> {
   const { rows, newest } = head;
-  const at = [...rows.ids, position.rowId] as const;
-  const old = yield* first<{ tokens: number }>(`SELECT tokens FROM assistant_messages WHERE ${rows.own}n = ?`, ...at);
-  const change = message.tokens - (old?.tokens ?? 0);
+  const { rowId } = position;
+  const old = yield* oneNumber(...rows.where("SELECT tokens FROM assistant_messages", "n = ?", rowId));
+  const change = message.tokens - old;
   const before = currentTotal(head, position);
   const total = before === null ? null : before + change;
   yield* dropContent(rows, position.rowId);
   const content = yield* storeContent(sql, rows, position.rowId, message);
   const values = [message.role, message.tokens, total, message.createdAt, content];
-  if (sql.keepsText) values.push(storableText(message.text));
-  yield* run(`${sql.keepsText ? UPDATE_TEXT : UPDATE} WHERE ${rows.own}n = ?`, ...values, ...at);
+  if (sql.layout !== "local") values.push(storableText(message.text));
+  yield* run(...rows.where(sql.layout === "local" ? UPDATE : UPDATE_TEXT, "n = ?", ...values, rowId));
   if (sql.markEdited !== null) yield* sql.markEdited(rows, position.rowId);
   if (sql.search !== null) yield* indexChanged(sql, sql.search, documentAt(head, position, message));
   // Totals of later rows hold this message's old size; the newest row has none after it.
@@ -249,12 +247,10 @@ function* noteWritten(sql: Dialect, head: SessionHead, written: readonly Indexed
   if (written.length === 0) return;
   if (sql.search !== null) yield* indexWritten(sql, sql.search, written);
   yield* dateAppend(head);
-  const { registered, ids, sessionNumber } = head.rows;
-  if (head.leaf !== null)
-    yield* run(`UPDATE assistant_sessions SET leaf = NULL WHERE ${registered}no = ?`, ...ids, sessionNumber);
+  if (head.leaf !== null) yield* run(...head.rows.whereRegistered("UPDATE assistant_sessions SET leaf = NULL"));
 }
 
-/** See `SessionStore.append`. `summaryIds` are those of synthetic messages that were passed over. Errors: `INVALID_MESSAGE` for one of no summary. */
+/** The operation behind `SessionStore.append`. `summaryIds` are those of synthetic messages that were passed over. Errors: `INVALID_MESSAGE` for one of no summary. */
 export function* append(
   sql: Dialect,
   sessionId: string,
@@ -347,13 +343,14 @@ export function* insertRow(
   const goesOn = parent?.rowId === newest?.rowId;
   const isWhole = fitsRow(sql, message);
   // Of a row that is all there is to write, the unique index tells that its id is known, where a statement may name it.
-  if (!(goesOn && isWhole && sql.namesKeys) && (yield* findPosition(rows.id, message.id)) !== null) return null;
+  if (!(goesOn && isWhole && sql.layout === "local") && (yield* findPosition(rows.id, message.id)) !== null)
+    return null;
   const rowId = nextPosition(sessionNumber, newest?.rowId ?? floorOf(sessionNumber));
   const branch = goesOn ? (parent?.branch ?? 0) : yield* branchFor(rows, rowId, newest, parent);
   const position = positionBehind(head, newest, message, parent, branch);
   const content = isWhole ? message.content : yield* storeContent(sql, rows, rowId, message);
   const row = rowOf(sql, head, position, message, parent, content);
-  const written = yield* count(sql.keepsText ? INSERT_TEXT : INSERT, row);
+  const written = yield* count(sql.layout === "local" ? INSERT : INSERT_TEXT, ...row);
   return written === 0 ? null : position;
 }
 
@@ -372,7 +369,7 @@ function* insertFollowers(
   newest: MessagePosition | null,
 ): Operation<readonly MessagePosition[]> {
   // Where no statement may name a key, each id is looked for.
-  if (!sql.namesKeys) return [];
+  if (sql.layout !== "local") return [];
   const positions: MessagePosition[] = [];
   const rows: SqlValue[][] = [];
   let last = newest;
@@ -383,7 +380,7 @@ function* insertFollowers(
     positions.push(position);
     last = position;
   }
-  return positions.slice(0, yield* insertEach(sql.keepsText ? INSERT_TEXT : INSERT, rows));
+  return positions.slice(0, yield* insertEach(sql.layout === "local" ? INSERT : INSERT_TEXT, rows));
 }
 
 function positionBehind(
@@ -409,7 +406,7 @@ function rowOf(
 ): SqlValue[] {
   const { role, tokens, createdAt } = message;
   const row = [rowId, id, rows.id, parent?.id ?? null, role, isoNow(), branch, tokens, total, createdAt, content];
-  if (sql.keepsText) row.push(storableText(message.text));
+  if (sql.layout !== "local") row.push(storableText(message.text));
   return row;
 }
 
@@ -422,12 +419,20 @@ function* branchFor(
 ): Operation<number> {
   if (newest === null) return 0;
   if (parent !== null) {
-    const query = `SELECT 1 FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ? AND branch = ? LIMIT 1`;
-    const sibling = yield* first(query, ...rows.ids, parent.rowId + 1, newest.rowId, parent.branch);
+    const sibling = yield* first(
+      ...rows.where(
+        "SELECT 1 FROM assistant_messages",
+        "n BETWEEN ? AND ? AND branch = ? LIMIT 1",
+        parent.rowId + 1,
+        newest.rowId,
+        parent.branch,
+      ),
+    );
     if (sibling === undefined) return parent.branch;
   }
-  const query = `SELECT coalesce(max(branch), 0) AS branch FROM assistant_branches WHERE ${rows.own}no = ?`;
-  const last = yield* first<{ branch: number }>(query, ...rows.ids, rows.sessionNumber);
+  const last = yield* first<{ branch: number }>(
+    ...rows.where("SELECT coalesce(max(branch), 0) AS branch FROM assistant_branches", "no = ?", rows.sessionNumber),
+  );
   const branch = Number(last?.branch ?? 0) + 1;
   yield* run(
     `INSERT INTO assistant_branches (${rows.column}no, branch, lo, parent_branch, parent_n)

@@ -19,7 +19,7 @@ import { findSegments, inRanges, type PathSpan, rangesOf, selectRanges, visibleS
 
 // How long a path is: in messages, bytes and estimated tokens.
 
-/** See `SessionStore.rowStats`. */
+/** The operation behind `SessionStore.rowStats`. */
 export function* rowStats(sql: Dialect, sessionId: string, leafId: string | undefined): Operation<HistoryRowStat[]> {
   const found = yield* findLeaf(sql, sessionId, leafId);
   if (found === null) return [];
@@ -50,7 +50,7 @@ export interface CountedLength {
 /** So many rows are counted each time. */
 const UNCOUNTED = 1000;
 
-/** See `SessionStore.length`. With `counted`, which is to be written down, where many rows had to be counted. */
+/** The operation behind `SessionStore.length`. With `counted`, which is to be written down, where many rows had to be counted. */
 export function* pathLength(
   sql: Dialect,
   sessionId: string,
@@ -88,8 +88,8 @@ export function* noteLength({ rows, to, length, changes, registered }: CountedLe
 
 /** Forgets the length that a session holds. */
 export function* forgetLength(rows: SessionRows): Operation<void> {
-  const update = `UPDATE assistant_sessions SET counted_to = NULL, counted = NULL, counted_all = NULL WHERE ${rows.registered}no = ?`;
-  yield* run(update, ...[...rows.ids, rows.sessionNumber]);
+  const update = "UPDATE assistant_sessions SET counted_to = NULL, counted = NULL, counted_all = NULL";
+  yield* run(...rows.whereRegistered(update));
 }
 
 /** How many messages the path to a row has, and all branches up to it. */
@@ -99,11 +99,20 @@ export function* countTo(
   leaf: MessagePosition,
 ): Operation<{ readonly path: number; readonly all: number }> {
   const path = yield* sumOverRanges(sql, rows, "count(*)", yield* findSegments(rows, leaf));
-  const query = `SELECT count(*) AS count FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ?`;
-  return { path, all: yield* oneNumber(query, ...rows.ids, floorOf(rows.sessionNumber), leaf.rowId) };
+  return {
+    path,
+    all: yield* oneNumber(
+      ...rows.where(
+        "SELECT count(*) AS count FROM assistant_messages",
+        "n BETWEEN ? AND ?",
+        floorOf(rows.sessionNumber),
+        leaf.rowId,
+      ),
+    ),
+  };
 }
 
-/** See `SessionStore.count`. What was not counted before is counted by the index on ids, which holds no contents. */
+/** The operation behind `SessionStore.count`. What was not counted before is counted by the index on ids, which holds no contents. */
 export function* countMessages(sql: Dialect, sessionId: string): Operation<number> {
   const query = `SELECT CASE WHEN s.counted_to IS NULL THEN (SELECT count(*) FROM assistant_messages m WHERE m.session_id = ?)
        ELSE s.counted_all + (SELECT count(*) FROM assistant_messages m
@@ -112,7 +121,7 @@ export function* countMessages(sql: Dialect, sessionId: string): Operation<numbe
   return yield* oneNumber(query, ...[sessionId, ...idsOf(sql, sessionId), sessionId]);
 }
 
-/** See `SessionStore.tokens`. Writes the sum down where it stays right, so that it is measured once. */
+/** The operation behind `SessionStore.tokens`. Writes the sum down where it stays right, so that it is measured once. */
 export function* visibleTokens(sql: Dialect, sessionId: string, leafId: string | undefined): Operation<number> {
   const found = yield* findLeaf(sql, sessionId, leafId);
   if (found === null) return 0;
@@ -121,8 +130,7 @@ export function* visibleTokens(sql: Dialect, sessionId: string, leafId: string |
   if (known !== null) return known;
   const total = yield* measureTokens(sql, head.rows, leaf);
   if (head.stale === null || leaf.rowId > head.stale) {
-    const { own, ids } = head.rows;
-    yield* run(`UPDATE assistant_messages SET total = ? WHERE ${own}n = ?`, total, ...ids, leaf.rowId);
+    yield* run(...head.rows.where("UPDATE assistant_messages SET total = ?", "n = ?", total, leaf.rowId));
   }
   return total;
 }

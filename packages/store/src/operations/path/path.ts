@@ -23,7 +23,6 @@ import {
   type SqlValue,
   tuples,
 } from "../../engine/operation.js";
-import { skillsOf } from "../memory/skill-state.js";
 import { type ContentRow, type DatedTuple, dated, readContent, readContents, readRows } from "../messages/content.js";
 import { assertOrder, damaged, reportDamage } from "../messages/damage.js";
 import {
@@ -35,6 +34,7 @@ import {
   type MessagePosition,
   type SessionHead,
   sessionOf,
+  skillsOf,
 } from "../registry/session-head.js";
 /**
  * A path is the messages from a root to a leaf. A branch is a run of messages of which each is the next one's parent; a
@@ -111,8 +111,8 @@ const ON_SEGMENT = "m.n BETWEEN s.lo AND s.hi AND m.branch - s.branch = 0";
  * The messages `m` of ranges `s`, to stand behind FROM. It binds the ranges, then the session. Where rows name their session,
  * those of a range are a query of their own: a planner would rather read all of the session, and compare.
  */
-export function inRanges({ segmentTable, namesSessions }: Dialect): string {
-  if (!namesSessions) return `${segmentTable} AS s CROSS JOIN assistant_messages m WHERE ${ON_SEGMENT}`;
+export function inRanges({ segmentTable, layout }: Dialect): string {
+  if (layout === "local") return `${segmentTable} AS s CROSS JOIN assistant_messages m WHERE ${ON_SEGMENT}`;
   const rows = "assistant_messages m WHERE m.session_id = ? AND m.n BETWEEN s.lo AND s.hi";
   return `${segmentTable} AS s CROSS JOIN LATERAL (SELECT m.* FROM ${rows} OFFSET 0) AS m WHERE m.branch - s.branch = 0`;
 }
@@ -139,13 +139,20 @@ export function selectRanges(
 
 /** The first message of a branch in a range of rows, or in all from `lo` on. */
 export function* firstOfBranch(
-  { own, ids, sessionNumber }: SessionRows,
+  rows: SessionRows,
   branch: number,
   lo: number,
-  hi: number = ceilingOf(sessionNumber),
+  hi: number = ceilingOf(rows.sessionNumber),
 ): Operation<Pick<MessagePosition, "rowId" | "id"> | undefined> {
-  const query = `SELECT n AS "rowId", id FROM assistant_messages WHERE ${own}n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1`;
-  return yield* first(query, ...ids, lo, hi, branch);
+  return yield* first(
+    ...rows.where(
+      `SELECT n AS "rowId", id FROM assistant_messages`,
+      "n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1",
+      lo,
+      hi,
+      branch,
+    ),
+  );
 }
 
 /** True when a row lies on a path. */
@@ -153,7 +160,7 @@ export function isOnPath(path: readonly Segment[], row: { readonly n: number; re
   return path.some(({ branch, lo, hi }) => branch === row.branch && lo <= row.n && row.n <= hi);
 }
 
-/** What a path shows of a compaction. */
+/** The part of a compaction that a path shows. */
 interface SpanCompaction {
   readonly id: string;
   readonly summary: string;
@@ -263,10 +270,10 @@ export function rangesOf(spans: readonly PathSpan[]): Segment[] {
   return spans.flatMap((span) => ("range" in span ? [span.range] : []));
 }
 
-/** What a reader of a session's visible path needs; null for a session without an active leaf. */
+/** A session's visible path, as its readers need it; null for a session without an active leaf. */
 export interface View {
   readonly rows: SessionRows;
-  /** See `SessionRow`. */
+  /** As in `SessionRow`. */
   readonly registered: number;
   readonly leaf: MessagePosition;
   readonly spans: readonly PathSpan[];
@@ -350,10 +357,19 @@ export function* readViewPage(
   const [stillThere, session] = page.later
     ? [STILL_THERE, [view.rows.id, view.rows.sessionNumber, view.registered]]
     : ["", []];
-  const query = `SELECT n, content, created_at FROM assistant_messages WHERE ${view.rows.own}n BETWEEN ? AND ? AND branch = ? ${stillThere}
-     ORDER BY n ${page.newestFirst ? "DESC" : "ASC"} LIMIT ?`;
   const { branch, lo, hi } = range;
-  const rows = yield* tuples<DatedTuple>(query, ...view.rows.ids, lo, hi, branch, ...session, page.limit);
+  const rows = yield* tuples<DatedTuple>(
+    ...view.rows.where(
+      "SELECT n, content, created_at FROM assistant_messages",
+      `n BETWEEN ? AND ? AND branch = ? ${stillThere}
+     ORDER BY n ${page.newestFirst ? "DESC" : "ASC"} LIMIT ?`,
+      lo,
+      hi,
+      branch,
+      ...session,
+      page.limit,
+    ),
+  );
   const last = rows.at(-1)?.[0] ?? null;
   assertOrder(last === null || (last >= lo && last <= hi));
   const messages: SessionMessage[] = [];
@@ -384,7 +400,7 @@ export function* readTime(sessionId: string, id: string): Operation<string | nul
   return row?.created_at ?? null;
 }
 
-/** See `SessionStore.message`. */
+/** The operation behind `SessionStore.message`. */
 export function* readMessage(
   sql: Dialect,
   sessionId: string,
@@ -406,7 +422,7 @@ export function* readMessage(
   return message !== null && createdAt ? dated(message, row.created_at) : message;
 }
 
-/** See `SessionStore.leaf`. */
+/** The operation behind `SessionStore.leaf`. */
 export function* readLeaf(sql: Dialect, sessionId: string): Operation<SessionMessage | null> {
   const found = yield* findLeaf(sql, sessionId, undefined);
   return found === null ? null : yield* readMessage(sql, sessionId, found.leaf.id);
@@ -415,13 +431,13 @@ export function* readLeaf(sql: Dialect, sessionId: string): Operation<SessionMes
 /** Begins the ids that an upgrade gave to rows without one. */
 export const MADE_UP_ID = "agents-row-";
 
-/** See `SessionStore.path`. */
+/** The operation behind `SessionStore.path`. */
 export function* readPath(sql: Dialect, sessionId: string, options: PathOptions): Operation<SessionMessage[]> {
   const view = yield* openView(sql, sessionId, options);
   return view === null ? [] : yield* readView(sql, view, options);
 }
 
-/** See `SessionStore.recent`. */
+/** The operation behind `SessionStore.recent`. */
 export function* readRecent(sql: Dialect, sessionId: string, options: RecentOptions): Operation<RecentHistory> {
   const { take, done } = takeRecent(options.maxBytes, options.minMessages);
   const view = yield* openView(sql, sessionId, options);

@@ -10,7 +10,7 @@ import { readTime } from "./path.js";
 
 const PAGE = 500;
 
-/** See `SessionStore.rewindTo`. */
+/** The operation behind `SessionStore.rewindTo`. */
 export function* rewindTo(sql: Dialect, sessionId: string, messageId: string): Operation<void> {
   const time = yield* readTime(sessionId, messageId);
   if (time === null) throw noMessage(sessionId, messageId);

@@ -25,7 +25,7 @@ interface TreeRow extends ContentRow {
   readonly created_at: string;
 }
 
-/** See `SessionStore.tree`. */
+/** The operation behind `SessionStore.tree`. */
 export function* readTree(sql: Dialect, sessionId: string): Operation<TreeNode[]> {
   const head = yield* findSessionHead(sql, sessionId);
   if (head === null) return [];
@@ -47,7 +47,7 @@ export function* readTree(sql: Dialect, sessionId: string): Operation<TreeNode[]
   }
 }
 
-/** See `SessionStore.treePage`. */
+/** The operation behind `SessionStore.treePage`. */
 export function* readTreePage(
   sql: Dialect,
   sessionId: string,
@@ -64,7 +64,7 @@ export function* readTreePage(
   const nodes: TreeNode[] = [];
   for (;;) {
     const wanted = limit - nodes.length;
-    const length = sql.isInProcess ? Math.min(wanted, ROWS_AT_ONCE) : wanted;
+    const length = sql.layout === "local" ? Math.min(wanted, ROWS_AT_ONCE) : wanted;
     const rows = yield* treeRows(head.rows, floorOf(head.sessionNumber), last, "DESC", length + 1);
     for (const row of rows.slice(0, length)) nodes.push(yield* treeNode(head.rows, row));
     if (rows.length <= length) return { nodes, next: null };
@@ -74,15 +74,22 @@ export function* readTreePage(
 }
 
 function treeRows(
-  { own, ids }: SessionRows,
+  rows: SessionRows,
   from: number,
   to: number,
   order: "ASC" | "DESC",
   limit: number,
 ): Operation<TreeRow[]> {
-  const query = `SELECT n, id, parent_id, role, dated_at, created_at, content
-     FROM assistant_messages WHERE ${own}n BETWEEN ? AND ? ORDER BY n ${order} LIMIT ?`;
-  return all<TreeRow>(query, ...ids, from, to, limit);
+  return all<TreeRow>(
+    ...rows.where(
+      `SELECT n, id, parent_id, role, dated_at, created_at, content
+     FROM assistant_messages`,
+      `n BETWEEN ? AND ? ORDER BY n ${order} LIMIT ?`,
+      from,
+      to,
+      limit,
+    ),
+  );
 }
 
 function* treeNode(rows: SessionRows, row: TreeRow): Operation<TreeNode> {

@@ -43,7 +43,7 @@ const byNumber = ({ own }: SessionRows) => ({
 const counts = (tables: object) =>
   Object.entries(tables).map(([kind, where]) => `(SELECT count(*) FROM ${where} = ?) AS ${kind}`);
 
-/** See `SessionRegistry.delete`. */
+/** The operation behind `SessionRegistry.delete`. */
 export function* deleteSession(sql: Dialect, id: string, userId?: string): Operation<Erased> {
   const isOther = userId !== undefined && (yield* ownerOf(id)) !== userId;
   if (id === UPGRADED_ROWS || isScope(id) || isOther) return { deleted: NOTHING, remaining: NOTHING };
@@ -60,7 +60,7 @@ export function* deleteSession(sql: Dialect, id: string, userId?: string): Opera
   return { deleted: { ...deleted, blocks: deleted.blocks + upgraded }, remaining: yield* countRows(sql, erased) };
 }
 
-/** See `Store.deleteMemory`. */
+/** The operation behind `Store.deleteMemory`. */
 export function* deleteMemory(sql: Dialect, { sessionId: id }: MemoryScope): Operation<Erased> {
   const erased = { ...(yield* findErased(sql, id)), rows: null };
   const deleted = yield* countRows(sql, erased, MEMORY);

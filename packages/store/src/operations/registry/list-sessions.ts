@@ -24,7 +24,7 @@ type Listed = ListedSession & {
 /** The most rows that are read at once. */
 const MOST_ROWS = 2000;
 
-/** See `SessionRegistry.list`. */
+/** The operation behind `SessionRegistry.list`. */
 export function* listSessions(
   sql: Dialect,
   filters: readonly SessionFilter[],

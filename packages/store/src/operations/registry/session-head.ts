@@ -1,4 +1,4 @@
-import { isSummaryMessage, noMessage, StemmaError, SUMMARY_ID_PREFIX } from "@stemma/model";
+import { isSummaryMessage, NO_SKILLS, noMessage, type SkillState, StemmaError, SUMMARY_ID_PREFIX } from "@stemma/model";
 import type { CorruptHandler, Dialect } from "../../engine/dialect.js";
 import {
   column,
@@ -80,7 +80,7 @@ export function* findPosition(sessionId: string, id: string): Operation<MessageP
   return (yield* first<MessagePosition>(`${FIND_POSITION} WHERE session_id = ? AND id = ?`, sessionId, id)) ?? null;
 }
 
-/** The same, where the id of a summary stands for the last message under it: what a host reads in a history, it may name. */
+/** Where a message of the session is, or null. The id of a summary stands for the last message under it: what a host reads in a history, it may name. */
 export function* findNamed(sql: Dialect, sessionId: string, id: string): Operation<MessagePosition | null> {
   if (!isSummaryMessage({ id })) return yield* findPosition(sessionId, id);
   const under = `SELECT m.n AS "rowId", m.id, m.branch, m.total
@@ -118,7 +118,7 @@ export const APPENDS_UNDATED = 1;
 /** SQL for a time that is not before the latest change of a session. It is that time where `appended_until` is not later than `updated_at`. */
 export const LATEST_CHANGE = "CASE WHEN appended_until > updated_at THEN appended_until ELSE updated_at END";
 
-/** What a session's row holds beside its registry fields. */
+/** The columns of a session's row beside its registry fields. */
 export interface SessionRow {
   readonly sessionNumber: number;
   /** The active leaf: null the newest row, 0 none, otherwise a row id. */
@@ -141,15 +141,15 @@ export interface SessionHead extends SessionRow {
 
 // Joins the newest message `m` of the session `s`; it binds what `own` binds. Where rows name their session, one look by the
 // index finds the row: two would be planned as a join with all of the session.
-function newest({ namesSessions }: Pick<Dialect, "namesSessions">, own: string): string {
+function newest({ layout }: Pick<Dialect, "layout">, own: string): string {
   const last = (columns: string) =>
     `(SELECT ${columns} FROM assistant_messages t WHERE ${own}t.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY t.n DESC LIMIT 1)`;
-  return namesSessions
+  return layout !== "local"
     ? `LEFT JOIN LATERAL ${last("t.n, t.id, t.branch, t.total")} AS m ON TRUE`
     : `LEFT JOIN assistant_messages m ON m.n = ${last("t.n")}`;
 }
 
-const headQuery = (sql: Pick<Dialect, "namesSessions">) => `
+const headQuery = (sql: Pick<Dialect, "layout">) => `
   SELECT s.no AS no, s.leaf AS leaf, s.stale AS stale, s.skills AS skills, s.registered AS registered,
          ${LATEST_CHANGE} AS dated_until,
          m.n AS n, m.id AS id, m.branch AS branch, m.total AS total
@@ -157,8 +157,8 @@ const headQuery = (sql: Pick<Dialect, "namesSessions">) => `
 
 // Every append asks one of them. To write such a text anew takes as long as to find its prepared statement does.
 const HEAD_QUERIES = {
-  named: headQuery({ namesSessions: true }),
-  numbered: headQuery({ namesSessions: false }),
+  local: headQuery({ layout: "local" }),
+  server: headQuery({ layout: "server" }),
 };
 
 type SessionHeadRow = [
@@ -174,9 +174,9 @@ type SessionHeadRow = [
   total: number | null,
 ];
 
-/** The session's row and newest message, or null when nothing was ever written under this id. */
-export function* findSessionHead(sql: Dialect, sessionId: string): Operation<SessionHead | null> {
-  const query = sql.namesSessions ? HEAD_QUERIES.named : HEAD_QUERIES.numbered;
+/** A session's row and newest message, or null when nothing was ever written under this id. */
+export function* findSessionHead(sql: Pick<Dialect, "layout">, sessionId: string): Operation<SessionHead | null> {
+  const query = HEAD_QUERIES[sql.layout === "local" ? "local" : "server"];
   const [row] = yield* tuples<SessionHeadRow>(query, ...idsOf(sql, sessionId), sessionId);
   if (row === undefined) return null;
   const [sessionNumber, leaf, stale, skills, registered, datedUntil, rowId, id, branch, total] = row;
@@ -192,7 +192,7 @@ export function* findSessionHead(sql: Dialect, sessionId: string): Operation<Ses
   };
 }
 
-/** The session's row and newest message; the row is made for a session that has none yet. */
+/** The head of a session, with a row made for one that has none yet. */
 export function* openSessionHead(sql: Dialect, sessionId: string): Operation<SessionHead> {
   const head = yield* findSessionHead(sql, sessionId);
   if (head !== null) return head;
@@ -216,7 +216,7 @@ export function* findSessionNumber(sessionId: string): Operation<number | null> 
   return (yield* column<number>("SELECT no FROM assistant_sessions WHERE id = ?", sessionId))[0] ?? null;
 }
 
-/** What a session's row says where no message is its active leaf. */
+/** The `leaf` of a session's row where no message is its active leaf. */
 export const NO_LEAF = 0;
 
 /** Where the active leaf is, or null in a session without one. Errors: `CORRUPT_MESSAGE` where the one that was chosen is gone. */
@@ -226,7 +226,7 @@ export function* activeLeaf(head: SessionHead, onCorrupt?: CorruptHandler): Oper
   const { rows } = head;
   const position =
     sessionOf(head.leaf) === head.sessionNumber
-      ? yield* first<MessagePosition>(`${FIND_POSITION} WHERE ${rows.own}n = ?`, ...rows.ids, head.leaf)
+      ? yield* first<MessagePosition>(...rows.where(`${FIND_POSITION}`, "n = ?", head.leaf))
       : undefined;
   if (position !== undefined) return position;
   const why = "The active leaf of the session is no message of it.";
@@ -255,9 +255,34 @@ export function* findLeaf(
   return { head, leaf };
 }
 
+/** The skill state that a session's row holds. Errors: `CORRUPT_MESSAGE`; with `onCorrupt` it is told, and none is given. */
+export function skillsOf(row: Pick<SessionRow, "sessionNumber" | "skills">, onCorrupt?: CorruptHandler): SkillState {
+  if (row.skills === null) return NO_SKILLS;
+  const state = parseSkills(row.skills);
+  if (state !== null) return state;
+  const why = "Which skills the session loaded cannot be read.";
+  reportDamage(onCorrupt, "", damaged({ sessionNumber: row.sessionNumber }, why));
+  return NO_SKILLS;
+}
+
+/** The skill state of its JSON, or null for what is none. */
+export function parseSkills(json: unknown): SkillState | null {
+  try {
+    const state = JSON.parse(String(json)) as SkillState;
+    const all = [...state.loaded, ...state.unloaded];
+    const isState = all.every(
+      ({ label, key, toolCallIds }) =>
+        typeof label === "string" && typeof key === "string" && Array.isArray(toolCallIds),
+    );
+    return isState && state.unloaded.every(({ through }) => typeof through === "number") ? state : null;
+  } catch {
+    return null;
+  }
+}
+
 /** Writes a session's row, with what `values` say. False where there is one of its id. Errors: `SESSION_LIMIT`. */
 export function* insertSession(sql: Dialect, values: Readonly<Record<string, SqlValue>>): Operation<boolean> {
-  const row = sql.countsSessions ? { ...(yield* numbered()), ...values } : values;
+  const row = sql.layout === "local" ? { ...(yield* numbered()), ...values } : values;
   return yield* insert("assistant_sessions", row, OR_KEEP);
 }
 
@@ -292,8 +317,12 @@ function* nextNumber(): Operation<number> {
 export function* makeRow(sql: Dialect, sessionId: string): Operation<boolean> {
   // Who locked a session that has no row is not met by a row of it.
   if (sql.lockSession !== null) yield* sql.lockSession(sessionId);
+  return yield* insertSession(sql, newSession(sessionId));
+}
+
+function newSession(sessionId: string): Readonly<Record<string, SqlValue>> {
   const now = isoNow();
-  return yield* insertSession(sql, { id: sessionId, name: sessionId, created_at: now, updated_at: now });
+  return { id: sessionId, name: sessionId, created_at: now, updated_at: now };
 }
 
 /**
@@ -303,8 +332,7 @@ export function* makeRow(sql: Dialect, sessionId: string): Operation<boolean> {
 export function* dateAppend({ rows, datedUntil }: SessionHead): Operation<void> {
   const now = isoNow();
   if (now <= datedUntil && datedUntil <= undatedUntil()) return;
-  const update = `UPDATE assistant_sessions SET appended_until = ? WHERE ${rows.registered}no = ?`;
-  yield* run(update, undatedUntil(), ...rows.ids, rows.sessionNumber);
+  yield* run(...rows.whereRegistered("UPDATE assistant_sessions SET appended_until = ?", undatedUntil()));
 }
 
 // The time that was asked for last, as texts. A text takes longer to write than all else that an append does with it.

@@ -17,7 +17,7 @@ export const ordersOf = (sql: Dialect): Readonly<Record<SessionOrder, string>> =
 /** Where a session stands in a list, highest first; of equals the one that was registered later comes first. */
 export interface ListPosition {
   readonly value: string | number;
-  /** See `registeredOrder`. */
+  /** The number that `registeredOrder` gives. */
   readonly registered: number;
   readonly id: string;
 }

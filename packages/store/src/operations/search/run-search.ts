@@ -51,7 +51,7 @@ export type RankMessages = (
   best?: number,
 ) => Operation<{ readonly ranked: readonly Ranked[]; readonly complete: boolean }>;
 
-/** See `SessionStore.search`. */
+/** The operation behind `SessionStore.search`. */
 export function* searchMessages(
   sql: Dialect,
   query: SearchQuery,
@@ -81,7 +81,7 @@ export function* searchMessages(
 }
 
 /**
- * The same outside of a transaction: one statement, or two, of which the second makes sure that what it shows is as the first one
+ * A search outside of a transaction: one statement, or two, of which the second makes sure that what it shows is as the first one
  * found it. Null where it is not, where it would take more of them, and where they do not tell what is wrong.
  */
 export function* searchAtOnce(sql: Dialect, query: SearchQuery, request: SearchRequest): Operation<SearchHit[] | null> {
@@ -275,7 +275,7 @@ function hasMetadata(message: SessionMessage, wanted: NonNullable<SearchRequest[
   );
 }
 
-/** What a search may find. */
+/** The messages that a search may find. */
 export interface Scope {
   /** The rows among which it looks; null for all of them. */
   readonly range: RowRange;
@@ -323,7 +323,7 @@ function* scopeOf(sql: Dialect, request: SearchRequest): Operation<Scope | null>
   const several = severalOf(found);
   if (areLookedInto(sql, several, highest - lowest))
     return { range: { ...range, several }, sessions: null, path: null };
-  const sessions = new Set(found.map(([no, id]) => (sql.namesSessions ? id : Number(no))));
+  const sessions = new Set(found.map(([no, id]) => (sql.layout !== "local" ? id : Number(no))));
   return { range, sessions, path: null };
 }
 
@@ -359,7 +359,7 @@ function severalOf(sessions: readonly NumberedTuple[]): SeveralSessions {
  * takes some microseconds for each range and word; the more sessions there are beside them, the longer takes the other way.
  */
 function areLookedInto(sql: Dialect, { ids, ranges }: SeveralSessions, span: number): boolean {
-  return sql.namesSessions ? ids.length <= MOST_NAMED : ranges.length <= Math.max(FEW_RANGES, 2 * Math.sqrt(span));
+  return sql.layout !== "local" ? ids.length <= MOST_NAMED : ranges.length <= Math.max(FEW_RANGES, 2 * Math.sqrt(span));
 }
 
 /** So many sessions are looked into by their ids. */
@@ -368,7 +368,7 @@ const FEW_RANGES = 20;
 
 // Rows that name their session are found by it.
 function* rangeIn(sql: Dialect, sessionId: string): Operation<RowRange> {
-  if (sql.namesSessions) return { lo: 0, hi: Number.MAX_SAFE_INTEGER, sessionId };
+  if (sql.layout !== "local") return { lo: 0, hi: Number.MAX_SAFE_INTEGER, sessionId };
   const rows = yield* findSessionRows(sql, sessionId);
   return rows === null ? null : rangeOf(rows);
 }

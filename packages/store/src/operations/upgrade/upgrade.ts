@@ -7,7 +7,7 @@ import {
   summaryMessage,
 } from "@stemma/model";
 import type { Dialect } from "../../engine/dialect.js";
-import { all, first, insert, type Operation, OR_KEEP, run } from "../../engine/operation.js";
+import { all, first, insert, type Layout, type Operation, OR_KEEP, run } from "../../engine/operation.js";
 import { UPGRADED_ROWS } from "../../sql/session-id.js";
 import { insertRow } from "../messages/messages.js";
 import { findSegments } from "../path/path.js";
@@ -82,7 +82,7 @@ interface OldMessage {
   readonly created_at: string | null;
 }
 
-/** A row may have been written before its parent; one whose parent is gone becomes a root, as it was read before. */
+/** Copies the messages that were set aside. A row may have been written before its parent; one whose parent is gone becomes a root, as it was read before. */
 export function* copyMessages(sql: Dialect): Operation<void> {
   if (!(yield* hasOldTable(sql, "assistant_messages"))) return;
   const rows = yield* all<OldMessage>(
