@@ -7,7 +7,7 @@ import {
   summaryMessage,
 } from "@stemma/model";
 import type { Dialect } from "../../engine/dialect.js";
-import { all, first, insert, type Layout, type Operation, OR_KEEP, run } from "../../engine/operation.js";
+import { all, first, insert, type Operation, OR_KEEP, run } from "../../engine/operation.js";
 import { UPGRADED_ROWS } from "../../sql/session-id.js";
 import { insertRow } from "../messages/messages.js";
 import { findSegments } from "../path/path.js";
