@@ -2,7 +2,7 @@ import type { EncodedMessage } from "@stemma/model";
 import { fromBase64, toBase64 } from "@stemma/model";
 import type { Appended, Dialect, NativeOperations, ParentRef } from "@stemma/store";
 import { all, appendMessages, importMessages, type Operation, run } from "@stemma/store";
-import { appendRow, appendRows, attachmentTo, resultOf, rowOf } from "./append/append-rows.js";
+import { appendRow, appendRows, attachmentTo, resultOf, rowOf } from "./append/append.js";
 import type { Placement } from "./citus/placement.js";
 import { isMessageId, readPath, readRecent } from "./path/read-path.js";
 import { postgresSearch } from "./search/search-sql.js";
@@ -73,7 +73,7 @@ const MAX_APPENDED = 32_000_000;
 const MOST_MESSAGES = 500;
 const MOST_TEXT = 4_000_000;
 
-/** Appends and histories in one round trip each, by functions of the database: see `append.ts`, `append-all.ts`, `path.ts` and `recent.ts`. */
+/** Appends and histories in one round trip each, by the functions of the database in `sql/`. */
 const postgresNative = (placement: Placement): NativeOperations => ({
   mayAppend(messages, parent) {
     if (messages.length === 0 || !isMessageId(parent ?? "")) return false;

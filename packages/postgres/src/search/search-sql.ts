@@ -14,7 +14,7 @@ import {
 } from "@stemma/store";
 import { type Placement, spreadSearchOf } from "../citus/placement.js";
 import { arrayLiteral } from "../drivers/column-types.js";
-import { callMatches, callMatchesOf, frequentQuery, quotasOf, timesOfPhrase } from "./hits-function.js";
+import { callMatches, callMatchesOf, frequentQuery, quotasOf, timesOfPhrase } from "./matches.js";
 /**
  * Full-text search on an index of our own, which ranks as SQLite's FTS5 does: a row for each document holds
  * its terms in order, and an inverted index (GIN) tells which rows hold a term. A `tsvector` would refuse documents of
@@ -114,7 +114,7 @@ interface EntryScope {
   readonly values: readonly SqlValue[];
 }
 
-/** See `SearchDialect.entries`. */
+/** Finds the best entries. See `SearchDialect.entries`. */
 function* searchEntries(sequences: TermSequences, { where, values }: EntryScope, limit: number): Operation<Ranked[]> {
   if (sequences.length === 0) return [];
   const rows = `${TABLE} d JOIN cf_agents_search_entries e ON e.session_id = d.session_id AND e.n = d.n WHERE ${where}`;

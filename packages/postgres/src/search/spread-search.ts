@@ -3,8 +3,7 @@ import { messagesOf, nearMessages, needOthers, neighboursOf, type ScopeSize, sco
 import type { FoundMatches, RowRange, SequenceMatches } from "@stemma/store";
 import { all, type Condition, first, type Operation, SPAN, type SqlValue, sessionOf } from "@stemma/store";
 import { arrayLiteral } from "../drivers/column-types.js";
-import { type FoundRows, type Numbering, numberSessions, PHRASES, quotasOf, timesOfPhrase } from "./hits-function.js";
-import { MANY } from "./search-parts.js";
+import { type FoundRows, MANY, type Numbering, numberSessions, PHRASES, quotasOf, timesOfPhrase } from "./matches.js";
 /**
  * Search in tables that are spread over servers, where a statement of all sessions cannot look at a row by another one. So the
  * servers count first; then each gives its newest rows, with what a score is made of. See `SearchDialect.matches`.

@@ -1,10 +1,11 @@
 import { fromBase64, StemmaError } from "@stemma/model";
 import { EMBEDDER_TABLE, first, NO_MODEL, run, type VectorDialect, versionColumn } from "@stemma/store";
+import { VECTOR_SIGNS } from "../sql/functions.js";
 import { lacks, SPREAD_NEW } from "../tables/names.js";
 
 const VERSION = 3;
 
-/** So many numbers of a vector have their signs kept: an entry of an index has room for no more. */
+/** So many numbers of a vector have their signs stored: see `vector-signs.sql`. */
 const MAX_SIGNS = 8_000;
 
 /** Statements of a block that gives vectors a key that begins with the session, which version 3 made otherwise. May be run again. */
@@ -46,12 +47,7 @@ const TABLES = [
   session_id TEXT NOT NULL,
   PRIMARY KEY (session_id, n)
 )`,
-  // A bit for each number above 0, then one for each below: of sparse vectors most are neither.
-  `CREATE OR REPLACE FUNCTION assistant_vector_signs(p_vector REAL[]) RETURNS BIT VARYING LANGUAGE sql IMMUTABLE STRICT AS $$
-  SELECT (string_agg(CASE WHEN x > 0 THEN '1' ELSE '0' END, '' ORDER BY place)
-      || string_agg(CASE WHEN x < 0 THEN '1' ELSE '0' END, '' ORDER BY place))::BIT VARYING
-    FROM unnest(p_vector[1:${MAX_SIGNS}]) WITH ORDINALITY AS v (x, place)
-$$`,
+  VECTOR_SIGNS,
   // Since version 2.
   `ALTER TABLE assistant_vectors
   ADD COLUMN IF NOT EXISTS signs BIT VARYING GENERATED ALWAYS AS (assistant_vector_signs(vector)) STORED`,

@@ -1,7 +1,6 @@
 import type { Dialect } from "@stemma/store";
 import { copyCompactions, copyMessages, first, OLD_PREFIX, type Operation, run } from "@stemma/store";
-import { APPEND, APPEND_ALL } from "../../append/append.js";
-import { PATH } from "../../path/read-path.js";
+import { APPEND, APPEND_ALL, PATH } from "../../sql/functions.js";
 import { UNIQUE_NUMBER } from "../functions.js";
 import type { PostgresMigration } from "../migration.js";
 import { lacks, primaryKey, qualify } from "../names.js";

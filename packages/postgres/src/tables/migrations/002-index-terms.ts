@@ -1,5 +1,5 @@
 import { run } from "@stemma/store";
-import { PATH } from "../../path/read-path.js";
+import { PATH } from "../../sql/functions.js";
 import type { PostgresMigration } from "../migration.js";
 
 /**

@@ -1,5 +1,5 @@
 import { run, SPAN } from "@stemma/store";
-import { APPEND } from "../../append/append.js";
+import { APPEND } from "../../sql/functions.js";
 import type { PostgresMigration } from "../migration.js";
 
 const LATEST_CHANGE = "CASE WHEN appended_until > updated_at THEN appended_until ELSE updated_at END";

@@ -1,10 +1,8 @@
-import { APPEND } from "../../append/append.js";
-import { USE } from "../../append/append-rows.js";
-import { LOCK } from "../functions.js";
+import { APPEND, LOCK } from "../../sql/functions.js";
 import type { PostgresMigration } from "../migration.js";
 
 /**
  * Version 9. Writers of a session that has no row yet, or no more, wait for each other. It made a trigger as well, which
  * version 12 removes; tables that are spread over servers take none.
  */
-export const lockSessions: PostgresMigration = { definitions: [LOCK, APPEND, USE] };
+export const lockSessions: PostgresMigration = { definitions: [LOCK, APPEND] };

@@ -1,7 +1,6 @@
 import { SPAN } from "@stemma/store";
-import { APPEND } from "../../append/append.js";
-import { PATH } from "../../path/read-path.js";
 import { NAME_VECTORS } from "../../search/vectors.js";
+import { APPEND, PATH } from "../../sql/functions.js";
 import type { PostgresMigration } from "../migration.js";
 import { lacks, primaryKey } from "../names.js";
 

@@ -1,6 +1,5 @@
-import { APPEND } from "../../append/append.js";
-import { PATH } from "../../path/read-path.js";
-import { EDITED, UNIQUE_NUMBER } from "../functions.js";
+import { APPEND, EDITED, PATH } from "../../sql/functions.js";
+import { UNIQUE_NUMBER } from "../functions.js";
 import type { PostgresMigration } from "../migration.js";
 
 /**

@@ -1,6 +1,5 @@
-import { DELEGATED_RECENT, delegateNew } from "../../citus/delegated.js";
-import { RECENT } from "../../path/recent.js";
+import { RECENT } from "../../sql/functions.js";
 import type { PostgresMigration } from "../migration.js";
 
 /** Version 14. The newest messages of a path are one round trip. */
-export const readRecentAsOne: PostgresMigration = { definitions: [RECENT, delegateNew(DELEGATED_RECENT)] };
+export const readRecentAsOne: PostgresMigration = { definitions: [RECENT] };

@@ -1,5 +1,4 @@
-import { HITS } from "../../search/hits-function.js";
-import { MATCHES } from "../../search/search-function.js";
+import { HITS, MATCHES } from "../../sql/functions.js";
 import type { PostgresMigration } from "../migration.js";
 
 /**

@@ -1,9 +1,7 @@
 import { LATEST_CHANGE } from "@stemma/store";
-import { APPEND } from "../../append/append.js";
-import { HITS } from "../../search/hits-function.js";
-import { MATCHES, MATCHES_IN } from "../../search/search-function.js";
 import { KEY_VECTORS } from "../../search/vectors.js";
-import { NUMBER, REGISTERED } from "../functions.js";
+import { APPEND, HITS, MATCHES, NUMBER } from "../../sql/functions.js";
+import { REGISTERED } from "../functions.js";
 import type { PostgresMigration } from "../migration.js";
 import { primaryKey } from "../names.js";
 
@@ -48,7 +46,6 @@ export const shareNumbers: PostgresMigration = {
     "DROP FUNCTION IF EXISTS assistant_matches(BIGINT, BIGINT, TEXT, BIGINT)",
     "DROP FUNCTION IF EXISTS assistant_hits(TEXT)",
     MATCHES,
-    MATCHES_IN,
     HITS,
   ],
 };

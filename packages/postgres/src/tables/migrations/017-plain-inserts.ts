@@ -1,4 +1,4 @@
-import { APPEND, APPEND_ALL } from "../../append/append.js";
+import { APPEND, APPEND_ALL } from "../../sql/functions.js";
 import type { PostgresMigration } from "../migration.js";
 
 /** Version 17. An append looks first whether it knows the message, so that its insert need not make sure of that in each index. */

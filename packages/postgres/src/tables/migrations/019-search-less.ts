@@ -1,5 +1,5 @@
-import { MATCHES, MATCHES_IN } from "../../search/search-function.js";
+import { MATCHES } from "../../sql/functions.js";
 import type { PostgresMigration } from "../migration.js";
 
 /** Version 19. A search reads its rows once, and estimates what the store holds from few of them. */
-export const searchLess: PostgresMigration = { definitions: [MATCHES, MATCHES_IN] };
+export const searchLess: PostgresMigration = { definitions: [MATCHES] };

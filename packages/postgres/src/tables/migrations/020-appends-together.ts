@@ -1,4 +1,4 @@
-import { APPEND_EACH } from "../../append/append.js";
+import { APPEND_EACH } from "../../sql/functions.js";
 import type { PostgresMigration } from "../migration.js";
 
 /** Version 20. Appends to several sessions may be one call. */

@@ -1,5 +1,4 @@
-import { HITS } from "../../search/hits-function.js";
-import { MATCHES, MATCHES_IN } from "../../search/search-function.js";
+import { HITS, MATCHES } from "../../sql/functions.js";
 import type { PostgresMigration } from "../migration.js";
 
 /** Version 21. A search is one statement, or two, without a transaction around them. */
@@ -9,7 +8,6 @@ export const searchAtOnce: PostgresMigration = {
     "DROP FUNCTION IF EXISTS assistant_matches_in(TEXT, BIGINT, BIGINT, TEXT, BIGINT)",
     "DROP FUNCTION IF EXISTS assistant_hits(TEXT, TEXT)",
     MATCHES,
-    MATCHES_IN,
     HITS,
   ],
 };
