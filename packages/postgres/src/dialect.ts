@@ -11,7 +11,7 @@ import { POSTGRES_MIGRATIONS } from "./tables/migrations/index.js";
 import { qualify } from "./tables/names.js";
 import { migratePostgres } from "./tables/schema.js";
 
-/** A row is sent and kept whole, with its text beside its content, and must stay below a gigabyte. */
+/** A row is sent and stored whole, with its text beside its content, and must stay below a gigabyte. */
 const MAX_TEXT_BYTES = 200_000_000;
 
 /** Postgres 13 and later, over any client. */

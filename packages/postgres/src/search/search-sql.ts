@@ -47,16 +47,16 @@ export const postgresSearch = (placement: Placement): SearchDialect => ({
       const terms = documentTerms(document);
       return terms.length === 0 ? [] : [{ session: sessionId, n: rowId, length: terms.length, terms: terms.join(" ") }];
     });
-    const given = "json_to_recordset(?::text::json) AS r (session TEXT, n BIGINT, length INTEGER, terms TEXT)";
+    const documentRows = "json_to_recordset(?::text::json) AS r (session TEXT, n BIGINT, length INTEGER, terms TEXT)";
     // An entry's number is its own, whatever session its row names; a row that is spread stays with that.
     const isNamed = index === "messages" || placement.isSpread;
     const [session, isOf] = isNamed ? ["", "d.session_id = r.session AND "] : ["session_id = r.session, ", ""];
-    const update = `UPDATE ${table} d SET ${session}length = r.length, terms = string_to_array(r.terms, ' ') FROM ${given}
+    const update = `UPDATE ${table} d SET ${session}length = r.length, terms = string_to_array(r.terms, ' ') FROM ${documentRows}
        WHERE ${isOf}d.n = r.n RETURNING d.n AS n, d.session_id AS session_id`;
     const known = yield* all<{ n: number; session_id: string }>(update, JSON.stringify(rows));
     const nameOf = (sessionId: string, rowId: number) => `${sessionId} ${rowId}`;
     const there = new Set(known.map((row) => nameOf(row.session_id, row.n)));
-    const insertion = `INSERT INTO ${table} (session_id, n, length, terms) SELECT r.session, r.n, r.length, string_to_array(r.terms, ' ') FROM ${given}`;
+    const insertion = `INSERT INTO ${table} (session_id, n, length, terms) SELECT r.session, r.n, r.length, string_to_array(r.terms, ' ') FROM ${documentRows}`;
     yield* run(insertion, JSON.stringify(rows.filter((row) => !there.has(nameOf(row.session, row.n)))));
     const [within, bounds] =
       index === "messages"

@@ -103,19 +103,19 @@ function* withOthers(
   return all;
 }
 
-/** The rows `among` those given, or all, that hold a sequence. */
+/** Finds rows that hold a sequence, of all or of those in `among`. */
 function* holdingOf(
   terms: readonly string[],
   { condition, values }: Condition,
   among: FoundRows | null,
 ): Operation<Pick<NewestRow, "n" | "session_id">[]> {
   // Joined with: `= ANY` of a bound text would be read anew for each row of each shard.
-  const given = "unnest(?::text::text[], ?::text::bigint[]) AS g (session_id, n)";
+  const addresses = "unnest(?::text::text[], ?::text::bigint[]) AS g (session_id, n)";
   const [some, pairs] =
     among === null
       ? ["", []]
       : [
-          `JOIN ${given} ON g.session_id = d.session_id AND g.n = d.n `,
+          `JOIN ${addresses} ON g.session_id = d.session_id AND g.n = d.n `,
           [arrayLiteral(among.sessions), `{${among.numbers.join(",")}}`],
         ];
   const { sql, values: bound } = timesOf(terms);

@@ -62,7 +62,7 @@ const TABLES = [
   `UPDATE assistant_schema SET vectors = ${VERSION}`,
 ];
 
-/** What `createTables` and what follows it run, as a script for a console. */
+/** The statements that `createTables` runs, and those behind it, as a script for a console. */
 export const VECTOR_TABLES: readonly string[] = [...TABLES, NO_MODEL];
 
 // In a subquery, as the vector below: the plan that a server keeps of a prepared statement reads the text of a value wherever it stands.

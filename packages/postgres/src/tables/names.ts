@@ -1,5 +1,5 @@
 import { sha256 } from "@stemma/model";
-/** What is ours in a database. */
+/** The tables that are ours in a database. */
 export const TABLES = [
   "assistant_schema",
   "assistant_messages",
@@ -111,7 +111,7 @@ END $$`;
 export const lacks = (table: string, column: string): string => `NOT EXISTS (
     SELECT FROM pg_attribute WHERE attrelid = '${table}'::regclass AND attname = '${column}' AND NOT attisdropped)`;
 
-/** What the server says where a name stands for no statement, for another one, or for what gave other columns. Nothing was done then. */
+/** The codes of the server where a name stands for no statement, for another one, or for what gave other columns. Nothing was done then. */
 const LOST = new Set([
   "26000", // invalid_sql_statement_name
   "42P05", // duplicate_prepared_statement
