@@ -19,6 +19,8 @@ DECLARE
   -- A sequence in so many messages is in too many to look for it beside each match. From so many is estimated how many hold it.
   many CONSTANT BIGINT := 2000;
   estimated_from CONSTANT BIGINT := 50;
+  -- So many are counted in sessions that are read.
+  counted CONSTANT BIGINT := 20000;
   -- To read a row that the inverted index gives takes as long as to read so many that follow each other.
   in_order CONSTANT BIGINT := 3;
   -- Rows that are read for a phrase.
@@ -117,7 +119,7 @@ BEGIN
       is_scan := share * in_table >= many AND in_order * share * share * in_table > places;
       depth := ceil(2 * CASE WHEN is_scan THEN places / share ELSE p_limit * total / most END);
     ELSE
-      places := CASE WHEN cardinality(wanted) > 1 THEN greatest(most, phrases) ELSE most END;
+      places := greatest(most, counted);
       -- Of a sequence that none of them holds there may be so many all the same as one of them stands for.
       is_scan := total < sampled OR in_order * greatest(share, 1 / greatest(seen, 1)::FLOAT8) * in_table > total;
       depth := hi;
