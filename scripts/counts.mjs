@@ -10,6 +10,8 @@ const read = (file) => readFileSync(file, "utf8");
 const sources = tracked.filter((file) => /^packages\/[a-z]+\/src\/.*\.tsx?$/.test(file));
 // The conformance suite is a test that is published; the face has nothing but entry points.
 const product = sources.filter((file) => !/^packages\/(conformance|stemma)\//.test(file));
+// SQL that a script makes a module of, each file in one line of it.
+const functions = tracked.filter((file) => /^packages\/[a-z]+\/src\/.*\.sql$/.test(file));
 const pages = tracked.filter((file) => /^docs\/.*\.md$/.test(file));
 
 const linesOf = (file) => read(file).split("\n").length - 1;
@@ -32,7 +34,7 @@ const rows = [
   ["files without tests", sources.filter((file) => !file.startsWith("packages/stemma/")).length, 750, 750],
   ["files of the fullest folder", mostOf(folders), 20, 20],
   ["files with the commonest name", mostOf(names), 3, 3],
-  ["lines of product code", sum(product.map(linesOf)), 60_000, 75_000],
+  ["lines of product code", sum([...product, ...functions].map(linesOf)), 60_000, 76_000],
   ["lines of README", linesOf("README.md"), 100, 100],
   ["lines of CONTRIBUTING", linesOf("CONTRIBUTING.md"), 60, 60],
   ["words of ARCHITECTURE", wordsOf("ARCHITECTURE.md"), 1200, 1200],

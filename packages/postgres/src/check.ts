@@ -6,7 +6,7 @@ const PAGE = 1_000;
 
 /**
  * True for a row `d` of an entry that names another session than the one that it is of. Where that is not there, nothing can be
- * told. Of tables that are spread each server looks for the entry under the session that is named. A message is found by its
+ * said. Of tables that are spread each server looks for the entry under the session that is named. A message is found by its
  * session: a row that names another one is of no message.
  */
 const MISNAMED = "EXISTS (SELECT FROM cf_agents_search_entries e WHERE e.n = d.n AND e.session_id <> d.session_id)";
@@ -14,7 +14,7 @@ const BESIDE = "LEFT JOIN cf_agents_search_entries r ON r.session_id = d.session
 /** A fingerprint that no document has. */
 const MISNAMED_SUM = -1;
 
-/** What a check asks Postgres: it looks after its own files and indexes. */
+/** The part of a check that is special to Postgres, which looks after its own files and indexes. */
 export const postgresCheck: CheckDialect = {
   integrity: null,
   *reindex() {},

@@ -75,10 +75,10 @@ describeCitus("rows spread by session on Citus", (cluster) => {
 
   const message = "'b', 'user', '{}', '', 1, NULL, 0, '', NULL";
   const called = [
-    `assistant_append('one', now(), 'leaf', NULL, ${message})`,
-    "assistant_append_all('one', now(), '[]')",
-    `assistant_append_as('one', 'ada', now(), 'leaf', NULL, ${message})`,
-    "assistant_append_all_as('one', 'ada', now(), '[]')",
+    `assistant_append('one', NULL, now(), 'leaf', NULL, ${message})`,
+    "assistant_append_all('one', NULL, now(), '[]')",
+    `assistant_append('one', 'ada', now(), 'leaf', NULL, ${message})`,
+    "assistant_append_all('one', 'ada', now(), '[]')",
     "assistant_path('one', NULL)",
     "assistant_recent('one', NULL, 0, 50)",
   ];

@@ -9,13 +9,13 @@ export interface Placement {
    * transactions are not numbered as theirs.
    */
   isApart: boolean;
-  /** What only tables need that are, or are to be, spread; null where they are made already, and are not. */
+  /** The code that only tables need that are, or are to be, spread; null where they are made already, and are not. */
   code: SpreadCode | null;
 }
 
 export interface SpreadCode {
   readonly search: typeof SpreadSearch;
-  /** What spreads the tables. */
+  /** The statements that spread the tables. */
   readonly statements: readonly string[];
 }
 

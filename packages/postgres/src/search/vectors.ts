@@ -1,14 +1,15 @@
 import { fromBase64, StemmaError } from "@stemma/model";
 import { EMBEDDER_TABLE, first, NO_MODEL, run, type VectorDialect, versionColumn } from "@stemma/store";
+import { VECTOR_SIGNS } from "../sql/functions.js";
 import { SPREAD_NEW } from "../tables/names.js";
 
 const VERSION = 1;
 
-/** So many numbers of a vector have their signs kept: an entry of an index has room for no more. */
+/** So many numbers of a vector have their signs stored: see `vector-signs.sql`. */
 const MAX_SIGNS = 8_000;
 
 /** A statement of a block that has a deleted message take its vector along. May be run again. */
-export const REFER_TO_MESSAGES = `IF NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = 'assistant_vectors'::regclass AND contype = 'f') THEN
+const REFER_TO_MESSAGES = `IF NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = 'assistant_vectors'::regclass AND contype = 'f') THEN
     ALTER TABLE assistant_vectors ADD CONSTRAINT assistant_vectors_n_fkey
       FOREIGN KEY (session_id, n) REFERENCES assistant_messages (session_id, n) ON DELETE CASCADE;
   END IF;`;
@@ -17,12 +18,7 @@ const TABLES = [
   // First: whoever else makes the tables waits here.
   `ALTER TABLE assistant_schema ADD COLUMN IF NOT EXISTS ${versionColumn(VERSION)}`,
   EMBEDDER_TABLE,
-  // A bit for each number above 0, then one for each below: of sparse vectors most are neither.
-  `CREATE OR REPLACE FUNCTION assistant_vector_signs(p_vector REAL[]) RETURNS BIT VARYING LANGUAGE sql IMMUTABLE STRICT AS $$
-  SELECT (string_agg(CASE WHEN x > 0 THEN '1' ELSE '0' END, '' ORDER BY place)
-      || string_agg(CASE WHEN x < 0 THEN '1' ELSE '0' END, '' ORDER BY place))::BIT VARYING
-    FROM unnest(p_vector[1:${MAX_SIGNS}]) WITH ORDINALITY AS v (x, place)
-$$`,
+  VECTOR_SIGNS,
   `CREATE TABLE IF NOT EXISTS assistant_vectors (
   id BIGINT GENERATED ALWAYS AS IDENTITY,
   session_id TEXT NOT NULL,
@@ -39,7 +35,7 @@ $$`,
   `DO $$ BEGIN ${REFER_TO_MESSAGES} END $$`,
 ];
 
-/** What `createTables` and what follows it run, as a script for a console. */
+/** The statements that `createTables` runs, and those behind it, as a script for a console. */
 export const VECTOR_TABLES: readonly string[] = [...TABLES, NO_MODEL];
 
 // In a subquery, as the vector below: the plan that a server keeps of a prepared statement reads the text of a value wherever it stands.

@@ -1,5 +1,5 @@
 import { sha256 } from "@stemma/model";
-/** What is ours in a database. */
+/** The tables that are ours in a database. */
 export const TABLES = [
   "assistant_schema",
   "assistant_messages",
@@ -23,21 +23,19 @@ const OTHERS = [
   "assistant_vector_signs",
   "assistant_append",
   "assistant_append_all",
-  "assistant_append_all_as",
-  "assistant_append_as",
   "assistant_append_each",
   "assistant_edited",
   "assistant_hits",
   "assistant_lock",
   "assistant_matches",
-  "assistant_matches_in",
-  "assistant_matches_among",
+  "assistant_newest",
   "assistant_number",
   "assistant_path",
   "assistant_recent",
   "assistant_spread",
   "assistant_use",
   "assistant_version",
+  "assistant_view",
   "agents_before_upgrade_assistant_messages",
   "agents_before_upgrade_assistant_compactions",
   "idx_assistant_msg_parent",
@@ -81,7 +79,7 @@ export const SPREAD_NEW = `DO $$ BEGIN
   IF to_regprocedure('assistant_spread()') IS NOT NULL THEN PERFORM assistant_spread(); END IF;
 END $$`;
 
-/** What the server says where a name stands for no statement, for another one, or for what gave other columns. Nothing was done then. */
+/** The codes of the server where a name stands for no statement, for another one, or for what gave other columns. Nothing was done then. */
 const LOST = new Set([
   "26000", // invalid_sql_statement_name
   "42P05", // duplicate_prepared_statement

@@ -1,32 +1,27 @@
 import type { Dialect } from "@stemma/store";
 import { copyCompactions, copyMessages, first, LATEST_CHANGE, OLD_PREFIX, type Operation, run } from "@stemma/store";
-import { APPEND, APPEND_ALL, APPEND_EACH } from "../../append/append.js";
-import { APPEND_ALL_AS, APPEND_AS, USE } from "../../append/append-rows.js";
-import { PATH } from "../../path/read-path.js";
-import { RECENT } from "../../path/recent.js";
-import { HITS } from "../../search/hits-function.js";
-import { MATCHES, MATCHES_AMONG, MATCHES_IN } from "../../search/search-function.js";
+import {
+  APPEND,
+  APPEND_ALL,
+  APPEND_EACH,
+  EDITED,
+  HITS,
+  LOCK,
+  MATCHES,
+  NEWEST,
+  NUMBER,
+  PATH,
+  RECENT,
+  VIEW,
+} from "../../sql/functions.js";
 import { TAKE_OVER_DOCUMENTS } from "../documents.js";
-import { EDITED, LOCK, NUMBER, REGISTERED } from "../functions.js";
 import type { PostgresMigration } from "../migration.js";
 import { qualify } from "../names.js";
 
-const FUNCTIONS = [
-  LOCK,
-  EDITED,
-  USE,
-  APPEND,
-  APPEND_ALL,
-  APPEND_AS,
-  APPEND_ALL_AS,
-  APPEND_EACH,
-  PATH,
-  RECENT,
-  MATCHES,
-  MATCHES_IN,
-  MATCHES_AMONG,
-  HITS,
-];
+const FUNCTIONS = [LOCK, EDITED, APPEND, APPEND_ALL, APPEND_EACH, VIEW, PATH, RECENT, NEWEST, MATCHES, HITS];
+
+/** When a session is registered, in microseconds: it tells a session from others of its number, and from one of its id that is gone. */
+const REGISTERED = "(floor(extract(epoch FROM clock_timestamp()) * 1000000)::BIGINT)";
 
 const DEFINITIONS = [
   // How far the search index is made of the rows: of what it records first, nothing is indexed yet.

@@ -12,43 +12,13 @@ import type {
 import { MOST_NAMED, SPAN, sessionOf } from "@stemma/store";
 import { arrayLiteral } from "../drivers/column-types.js";
 import { isStorable } from "../error.js";
-/** What both functions give of the row of a message. */
-export const HIT_COLUMNS = `n BIGINT, id TEXT, session_id TEXT, branch INTEGER, role TEXT, dated_at TEXT, created_at TIMESTAMPTZ, content TEXT,
-  covering BIGINT, covered_by TEXT`;
+/** A sequence that so many messages hold is in too many of them to look for it beside each match. */
+export const MANY = 2_000;
 
-/** What a hit shows of the messages whose rows `h` names. `written` is the transaction that wrote it. */
-export const hitsOf = (
-  rows: string,
-) => `m.n, m.id, m.session_id, m.branch, m.role, m.dated_at, m.created_at, m.content, c.covering, c.covered_by
-    FROM ${rows}
-    CROSS JOIN LATERAL (SELECT m.*, m.xmin AS written FROM assistant_messages m WHERE m.session_id = h.session_id AND m.n = h.n OFFSET 0) AS m
-    CROSS JOIN LATERAL (
-      SELECT count(*) FILTER (WHERE e.branch IS DISTINCT FROM m.branch) AS covering, json_agg(c.id ORDER BY c.n DESC)::TEXT AS covered_by
-      FROM assistant_compactions c LEFT JOIN LATERAL (
-        SELECT e.branch FROM assistant_messages e WHERE e.session_id = m.session_id AND e.n = c.to_n OFFSET 0) AS e ON TRUE
-      WHERE c.session_id = m.session_id AND c.n BETWEEN m.n - m.n % ${SPAN} AND m.n - m.n % ${SPAN} + ${SPAN - 1}
-        AND m.n BETWEEN c.from_n AND c.to_n) AS c`;
+/** Rows that are read for a phrase. */
+export const PHRASES = 10_000;
 
-// Transactions are numbered in a circle.
-const isBefore = (transaction: string) => `(${transaction}::TEXT::BIGINT - p_since) & 4294967295 >= 2147483648`;
-
-/** By which a later statement tells what was written since: any transaction from this one on may have gone on then. */
-export const SINCE = "pg_snapshot_xmin(pg_current_snapshot())::TEXT::BIGINT";
-
-/**
- * `assistant_hits` gives the rows of messages by their sessions and numbers: see `FoundRow`. Where it is told since when, only those
- * that no transaction has written that was not over by then; nor may one have written to their session, but to append.
- */
-export const HITS = `CREATE OR REPLACE FUNCTION assistant_hits(p_sessions TEXT, p_numbers TEXT, p_since BIGINT)
-RETURNS TABLE (${HIT_COLUMNS}) LANGUAGE plpgsql STABLE
-SET jit = off SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
-BEGIN
-  RETURN QUERY SELECT ${hitsOf("unnest(p_sessions::TEXT[], p_numbers::BIGINT[]) AS h (session_id, n)")}
-    WHERE p_since IS NULL OR ${isBefore("m.written")}
-      AND EXISTS (SELECT FROM assistant_sessions s WHERE s.id = m.session_id AND ${isBefore("s.xmin")});
-END $$`;
-
-/** What the first row of `MATCHES` holds. */
+/** The JSON in the first row of `assistant_matches`. */
 interface CalledMatches {
   /** How many messages there are, and how many terms each of them has on average. */
   readonly total: number;
@@ -58,8 +28,9 @@ interface CalledMatches {
   readonly scored: readonly (readonly [...FoundTuple, lengths: number[], times: number[]] | null)[];
   readonly others: readonly (readonly [numbers: number[] | null, sessions: string[] | null] | null)[];
   /** Of messages whose session has several. */
-  readonly branches: readonly [numbers: number[] | null, sessions: string[] | null, branches: number[] | null] | null;
-  readonly since: number;
+  readonly branches?: readonly [numbers: number[] | null, sessions: string[] | null, branches: number[] | null] | null;
+  /** Missing where the rows of all follow, and nothing is read later. */
+  readonly since?: number;
 }
 
 type FoundTuple = readonly [numbers: number[], sessions: string[]];
@@ -69,41 +40,35 @@ const rowsOf = (found: CalledMatches["scored" | "others"][number] | undefined): 
   sessions: found?.[1] ?? [],
 });
 
-/** A query whose text is sent again and again, unless said otherwise. */
+/** Runs a query whose text is sent again and again, unless said otherwise. */
 export function* frequentQuery<R>(sql: string, values: readonly SqlValue[], isFrequent = true): Operation<R[]> {
   return (yield { sql, values, isFrequent }) as R[];
 }
 
-const GIVEN = "?, ?, ?, ?, ?, ?)";
-
-function givenTo(sequences: TermSequences, limit: number, shown: number, range?: RowRange): SqlValue[] {
-  // The only word, which takes less.
-  const word = sequences.flat().length === 1 ? (sequences[0]?.[0] ?? null) : null;
-  return [range?.lo ?? null, range?.hi ?? null, arrayLiteral(sequences.map(arrayLiteral)), word, limit, shown];
-}
-
-/** See `SearchDialect.matches`: by the functions of `search-function.ts`. */
+/** Finds matches by `assistant_matches`. See `SearchDialect.matches`. */
 export function* callMatches(
   sequences: TermSequences,
   range: RowRange,
   limit: number,
   shown: number,
 ): Operation<FoundMatches> {
-  const [call, own] = callOf(range);
-  const given = givenTo(sequences, limit, shown, range);
-  const [first, ...rows] = yield* frequentQuery<CalledRow>(`SELECT * FROM ${call}${GIVEN}`, [...own, ...given]);
+  const { sessionId = null, several } = range ?? {};
+  const ids = sessionId === null ? several?.ids : [sessionId];
+  // Sessions are found by their ids.
+  const { lo = null, hi = null } = ids === undefined ? (range ?? {}) : {};
+  const values = [ids === undefined ? null : arrayLiteral(ids), lo, hi, ...wantedOf(sequences, limit, shown)];
+  const call = "SELECT * FROM assistant_matches(?::text::text[], ?, ?, ?, ?, ?)";
+  const [first, ...rows] = yield* frequentQuery<CalledRow>(call, values);
   return readMatches(sequences, first, rows);
 }
 
-function callOf(range: RowRange): [call: string, own: SqlValue[]] {
-  const { sessionId = null, several } = range ?? {};
-  if (sessionId !== null) return ["assistant_matches_in(?, ", [sessionId]];
-  return several === undefined
-    ? ["assistant_matches(", []]
-    : ["assistant_matches_among(?::text::text[], ", [arrayLiteral(several.ids)]];
-}
+const wantedOf = (sequences: TermSequences, limit: number, shown: number): SqlValue[] => [
+  arrayLiteral(sequences.map(arrayLiteral)),
+  limit,
+  shown,
+];
 
-/** See `SearchDialect.matchesOf`. */
+/** Finds sessions, and matches in them, by one statement. See `SearchDialect.matchesOf`. */
 export function* callMatchesOf(
   sequences: TermSequences,
   { ids, where: { condition, values }, isFrequent }: ChosenSessions,
@@ -115,23 +80,18 @@ export function* callMatchesOf(
     ids === null
       ? ["", []]
       : ["s.id IN (SELECT unnest(?::text::text[])) AND ", [arrayLiteral(ids.filter((id) => isStorable(id)))]];
-  const given = givenTo(sequences, limit, shown, EVERY_ROW);
   const statement = `SELECT c.amount, f.* FROM (
       SELECT count(*)::INTEGER AS amount, array_agg(s.id) AS ids FROM (
         SELECT s.id FROM assistant_sessions s WHERE ${named}${condition} LIMIT ${MOST_NAMED + 1}) AS s) AS c
     LEFT JOIN LATERAL (
-      SELECT * FROM assistant_matches_in(c.ids[1], ${GIVEN} WHERE c.amount = 1
-      UNION ALL SELECT * FROM assistant_matches_among(c.ids, ${GIVEN} WHERE c.amount BETWEEN 2 AND ${MOST_NAMED}) AS f ON TRUE`;
+      SELECT * FROM assistant_matches(c.ids, NULL, NULL, ?, ?, ?) WHERE c.amount BETWEEN 1 AND ${MOST_NAMED}) AS f ON TRUE`;
   const [first, ...rows] = yield* frequentQuery<CalledRow & { readonly amount: number }>(
     statement,
-    [...names, ...values, ...given, ...given],
+    [...names, ...values, ...wantedOf(sequences, limit, shown)],
     isFrequent,
   );
   return first !== undefined && first.amount > MOST_NAMED ? null : readMatches(sequences, first, rows);
 }
-
-/** The numbers of a session's rows are not needed where they name it. */
-const EVERY_ROW = { lo: 0, hi: Number.MAX_SAFE_INTEGER, sessionId: null };
 
 /** The first row of a call tells of all matches, where there are any; the others are rows of messages. */
 type CalledRow = FoundRow & { readonly matches: string | null };
@@ -192,15 +152,15 @@ export interface FoundRows {
   readonly sessions: readonly string[];
 }
 
-/** What tells rows of several sessions apart, whose own numbers do not. */
+/** Numbers that tell rows of several sessions apart, which may share their own. */
 export interface Numbering {
   /** The first has the number 1. */
   readonly sessions: readonly NumberedSession[];
-  /** Of a row whose session has one. */
+  /** The number of a row whose session has one. */
   numberOf(rowId: number, session: string): number;
-  /** Null for a row whose session has none. */
+  /** The number of a row; null where its session has none. */
   findNumber(rowId: number, session: string): number | null;
-  /** Those of rows whose session has a number, ascending, each once. */
+  /** The numbers of rows whose session has one, ascending, each once. */
   numbersOf(rows: FoundRows): number[];
 }
 
@@ -267,9 +227,6 @@ export function quotasOf(counts: readonly number[], limit: number): number[] {
   }
   return quotas;
 }
-
-/** Rows that are read for a phrase. */
-export const PHRASES = 10_000;
 
 /** How many times the terms of the array `wanted` stand side by side in a row `d` that holds each of them. */
 export const timesOfPhrase = (wanted: string): string => `(SELECT count(*) FROM (
