@@ -33,7 +33,6 @@ const OTHERS = [
   "assistant_path",
   "assistant_recent",
   "assistant_spread",
-  "assistant_use",
   "assistant_version",
   "assistant_view",
   "agents_before_upgrade_assistant_messages",

@@ -3,7 +3,7 @@ import { FEWEST, MARK, RAREST } from "@stemma/model";
 import { MAX_NUMBER, SPAN } from "@stemma/store";
 import { describe, expect, it } from "vitest";
 import { functionsOfPostgres, moduleOfFunctions } from "../../../../../scripts/sql.mjs";
-import { APPENDS_UNDATED } from "../../../../store/src/operations/registry/session-order.js";
+import { APPENDS_UNDATED } from "../../../../store/src/operations/registry/session-head.js";
 import { UPGRADED_ROWS } from "../../../../store/src/sql/session-id.js";
 import { PARENT_NOT_FOUND, SESSION_LIMIT, SESSION_OWNED } from "../../../src/error.js";
 import { MANY, PHRASES } from "../../../src/search/matches.js";
