@@ -18,9 +18,8 @@ const COMMIT: Exception = {
   most: 150,
   by: "COMMIT, one statement that writes all that a call changed to the log, and wal_checkpoint, one that writes it to the file",
 };
-const LINE: Exception = { most: 150, by: "JSON.parse, one call that reads a line, and the joining of its pieces" };
 
-/** What cannot be divided. docs/stores/sqlite.md names it. */
+/** Calls that cannot be divided. docs/stores/sqlite.md names it. */
 export const EXCEPTIONS: Readonly<Record<string, Exception>> = {
   "SessionManager scrub": VACUUM,
   "Store scrub": VACUUM,
@@ -32,5 +31,4 @@ export const EXCEPTIONS: Readonly<Record<string, Exception>> = {
   "Store backup": COPY,
   "Store check": CHECK,
   "chat POST /": MODEL,
-  "file read openai": LINE,
 };

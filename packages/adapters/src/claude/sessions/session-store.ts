@@ -12,7 +12,7 @@ import {
 import { type KeptWrite, type SessionInfo, type Store, type StoredMessage, storeOf } from "@stemma/store";
 import { looseResults } from "../../item-messages.js";
 import { findEntry, findMessage, type PlacedEntry } from "./entries.js";
-import { type MadeContent, madeContents, madeResults, madeUuid, resultsOf } from "./made/made-content.js";
+import { type MadeContent, madeContents, madeResults, madeUuid, resultsOf } from "./made-content.js";
 import { type ApartEntry, type StoredTranscript, Transcript, type TranscriptHead } from "./transcript.js";
 import {
   type ClaudeSessionEntry,

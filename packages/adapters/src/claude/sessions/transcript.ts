@@ -2,7 +2,7 @@ import { decodeJson, encodeJson, type JsonObject } from "@stemma/model";
 import type { KeptWrite, RecordScope, Store, StoredMessage } from "@stemma/store";
 import { allPages } from "../../item-history.js";
 import type { PlacedEntry } from "./entries.js";
-import { isMadeOf, isMadeUuid } from "./made/made-content.js";
+import { isMadeOf, isMadeUuid } from "./made-content.js";
 export interface TranscriptHead {
   /** The place that the next entry gets. */
   readonly next: number;

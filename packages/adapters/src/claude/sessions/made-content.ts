@@ -1,7 +1,7 @@
 import { splitSteps, textOfOutput } from "@stemma/formats";
 import type { SessionMessage, SessionMessagePart } from "@stemma/model";
 import { INTERRUPTED, isJsonObject, type JsonObject, readToolPart, sha256 } from "@stemma/model";
-import { type LooseResults, pairsOf, type ToolPair } from "../../../item-messages.js";
+import { type LooseResults, pairsOf, type ToolPair } from "../../item-messages.js";
 export interface MadeContent {
   readonly type: "user" | "assistant";
   readonly blocks: JsonObject[];
