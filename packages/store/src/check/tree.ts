@@ -205,7 +205,7 @@ function* moveRow(sql: Dialect, rows: SessionRows, from: number, to: number): Op
     yield* run(...rows.where("DELETE FROM assistant_vectors", "n = ?", from));
   yield* run(...rows.where("UPDATE assistant_messages SET n = ?", "n = ?", to, from));
   // Where the number was damaged alone, what is kept by it kept the right one.
-  yield* run(...rows.where("DELETE FROM assistant_media_refs", "no = ? AND n = ?", sessionNumber, from));
+  yield* run(...rows.whereNumber("DELETE FROM assistant_media_refs", " AND n = ?", from));
   yield* run(...rows.where("UPDATE assistant_compactions SET from_n = ?", "from_n = ?", to, from));
   yield* run(...rows.where("UPDATE assistant_compactions SET to_n = ?", "to_n = ?", to, from));
   const update = `UPDATE assistant_sessions SET leaf = ? WHERE ${registered}no = ? AND leaf = ?`;
@@ -238,7 +238,7 @@ export function* writeTree(rows: SessionRows, bones: readonly Bone[], branches: 
     bone.parent_id = parentId;
   }
   if (JSON.stringify(heads) === JSON.stringify(branches)) return;
-  yield* run(...rows.where("DELETE FROM assistant_branches", "no = ?", sessionNumber));
+  yield* run(...rows.whereNumber("DELETE FROM assistant_branches"));
   for (const { branch, lo, parent_branch, parent_n } of heads) {
     const insertion = `INSERT INTO assistant_branches (${column}no, branch, lo, parent_branch, parent_n) VALUES (${mark}?, ?, ?, ?, ?)`;
     yield* run(insertion, ...[...ids, sessionNumber], branch, lo, parent_branch, parent_n);
