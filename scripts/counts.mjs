@@ -48,9 +48,9 @@ const rows = [
   ],
   ["scripts of the root's package.json", scripts.length, 5, 5],
   ...[
-    ["appendMessage", 12, 44, 40, 150],
-    ["getHistory", 10, 30, null, null],
-    ["search", 20, 43, null, null],
+    ["appendMessage", 12, 29, 40, 125],
+    ["getHistory", 10, 17, null, null],
+    ["search", 20, 32, null, null],
     ["prepareTurn", 35, 75, null, null],
   ].flatMap(([call, files, filesNow, functions, functionsNow]) => [
     [`files that ${call} runs`, ways[call].files, files, filesNow],

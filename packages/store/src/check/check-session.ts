@@ -65,10 +65,7 @@ function* checkLength(sql: Dialect, session: RegisteredSession, tree: TreeCheck,
 }
 
 export function readBranches(rows: SessionRows): Operation<BranchRow[]> {
-  const { sessionNumber } = rows;
-  return all<BranchRow>(
-    ...rows.where("SELECT branch, lo, parent_branch, parent_n FROM assistant_branches", "no = ?", sessionNumber),
-  );
+  return all<BranchRow>(...rows.whereNumber("SELECT branch, lo, parent_branch, parent_n FROM assistant_branches"));
 }
 
 export function readSummaries(rows: SessionRows): Operation<SummaryRow[]> {

@@ -28,13 +28,7 @@ export function* checkRefs(
   const to = page.at(-1)?.row.n ?? Number.MAX_SAFE_INTEGER;
   const first = from === floorOf(sessionNumber) ? 0 : from;
   const rows = yield* tuples<[n: number, hash: string]>(
-    ...refs.rows.where(
-      "SELECT n, hash FROM assistant_media_refs",
-      "no = ? AND n BETWEEN ? AND ?",
-      sessionNumber,
-      first,
-      to,
-    ),
+    ...refs.rows.whereNumber("SELECT n, hash FROM assistant_media_refs", " AND n BETWEEN ? AND ?", first, to),
   );
   found.count("assistant_media_refs", rows.length);
   const byRow = new Map<number, Set<string>>();
@@ -68,7 +62,6 @@ export interface StoredMedia {
 
 /** Reads what stands outside the rows of a session, one text after the other. */
 export function* scanMedia(session: SessionRows, visit: (media: StoredMedia) => void): Operation<void> {
-  const { sessionNumber } = session;
   let hash = "";
   let part = -1;
   let texts: string[] = [];
@@ -79,11 +72,10 @@ export function* scanMedia(session: SessionRows, visit: (media: StoredMedia) => 
   };
   for (;;) {
     const rows: PartRow[] = yield* all<PartRow>(
-      ...session.where(
+      ...session.whereNumber(
         "SELECT hash, part, data FROM assistant_media",
-        `no = ? AND (hash > ? OR hash = ? AND part > ?)
+        ` AND (hash > ? OR hash = ? AND part > ?)
        ORDER BY hash, part LIMIT ${PARTS_AT_ONCE}`,
-        sessionNumber,
         hash,
         hash,
         part,
@@ -113,9 +105,9 @@ export function isTrue({ hash, data, isWhole }: StoredMedia): boolean {
 export function* checkMedia(rows: SessionRows, found: Findings): Operation<void> {
   const { id } = rows;
   const used = new Set(
-    (yield* tuples<[string]>(
-      ...rows.where("SELECT DISTINCT hash FROM assistant_media_refs", "no = ?", rows.sessionNumber),
-    )).map(([hash]) => hash),
+    (yield* tuples<[string]>(...rows.whereNumber("SELECT DISTINCT hash FROM assistant_media_refs"))).map(
+      ([hash]) => hash,
+    ),
   );
   yield* scanMedia(rows, (media) => {
     found.count("assistant_media", 1);

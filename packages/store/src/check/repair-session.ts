@@ -173,9 +173,7 @@ function* repairMedia(sql: Dialect, rows: SessionRows): Operation<void> {
   const { sessionNumber } = rows;
   yield* restoreMissing(sql, rows);
   let isReadable = true;
-  const mayHave = new Set(
-    yield* column<number>(...rows.where("SELECT DISTINCT n FROM assistant_media_refs", "no = ?", sessionNumber)),
-  );
+  const mayHave = new Set(yield* column<number>(...rows.whereNumber("SELECT DISTINCT n FROM assistant_media_refs")));
   yield* scanMessages(sql, rows, function* (page) {
     for (const { row, said } of page) {
       if (said === null) {
@@ -185,20 +183,16 @@ function* repairMedia(sql: Dialect, rows: SessionRows): Operation<void> {
       const has = new Set(
         said.keys.length === 0 && !mayHave.has(row.n)
           ? []
-          : yield* column<string>(
-              ...rows.where("SELECT hash FROM assistant_media_refs", "no = ? AND n = ?", sessionNumber, row.n),
-            ),
+          : yield* column<string>(...rows.whereNumber("SELECT hash FROM assistant_media_refs", " AND n = ?", row.n)),
       );
       if (has.size === said.keys.length && said.keys.every((key) => has.has(key))) continue;
-      yield* run(...rows.where("DELETE FROM assistant_media_refs", "no = ? AND n = ?", sessionNumber, row.n));
+      yield* run(...rows.whereNumber("DELETE FROM assistant_media_refs", " AND n = ?", row.n));
       for (const key of said.keys) yield* insertRef(rows, row.n, key);
     }
   });
   const messages = `SELECT m.n FROM assistant_messages m WHERE ${ownOf(sql, "m")}m.n BETWEEN ? AND ?`;
   const range = [...rows.ids, floorOf(sessionNumber), ceilingOf(sessionNumber)];
-  yield* run(
-    ...rows.where("DELETE FROM assistant_media_refs", `no = ? AND n NOT IN (${messages})`, sessionNumber, ...range),
-  );
+  yield* run(...rows.whereNumber("DELETE FROM assistant_media_refs", ` AND n NOT IN (${messages})`, ...range));
   // What an unreadable message shows is not known, so nothing that it may show is removed.
   if (!isReadable) return;
   const named = `SELECT r.hash FROM assistant_media_refs r WHERE ${ownOf(sql, "r")}r.no = ?`;
@@ -216,7 +210,7 @@ function* restoreMissing(sql: Dialect, rows: SessionRows): Operation<void> {
     if (whole.has(key)) continue;
     const data = yield* findElsewhere(sql, rows, key);
     if (data === null) continue;
-    yield* run(...rows.where("DELETE FROM assistant_media", "no = ? AND hash = ?", rows.sessionNumber, key));
+    yield* run(...rows.whereNumber("DELETE FROM assistant_media", " AND hash = ?", key));
     yield* storeParts(sql, rows, key, data);
   }
 }
@@ -224,9 +218,7 @@ function* restoreMissing(sql: Dialect, rows: SessionRows): Operation<void> {
 // The keys that contents name, and that references do.
 function* keysWanted(rows: SessionRows): Operation<Set<string>> {
   const { sessionNumber } = rows;
-  const keys = new Set(
-    yield* column<string>(...rows.where("SELECT DISTINCT hash FROM assistant_media_refs", "no = ?", sessionNumber)),
-  );
+  const keys = new Set(yield* column<string>(...rows.whereNumber("SELECT DISTINCT hash FROM assistant_media_refs")));
   const isMarked = `n BETWEEN ? AND ? AND content LIKE '%"$stemma":%'`;
   const range = [floorOf(sessionNumber), ceilingOf(sessionNumber)] as const;
   const marked = rows.where("SELECT n, content FROM assistant_messages", isMarked, ...range);

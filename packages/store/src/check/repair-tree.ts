@@ -100,7 +100,7 @@ function* moveRows(sql: Dialect, session: SessionRows, moved: ReadonlyMap<number
     if (hasVectors) yield* run(...session.where("DELETE FROM assistant_vectors", "n = ?", from));
     yield* run(...session.where("UPDATE assistant_messages SET n = ?", "n = ?", to, from));
     // Where the number was damaged alone, what names it names the right one.
-    yield* run(...session.where("DELETE FROM assistant_media_refs", "no = ? AND n = ?", sessionNumber, from));
+    yield* run(...session.whereNumber("DELETE FROM assistant_media_refs", " AND n = ?", from));
     const leaf = `UPDATE assistant_sessions SET leaf = ? WHERE ${registered}no = ? AND leaf = ?`;
     yield* run(leaf, to, ...ids, sessionNumber, from);
   }
@@ -141,7 +141,7 @@ export function* writeTree(
     bone.parent_id = parentId;
   }
   if (JSON.stringify(heads) === JSON.stringify(branches)) return;
-  yield* run(...session.where("DELETE FROM assistant_branches", "no = ?", sessionNumber));
+  yield* run(...session.whereNumber("DELETE FROM assistant_branches"));
   for (const { branch, lo, parent_branch, parent_n } of heads) {
     const insertion = `INSERT INTO assistant_branches (${column}no, branch, lo, parent_branch, parent_n) VALUES (${mark}?, ?, ?, ?, ?)`;
     yield* run(insertion, ...[...ids, sessionNumber], branch, lo, parent_branch, parent_n);

@@ -146,12 +146,12 @@ interface Laid {
  */
 export class SessionRows {
   /** Begins a condition on its rows, and on its row of `assistant_sessions`. Each binds `ids` where it stands. */
-  readonly own: "" | "session_id = ? AND ";
-  readonly registered: "" | "id = ? AND ";
-  readonly ids: readonly string[];
+  declare readonly own: "" | "session_id = ? AND ";
+  declare readonly registered: "" | "id = ? AND ";
+  declare readonly ids: readonly string[];
   /** Begins the columns of an INSERT, and the values, which bind `ids` as well. */
-  readonly column: "" | "session_id, ";
-  readonly mark: "" | "?, ";
+  declare readonly column: "" | "session_id, ";
+  declare readonly mark: "" | "?, ";
 
   /** Sessions may share a number, with which row ids begin, where rows name them. */
   constructor(
@@ -170,6 +170,11 @@ export class SessionRows {
   /** A statement, `head WHERE condition`, of no rows but the session's. `values` are those of the two, in this order. */
   where(head: string, condition: string, ...values: SqlValue[]): [sql: string, ...values: SqlValue[]] {
     return whereOf(`${head} WHERE ${this.own}${condition}`, head, this.ids, values);
+  }
+
+  /** A statement of the session's rows of a table that has its number, `no`, for which `more` holds too. `head` binds no values. */
+  whereNumber(head: string, more = "", ...values: SqlValue[]): [sql: string, ...values: SqlValue[]] {
+    return [`${head} WHERE ${this.own}no = ?${more}`, ...this.ids, this.sessionNumber, ...values];
   }
 
   /** A statement, `head WHERE …`, of the session's row in `assistant_sessions`. `values` are those of `head`. */

@@ -168,7 +168,7 @@ export function* storeContent(
   for (const { hash, data } of message.media) {
     yield* insertRef(rows, rowId, hash);
     const known = yield* first(
-      ...rows.where("SELECT 1 FROM assistant_media", "no = ? AND hash = ? AND part = 0", rows.sessionNumber, hash),
+      ...rows.whereNumber("SELECT 1 FROM assistant_media", " AND hash = ? AND part = 0", hash),
     );
     if (known === undefined) yield* storeParts(sql, rows, hash, data);
   }
@@ -223,17 +223,15 @@ const KEYS_AT_ONCE = 90;
 
 /** The texts that stand outside rows of a session, by their keys. */
 export function* readMedia(rows: SessionRows, keys: readonly string[]): Operation<Map<string, string>> {
-  const { sessionNumber } = rows;
   const data = new Map<string, string>();
   const missing = new Set<string>();
   const wanted = [...new Set(keys)];
   for (let start = 0; start < wanted.length; start += KEYS_AT_ONCE) {
     const some = wanted.slice(start, start + KEYS_AT_ONCE);
     const parts = yield* all<{ hash: string; part: number; data: string }>(
-      ...rows.where(
+      ...rows.whereNumber(
         "SELECT hash, part, data FROM assistant_media",
-        `no = ? AND hash IN (${some.map(() => "?").join(", ")}) ORDER BY hash, part`,
-        sessionNumber,
+        ` AND hash IN (${some.map(() => "?").join(", ")}) ORDER BY hash, part`,
         ...some,
       ),
     );

@@ -179,9 +179,9 @@ export function* removeRows(sql: Dialect, rows: SessionRows): Operation<void> {
   if (sql.layout === "local") yield* removeInPortions(sql, rows, range);
   yield* run(...rows.where("DELETE FROM assistant_messages", "n BETWEEN ? AND ?", ...range));
   yield* run(...rows.where("DELETE FROM assistant_compactions", "n BETWEEN ? AND ?", ...range));
-  yield* run(...rows.where("DELETE FROM assistant_branches", "no = ?", sessionNumber));
-  yield* run(...rows.where("DELETE FROM assistant_media_refs", "no = ?", sessionNumber));
-  yield* run(...rows.where("DELETE FROM assistant_media", "no = ?", sessionNumber));
+  yield* run(...rows.whereNumber("DELETE FROM assistant_branches"));
+  yield* run(...rows.whereNumber("DELETE FROM assistant_media_refs"));
+  yield* run(...rows.whereNumber("DELETE FROM assistant_media"));
 }
 
 // What is left after that is little, or damage.
@@ -431,7 +431,7 @@ function* branchFor(
     if (sibling === undefined) return parent.branch;
   }
   const last = yield* first<{ branch: number }>(
-    ...rows.where("SELECT coalesce(max(branch), 0) AS branch FROM assistant_branches", "no = ?", rows.sessionNumber),
+    ...rows.whereNumber("SELECT coalesce(max(branch), 0) AS branch FROM assistant_branches"),
   );
   const branch = Number(last?.branch ?? 0) + 1;
   yield* run(

@@ -189,10 +189,9 @@ function* branchesBelow(
   const hi = rowIds.reduce((most, rowId) => Math.max(most, rowId), 0);
   const begun = new Map<string, Start[]>();
   const found = yield* tuples<BranchStart>(
-    ...rows.where(
+    ...rows.whereNumber(
       "SELECT branch, lo, parent_branch, parent_n FROM assistant_branches",
-      "no = ? AND coalesce(parent_n, 0) BETWEEN ? AND ?",
-      rows.sessionNumber,
+      " AND coalesce(parent_n, 0) BETWEEN ? AND ?",
       lo,
       hi,
     ),
@@ -239,10 +238,9 @@ type BranchBelow = [branch: number, parentBranch: number | null, parentN: number
 function* findNewestBelow(sql: Dialect, head: SessionHead, position: MessagePosition): Operation<MessagePosition> {
   const { rows, newest } = head;
   const behind = yield* tuples<BranchBelow>(
-    ...rows.where(
+    ...rows.whereNumber(
       "SELECT branch, parent_branch, parent_n FROM assistant_branches",
-      "no = ? AND lo > ? ORDER BY lo",
-      rows.sessionNumber,
+      " AND lo > ? ORDER BY lo",
       position.rowId,
     ),
   );

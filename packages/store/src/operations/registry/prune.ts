@@ -196,9 +196,7 @@ function* cutBranches(rows: SessionRows, cut: number): Operation<number> {
     ...(yield* column<number>(
       ...rows.where("SELECT DISTINCT branch FROM assistant_messages", "n BETWEEN ? AND ?", floorOf(sessionNumber), cut),
     )),
-    ...(yield* column<number>(
-      ...rows.where("SELECT branch FROM assistant_branches", "no = ? AND parent_n <= ?", sessionNumber, cut),
-    )),
+    ...(yield* column<number>(...rows.whereNumber("SELECT branch FROM assistant_branches", " AND parent_n <= ?", cut))),
   ]);
   let gone = 0;
   for (const branch of touched) {
@@ -206,16 +204,13 @@ function* cutBranches(rows: SessionRows, cut: number): Operation<number> {
     if (next !== undefined) {
       yield* run(...rows.where("UPDATE assistant_messages SET parent_id = NULL", "n = ?", next.rowId));
     } else {
-      gone += yield* count(
-        ...rows.where("DELETE FROM assistant_branches", "no = ? AND branch = ?", sessionNumber, branch),
-      );
+      gone += yield* count(...rows.whereNumber("DELETE FROM assistant_branches", " AND branch = ?", branch));
     }
   }
   yield* run(
-    ...rows.where(
+    ...rows.whereNumber(
       "UPDATE assistant_branches SET parent_branch = NULL, parent_n = NULL",
-      "no = ? AND parent_n <= ?",
-      sessionNumber,
+      " AND parent_n <= ?",
       cut,
     ),
   );
