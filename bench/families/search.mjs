@@ -1,6 +1,6 @@
 import { stemma } from "../candidates/stemma.mjs";
 import { MAIN } from "../datasets.mjs";
-import { ratios, runInTurns } from "../runner.mjs";
+import { ratios, runInPieces } from "../runner.mjs";
 import {
   connectClient,
   createRunner,
@@ -55,7 +55,7 @@ export async function measureSearch({ datasets, scales, clock, turns, report }) 
       title,
       "a hit has none of the words.",
     );
-    const times = await runInTurns(tasks, { ...clock, turns: Math.max(turns, 100) });
+    const times = await runInPieces(tasks, { ...clock, turns: Math.max(turns, 100) });
     const work = `search of ${count.toLocaleString("en")}, ${title}`;
     report.row({
       work: `${work}, ranking: its time`,

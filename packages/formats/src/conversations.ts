@@ -1,6 +1,6 @@
 import {
   forEachYielding,
-  inTurns,
+  inPieces,
   isJsonObject,
   isTooDeep,
   type JsonObject,
@@ -81,7 +81,7 @@ export async function* readSessions(
   let number = 0;
   for await (const conversation of readConversations(items)) {
     number += 1;
-    yield await inTurns(readSession(conversation, file, number));
+    yield await inPieces(readSession(conversation, file, number));
   }
 }
 

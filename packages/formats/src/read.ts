@@ -1,7 +1,7 @@
 import { open, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import zlib from "node:zlib";
-import { StemmaError, turnIfDue } from "@stemma/model";
+import { StemmaError, yieldIfDue } from "@stemma/model";
 import { bytesOfFile } from "@stemma/model/files";
 import { sessionsOfItems } from "./formats.js";
 import { archiveError, assertNoBomb, readItems } from "./json-items.js";
@@ -47,7 +47,7 @@ export async function* readSessions(
     try {
       const text = decodeUtf8(unpack(bytes, count));
       for await (const piece of growing ? wholeLines(text) : text) {
-        await turnIfDue();
+        await yieldIfDue();
         isEmpty &&= piece.trim() === "";
         yield piece;
       }
@@ -60,7 +60,7 @@ export async function* readSessions(
     try {
       for await (const item of readItems(whatCanBeRead())) {
         limits.count(item);
-        await turnIfDue();
+        await yieldIfDue();
         yield item;
       }
     } catch (error) {

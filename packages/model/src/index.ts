@@ -47,12 +47,12 @@ export {
   atOnce,
   beginWork,
   forEachYielding,
-  inTurns,
-  isTurnDue,
+  inPieces,
+  isYieldDue,
   mapped,
   type Pieces,
   turn,
-  turnIfDue,
+  yieldIfDue,
 } from "./lib/event-loop.js";
 export {
   decodeJson,
@@ -151,7 +151,7 @@ export {
   estimateMessageTokens,
   estimateStringTokens,
   estimateTokens,
-  estimateTokensInTurns,
+  estimateTokensInPieces,
   TOKENS_PER_MESSAGE,
   WORDS_TOKEN_MULTIPLIER,
 } from "./messages/tokens.js";

@@ -1,7 +1,7 @@
 import {
   beginning,
   formatDuration,
-  inTurns,
+  inPieces,
   isoTime,
   isSummaryMessage,
   readToolPart,
@@ -11,7 +11,7 @@ import {
   senderName,
   type ToolPart,
   toolMilliseconds,
-  turnIfDue,
+  yieldIfDue,
 } from "@stemma/model";
 import { assertStore, type MemoryOwner, type SessionInfo, type Store } from "@stemma/store";
 import { toOpenai } from "../programs/openai/openai-export.js";
@@ -105,12 +105,12 @@ export const EXPORT_FORMATS: readonly ExportFormat[] = [
     about: "the active path without summaries, as OpenAI chat messages: a line of { messages: […] }",
     async *write(store, session) {
       const { messages } = await store.session(session.id).path({ summaries: false });
-      const list = await inTurns(toOpenai(messages));
+      const list = await inPieces(toOpenai(messages));
       const [key = "", value] = Object.entries(list).at(-1) ?? [];
       // In pieces, since the whole is one line.
       let start = JSON.stringify({ ...list, [key]: [] }).slice(0, -2);
       for (const message of value as unknown[]) {
-        await turnIfDue();
+        await yieldIfDue();
         yield start + JSON.stringify(message);
         start = ",";
       }
@@ -121,8 +121,8 @@ export const EXPORT_FORMATS: readonly ExportFormat[] = [
     name: "pi",
     about: "all branches and summaries, as a pi session file",
     async *write(store, session) {
-      for (const entry of await inTurns(toPi(await readStoredSession(store, session)))) {
-        const due = turnIfDue();
+      for (const entry of await inPieces(toPi(await readStoredSession(store, session)))) {
+        const due = yieldIfDue();
         if (due !== null) await due;
         yield `${JSON.stringify(entry)}\n`;
       }

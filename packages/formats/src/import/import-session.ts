@@ -10,8 +10,8 @@ import {
   quote,
   type SessionMessage,
   StemmaError,
-  turnIfDue,
   utf8Length,
+  yieldIfDue,
 } from "@stemma/model";
 import {
   assertStore,
@@ -245,7 +245,7 @@ async function prepareSession(
   let last: string | null = null;
   const find = (id: string): string | null | undefined => (places.has(id) ? places.get(id) : placeOf(id));
   for (const { message, parentId, after = last, storedAt, at } of session.messages) {
-    const due = turnIfDue();
+    const due = yieldIfDue();
     if (due !== null) await due;
     const { id } = message;
     if (places.has(id)) {

@@ -1,13 +1,13 @@
 import {
   forEachYielding,
-  inTurns,
+  inPieces,
   isJsonObject,
   isTooDeep,
   type JsonObject,
   nameOf,
   type Pieces,
   quote,
-  turnIfDue,
+  yieldIfDue,
 } from "@stemma/model";
 import { Lineage, missingParent } from "../lineage.js";
 import { type Place, SessionBuilder, START } from "../session-builder.js";
@@ -49,12 +49,12 @@ export async function* piecesOfTree<E extends ExportedEntry>(
     START,
     entries.some(({ parentId }) => parentId !== null),
   );
-  const ordered = await inTurns(parentsFirst(entries));
+  const ordered = await inPieces(parentsFirst(entries));
   const known = new Set(ordered);
   for (const { id, at } of entries.filter((entry) => !known.has(entry)))
     builder.skip(at, `the id ${quote(id)} stands in the file twice; the first is kept`);
   for (const entry of ordered) {
-    await turnIfDue();
+    await yieldIfDue();
     if (builder.isFull) yield builder.piece(false);
     const { place: above, isMissing } = lineage.above(entry.parentId, (id) => places.get(id));
     // Where nothing came before, nothing is hidden: an export leaves out the root that it began with.

@@ -44,7 +44,7 @@ export function beginWork(): void {
 }
 
 /** True when work has kept the event loop from turning for so long that others are due. */
-export function isTurnDue(): boolean {
+export function isYieldDue(): boolean {
   return waiting.length > 0 || (busySince !== null && now() - busySince >= LONGEST);
 }
 
@@ -59,16 +59,16 @@ export function turn(): Promise<void> {
 }
 
 /** Long work waits for this between two of its pieces. Null while it need not wait. */
-export function turnIfDue(): Promise<void> | null {
+export function yieldIfDue(): Promise<void> | null {
   beginWork();
-  return isTurnDue() ? turn() : null;
+  return isYieldDue() ? turn() : null;
 }
 
 /** Does something for each item, and lets the event loop turn meanwhile. */
 export async function forEachYielding<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
   for (const item of items) {
     work(item);
-    const due = turnIfDue();
+    const due = yieldIfDue();
     if (due !== null) await due;
   }
 }
@@ -85,11 +85,11 @@ export function atOnce<T>(work: Pieces<T>): T {
 }
 
 /** Does work, and lets the event loop turn meanwhile. */
-export async function inTurns<T>(work: Pieces<T>): Promise<T> {
+export async function inPieces<T>(work: Pieces<T>): Promise<T> {
   for (;;) {
     const piece = work.next();
     if (piece.done) return piece.value;
-    const due = turnIfDue();
+    const due = yieldIfDue();
     if (due !== null) await due;
   }
 }

@@ -1,4 +1,4 @@
-import { foldLabel, inTurns, invalid, mapped } from "@stemma/model";
+import { foldLabel, inPieces, invalid, mapped } from "@stemma/model";
 import type { StoredVersion } from "@stemma/store";
 import { createContextTools } from "../tools/registry.js";
 import type {
@@ -140,7 +140,7 @@ export class SessionContext {
     const asked = this.live.all;
     await this.live.settle();
     const present = asked.filter((block) => this.live.has(block));
-    return createContextTools(await inTurns(mapped(present, (block) => block.describeForTools())), this.access);
+    return createContextTools(await inPieces(mapped(present, (block) => block.describeForTools())), this.access);
   }
 }
 

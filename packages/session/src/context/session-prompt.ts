@@ -1,4 +1,4 @@
-import { foldLabel, inTurns, mapped, once, type Queue, queueOf, StemmaError, sendable } from "@stemma/model";
+import { foldLabel, inPieces, mapped, once, type Queue, queueOf, StemmaError, sendable } from "@stemma/model";
 import type { ContextBlock } from "./block.js";
 import type { BlockSet } from "./block-set.js";
 import { previewBlocks, readBlocks, valuesOf } from "./block-set.js";
@@ -56,7 +56,7 @@ export class SessionPrompt {
     blocks.catch(() => {});
     return this.#frozen.refresh(async () => {
       this.rendered = await blocks;
-      return inTurns(renderedPrompt(this.rendered));
+      return inPieces(renderedPrompt(this.rendered));
     });
   }
 
@@ -80,7 +80,7 @@ export class SessionPrompt {
     const blocks = frozen === null ? [] : valuesOf(await this.#answers(asked, true));
     await this.blocks.settle();
     if (frozen === null) return null;
-    const shown = await inTurns(contentsOf(frozen));
+    const shown = await inPieces(contentsOf(frozen));
     const changed = blocks.filter((block) => block.content !== (shown.get(foldLabel(block.label)) ?? ""));
     return changed.length === 0 ? null : [REMINDER, ...changed.map(renderBlock)].join("\n\n");
   }
@@ -112,7 +112,7 @@ export class SessionPrompt {
   }
 
   async #render(asked: AskedBlocks | null, anew = false): Promise<string> {
-    return inTurns(renderedPrompt(valuesOf(await this.#answers(asked ?? ask(this.blocks.all), anew))));
+    return inPieces(renderedPrompt(valuesOf(await this.#answers(asked ?? ask(this.blocks.all), anew))));
   }
 
   #answers(asked: AskedBlocks, anew: boolean): Promise<PromiseSettledResult<ContextBlock>[]> {
@@ -127,14 +127,14 @@ export class SessionPrompt {
 // What the host's providers hold is taken as the prompt shows it.
 async function adopt(prompt: string, { own, others }: AskedBlocks): Promise<void> {
   if (others.length > 0) {
-    const shown = await inTurns(contentsOf(prompt));
+    const shown = await inPieces(contentsOf(prompt));
     for (const { block } of others) block.assume(shown.get(block.folded) ?? "");
   }
   valuesOf(await own);
 }
 
 /** Blocks, or how their reads ended, as a request can hold them. */
-const sendableBlocks = <T>(found: readonly T[]): Promise<T[]> => inTurns(mapped(found, (each) => sendable(each)));
+const sendableBlocks = <T>(found: readonly T[]): Promise<T[]> => inPieces(mapped(found, (each) => sendable(each)));
 
 type Result = PromiseSettledResult<ContextBlock>;
 
@@ -184,7 +184,7 @@ class PromptEstimate {
     const previews = await previewsOf(blocks);
     if (!isSame(previews, this.#of)) {
       this.#of = previews;
-      this.#prompt = await inTurns(renderedPrompt(shown(previews)));
+      this.#prompt = await inPieces(renderedPrompt(shown(previews)));
     }
     return this.#prompt;
   }

@@ -4,13 +4,13 @@ import {
   beginWork,
   type Deferred,
   defer,
-  isTurnDue,
+  isYieldDue,
   type Locks,
   once,
   Queue,
   StemmaError,
   turn,
-  turnIfDue,
+  yieldIfDue,
 } from "@stemma/model";
 import type { AsyncConnection, Connection, OpenTransaction, SyncConnection, TransactionMode } from "./connection.js";
 import { type Operation, oneByOne, PAUSE, type Row, type SqlValue, type Statement } from "./operation.js";
@@ -237,7 +237,7 @@ class SyncRunner implements Runner {
       const result = this.#inLane(work);
       return result instanceof Promise ? await result : result;
     } finally {
-      if (mayPause !== undefined && isTurnDue() && (this.#state === "closed" || mayPause())) await turn();
+      if (mayPause !== undefined && isYieldDue() && (this.#state === "closed" || mayPause())) await turn();
     }
   }
 
@@ -459,7 +459,7 @@ async function runAsync<T>(operation: Operation<T>, query: (statement: Statement
   let step = operation.next();
   while (!step.done) {
     if (step.value === PAUSE) {
-      const due = turnIfDue();
+      const due = yieldIfDue();
       if (due !== null) await due;
       step = operation.next([]);
       continue;

@@ -1,4 +1,4 @@
-import { isJsonObject, turnIfDue } from "@stemma/model";
+import { isJsonObject, yieldIfDue } from "@stemma/model";
 import { respond } from "./headers.js";
 
 /** Characters that are sent at once. */
@@ -15,7 +15,7 @@ export function respondLongJson(value: object): Response {
         text += piece.value;
         if (text.length < CHUNK) continue;
         controller.enqueue(encoder.encode(text));
-        await turnIfDue();
+        await yieldIfDue();
         return;
       }
       controller.enqueue(encoder.encode(text));

@@ -3,7 +3,7 @@ import {
   contentForParts,
   findJsonObject,
   INTERRUPTED,
-  inTurns,
+  inPieces,
   isJsonObject,
   isSettled,
   isToolPart,
@@ -70,12 +70,12 @@ export function repair<M extends SessionMessage>(
 }
 
 /** Mends messages as `repair` does, and lets the event loop turn meanwhile. */
-export async function repairInTurns<M extends SessionMessage>(
+export async function repairInPieces<M extends SessionMessage>(
   messages: M[],
   provider: ProviderName,
   options: RepairOptions,
 ): Promise<M[]> {
-  return (await inTurns(mend(messages, provider, options))).messages as M[];
+  return (await inPieces(mend(messages, provider, options))).messages as M[];
 }
 
 interface Mended {

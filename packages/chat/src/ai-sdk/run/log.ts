@@ -1,4 +1,4 @@
-import { type Deferred, decodeJson, defer, encodeJson, turnIfDue } from "@stemma/model";
+import { type Deferred, decodeJson, defer, encodeJson, yieldIfDue } from "@stemma/model";
 import { RunRecord, type RunState } from "@stemma/session";
 import type { RecordWrite } from "@stemma/store";
 import type { UIMessageChunk } from "ai";
@@ -151,7 +151,7 @@ export class Feed<Item> {
     return new ReadableStream({
       pull: async (controller) => {
         // Many readers get each piece, one after the other.
-        await turnIfDue();
+        await yieldIfDue();
         for (;;) {
           if (next < this.#items.length) {
             const given = select(this.#items[next] as Item);

@@ -1,4 +1,4 @@
-import { Queue, StemmaError, sleep, turnIfDue } from "@stemma/model";
+import { Queue, StemmaError, sleep, yieldIfDue } from "@stemma/model";
 import { coreOf, isUnderWay, type KnownRun, type RunState, type Session } from "@stemma/session";
 import type { UIMessageChunk } from "ai";
 import { RunHold } from "./hold.js";
@@ -218,7 +218,7 @@ class FollowedRun {
 
   async #look(): Promise<void> {
     // Many runs are looked at at once.
-    await turnIfDue();
+    await yieldIfDue();
     try {
       if (await this.#readChunks()) this.#poll = FIRST_POLL;
       else {

@@ -7,8 +7,8 @@ import {
   digestRange,
   encodeJson,
   estimateMessageTokens,
-  estimateTokensInTurns,
-  inTurns,
+  estimateTokensInPieces,
+  inPieces,
   invalid,
   isSummaryMessage,
   mapped,
@@ -397,7 +397,7 @@ async function runCompaction(
   const other = work.runs.onPath(run, messages);
   if (other !== undefined) return other.result;
   run.leafId = leafId;
-  const seen: Seen = { messages, digests: await inTurns(mapped(messages, digestMessage)), leafId };
+  const seen: Seen = { messages, digests: await inPieces(mapped(messages, digestMessage)), leafId };
   const tokensBefore = counted ?? (work.events.observed ? await work.count.of([...messages]) : null);
   work.report("compacting", tokensBefore ?? 0);
   const context = await work.count.compactContext(work.options.threshold);
@@ -442,7 +442,7 @@ async function restAfter(
   if (threshold === null || asked !== undefined) return 0;
   const tokens = await work.count.of([...after]);
   try {
-    await work.pause.begin({ tokens, messages: await estimateTokensInTurns(after) }, threshold / 2);
+    await work.pause.begin({ tokens, messages: await estimateTokensInPieces(after) }, threshold / 2);
   } catch (error) {
     await work.fail(error);
   }
@@ -480,9 +480,9 @@ async function keptOf(
   prompt: number,
   parts: Readonly<Record<"head" | "summary" | "tail", readonly SessionMessage[]>>,
 ): Promise<Kept> {
-  const head = await estimateTokensInTurns(parts.head);
-  const summary = await estimateTokensInTurns(parts.summary);
-  return { tokens, prompt, head, summary, tail: await estimateTokensInTurns(parts.tail) };
+  const head = await estimateTokensInPieces(parts.head);
+  const summary = await estimateTokensInPieces(parts.summary);
+  return { tokens, prompt, head, summary, tail: await estimateTokensInPieces(parts.tail) };
 }
 
 /** The answer of a compact function, or its failure. */
@@ -549,7 +549,7 @@ async function storeSummary(
   if (summary.trim() === "") return null;
   const { from, to } = await rangeOf(backend, answer, messages);
   const range = messages.slice(from, to + 1);
-  const replaced = await estimateTokensInTurns(range);
+  const replaced = await estimateTokensInPieces(range);
   if (replaced <= estimateMessageTokens(summaryMessage({ id: "", summary }))) return null;
   const [fromMessageId, toMessageId] = [(range[0] as SessionMessage).id, (range.at(-1) as SessionMessage).id];
   const expect = { leafId, digest: digestRange(digests.slice(from, to + 1)) };

@@ -10,7 +10,7 @@ import {
   forEachYielding,
   givenMessage,
   hideUnloaded,
-  inTurns,
+  inPieces,
   invalidRange,
   isSummary,
   isSummaryMessage,
@@ -239,7 +239,7 @@ class ProviderWriter {
     parentId: ParentRef,
     expectedLeaf: string | null | undefined,
   ): Promise<AppendResult> {
-    const valid = await this.#withoutSummaries(await inTurns(mapped(given, givenMessage)));
+    const valid = await this.#withoutSummaries(await inPieces(mapped(given, givenMessage)));
     await forEachYielding(valid, assertEncodable);
     if (expectedLeaf !== undefined) await this.#assertLeaf(valid, expectedLeaf);
     const messages = valid.map(this.skills.emptied);

@@ -1,13 +1,13 @@
 import {
   decodeJson,
   encodeJson,
-  inTurns,
+  inPieces,
   isSummaryMessage,
   perObject,
   type SessionMessage,
   StemmaError,
-  turnIfDue,
   utf8Length,
+  yieldIfDue,
 } from "@stemma/model";
 import {
   type RecordScope,
@@ -323,17 +323,17 @@ export interface ComposedTurn {
 export async function loggedTurn(turn: ComposedTurn, before: TurnState | null): Promise<LoggedTurn> {
   const { target, refreshed, parts, messages } = turn;
   const isFixed = ({ source }: RequestPart) => source !== "message" && source !== "summary";
-  const prefixHash = await inTurns(hashOf(parts));
+  const prefixHash = await inPieces(hashOf(parts));
   const notes = notesOf(messages, turn.notes).map(loggedNote);
-  await turnIfDue();
+  await yieldIfDue();
   const history = { ...sizeOf(await historyParts(turn)), count: messages.length };
-  await turnIfDue();
+  await yieldIfDue();
   const size = sizeOf(parts);
   const fixed = parts.filter(isFixed).map(({ source, name, tokens, bytes }) => ({ source, name, tokens, bytes }));
   const summaryIds = messages.filter(isSummaryMessage).map(({ id }) => id);
-  await turnIfDue();
+  await yieldIfDue();
   const brokenAt = before === null ? null : breakOf(before, turn);
-  await turnIfDue();
+  await yieldIfDue();
   const messageId = target?.id ?? null;
   const leafId = messages.at(-1)?.id ?? null;
   return {

@@ -2,9 +2,9 @@ import {
   appendText,
   applyCompactions,
   estimateStringTokens,
-  estimateTokensInTurns,
+  estimateTokensInPieces,
   foldLabel,
-  inTurns,
+  inPieces,
   mapped,
   type SessionMessage,
   StemmaError,
@@ -12,7 +12,7 @@ import {
   sendableText,
   sha256,
   summaryMessage,
-  turnIfDue,
+  yieldIfDue,
 } from "@stemma/model";
 import { observed, type Store } from "@stemma/store";
 import type { ContextBlock } from "../../context/block.js";
@@ -99,7 +99,7 @@ export class Turns {
     const { messageId, leafId, sentAt, prefixHash } = logged;
     await log.write(logged, { sentAt, prompt, summaryId: summaryIn(now.messages), messageId, leafId, outline });
     const isSame = system === now.frozen?.text;
-    const blocks = isSame ? now.frozen.blocks : await inTurns(contentsOf(system));
+    const blocks = isSame ? now.frozen.blocks : await inPieces(contentsOf(system));
     this.#known = shownBlocks(blocks, notesOf(now.messages, notes));
     const changes = note === null ? [] : plan.changed;
     await context.show(messageId, isSame ? now.blocks : null, note === null ? plan.changed : [], plan.shown);
@@ -124,7 +124,7 @@ export class Turns {
   async explainNext(options: PrepareTurnOptions, tools: Promise<SessionTools>): Promise<ContextExplanation> {
     const { backend, context } = this.parts;
     const { turn, now } = await this.#compose(options, tools, {
-      render: (blocks) => inTurns(renderedPrompt(blocks)),
+      render: (blocks) => inPieces(renderedPrompt(blocks)),
       add: async (_, made) => made,
     });
     const compactions = await backend.compactions();
@@ -166,9 +166,9 @@ export class Turns {
     const searchable = this.parts.context.live.all.find(({ provider }) => searchesMessages.has(provider))?.label;
     const ofSummary = summaryNote(messages, { tools: names, searchable });
     if (ofSummary !== null) notes.set(ofSummary.messageId, ofSummary);
-    const sent = { system: sendableText(system), messages: await inTurns(withNotes(messages, notes)) };
+    const sent = { system: sendableText(system), messages: await inPieces(withNotes(messages, notes)) };
     const parts = await partsOf(tools, sent.system, sent.messages);
-    const outline = await inTurns(outlineOf(parts));
+    const outline = await inPieces(outlineOf(parts));
     const { target, refreshed } = plan;
     const turn: ComposedTurn = { target, refreshed, parts, outline, messages, notes, system, frozen };
     return { turn, now, plan, note, prompt, sent };
@@ -228,7 +228,7 @@ async function readPresent({ backend, context, log }: TurnParts, { onCorrupt }: 
     log.state(),
   ]);
   const labels = new Set(context.live.all.map(({ folded }) => folded));
-  const frozen = text === null ? null : { text, digest: sha256(text), blocks: await inTurns(contentsOf(text)) };
+  const frozen = text === null ? null : { text, digest: sha256(text), blocks: await inPieces(contentsOf(text)) };
   return { frozen, blocks, labels, messages, state, notes: await log.notes(frozen?.digest) };
 }
 
@@ -257,7 +257,7 @@ async function planTurn(now: Present, options: PrepareTurnOptions, answeredAt: n
   const shown = frozen === null ? new Map<string, string>() : shownBlocks(frozen.blocks, told);
   const changed =
     frozen === null ? [] : blocks.filter((block) => block.content !== (shown.get(foldLabel(block.label)) ?? ""));
-  await turnIfDue();
+  await yieldIfDue();
   const updates = [...told.map(({ update }) => update), updateOf(changed, shown)];
   const isRepeated = isSameTurn(now, target);
   const refreshed = isRepeated ? false : await refreshReason(now, updates, options.cacheTtl, answeredAt);
@@ -289,7 +289,7 @@ async function refreshReason(
   if (told.length === 0) return false;
   if (Date.now() - Math.max(state?.sentAt ?? 0, answeredAt) > cacheTtl) return "idle";
   const tokens = told.reduce((sum, { content }) => sum + estimateStringTokens(content), 0);
-  const whole = estimateStringTokens(frozen.text) + (await estimateTokensInTurns(messages));
+  const whole = estimateStringTokens(frozen.text) + (await estimateTokensInPieces(messages));
   return tokens > LARGEST_SHARE * whole ? "size" : false;
 }
 
@@ -334,7 +334,7 @@ export class StepUpdates {
     const all: (M | UserMessage)[] = this.#told.length === 0 ? (messages as M[]) : [...own];
     for (const [before, { at, message }] of this.#told.entries()) all.splice(at + before, 0, message);
     // A tool of this turn may have given what no request can hold.
-    const sent = await inTurns(mapped(all, (message) => this.mend(sendable(message))));
+    const sent = await inPieces(mapped(all, (message) => this.mend(sendable(message))));
     return sent.length === messages.length && sent.every((message, index) => message === messages[index]) ? null : sent;
   }
 }
