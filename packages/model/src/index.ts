@@ -3,6 +3,7 @@ export {
   alignBoundaryForward,
   findTailCutByTokens,
   findTailStart,
+  sanitizeToolPairs,
   type TailOptions,
 } from "./compaction/boundary.js";
 export {
@@ -30,7 +31,6 @@ export {
   type CounterErrorHandler,
   countOrEstimate,
 } from "./compaction/token-counter.js";
-export { sanitizeToolPairs } from "./compaction/tool-pairs.js";
 export { type TruncateOptions, truncateOlderMessages } from "./compaction/truncate.js";
 export {
   ERROR_CODES,
@@ -63,8 +63,8 @@ export {
   isTooDeep,
   type JsonObject,
   sameJson,
+  setField,
 } from "./lib/json.js";
-export { setField } from "./lib/json-copy.js";
 export { assertKnownOptions, assertOptions, type OptionNames, readJsonObject } from "./lib/known-options.js";
 export { once, perObject, unlessAborted } from "./lib/once.js";
 export { type Deferred, defer, type Locks, Queue, queueOf, sleep } from "./lib/queue.js";
@@ -86,7 +86,6 @@ export { applyCompactions, selectCompactions, summaryMessage } from "./messages/
 export { packFrames, unpackFrames } from "./messages/frames.js";
 export { givenMessage, givenMessages, MOST_AT_ONCE, takeSerialised } from "./messages/given-message.js";
 export { fromBase64, isInlineMedia, mediaTypeOf, toBase64 } from "./messages/media.js";
-export { applyMergePatch } from "./messages/merge-patch.js";
 export {
   assertMessage,
   contentForParts,
@@ -104,6 +103,7 @@ export {
 export { assertFits, NAME_LIMITS } from "./messages/name-limits.js";
 export { sendable, sendableMessage, sendableText } from "./messages/sendable.js";
 export {
+  applyMergePatch,
   givenMetadata,
   isStoredMetadata,
   mergeMetadata,
@@ -193,7 +193,13 @@ export {
   scoreIn,
   withUsual,
 } from "./search/rank.js";
-export { type ByMeaning, Distribution, fuseRankings, withReasons } from "./search/score-fusion.js";
-export { explainResult, type SearchExplanation } from "./search/search-explanation.js";
+export {
+  type ByMeaning,
+  Distribution,
+  explainResult,
+  fuseRankings,
+  type SearchExplanation,
+  withReasons,
+} from "./search/score-fusion.js";
 export { beginning, excerpt, markedSnippet } from "./search/snippet.js";
 export { documentTerms, queryTerms, type TermSequences } from "./search/terms.js";

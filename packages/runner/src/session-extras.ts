@@ -14,8 +14,6 @@ export interface Counts {
 export interface Extras extends Counts {
   /** The fields of the metadata that the registry cannot hold. */
   beside?: SessionMetadata | undefined;
-  /** Metadata of a build that kept all of it here. The next write moves it to the registry. */
-  metadata?: SessionMetadata | undefined;
 }
 
 /** A fork copies blocks, but starts its own usage: so the counts say whose they are. */
@@ -24,8 +22,8 @@ type StoredExtras = Extras & { readonly countedFor?: string };
 export async function readExtras(store: Store, id: string): Promise<Extras> {
   const block = await store.blocks.get(extrasKey(id));
   if (block === null) return {};
-  const { countedFor = id, beside, metadata, ...counts } = JSON.parse(block.content) as StoredExtras;
-  return { ...(countedFor === id ? counts : {}), beside, metadata };
+  const { countedFor = id, beside, ...counts } = JSON.parse(block.content) as StoredExtras;
+  return { ...(countedFor === id ? counts : {}), beside };
 }
 
 export async function saveExtras(store: Store, id: string, extras: Extras): Promise<void> {

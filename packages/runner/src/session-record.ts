@@ -36,7 +36,7 @@ export class SessionRecord {
 
   get metadata(): SessionMetadata {
     const { [OURS]: _ours, ...held } = this.info.metadata;
-    return { ...this.extras.beside, ...held, ...this.extras.metadata };
+    return { ...this.extras.beside, ...held };
   }
 
   get source(): string | undefined {
@@ -51,18 +51,15 @@ export class SessionRecord {
     return parentId === null ? state : { ...state, parentId };
   }
 
-  /** Reads the entry anew. */
   async refresh(): Promise<void> {
     this.info = (await this.store.sessions.get(this.info.id)) ?? this.info;
   }
 
   /** Notes that the session was written to just now. */
-  async touch(): Promise<void> {
-    if (this.extras.metadata !== undefined) await this.setMetadata(this.metadata);
+  touch(): void {
     this.info.updated_at = new Date().toISOString();
   }
 
-  /** Counts a request to a model. */
   async addUsage(spent: ExtendedUsageInfo, model: string): Promise<void> {
     const { info } = this;
     const counts = countsOf(addUsage(this.usage, spent));
@@ -71,14 +68,13 @@ export class SessionRecord {
     info.input_tokens += totalInput(spent);
     info.output_tokens += spent.output_tokens;
     info.estimated_cost += cost;
-    await this.touch();
+    this.touch();
     await this.#save({ ...this.extras, ...counts });
   }
 
   /** Sets the counts of a usage that the registry has no columns for. */
   async setCounts(usage: ExtendedUsageInfo): Promise<void> {
-    const { beside, metadata } = this.extras;
-    await this.#save({ beside, metadata, ...countsOf(usage) });
+    await this.#save({ beside: this.extras.beside, ...countsOf(usage) });
   }
 
   /** Replaces the metadata: in the registry, and beside it what that cannot hold. */
@@ -90,7 +86,7 @@ export class SessionRecord {
     const change = Object.fromEntries([...changed, ...gone.map((field) => [field, null])]);
     if (Object.keys(change).length > 0) this.info = await this.store.sessions.update(id, { metadata: change });
     const beside = Object.keys(rest).length > 0 ? rest : undefined;
-    await this.#save({ ...this.extras, beside, metadata: undefined });
+    await this.#save({ ...this.extras, beside });
   }
 
   async #save(extras: Extras): Promise<void> {
@@ -100,6 +96,6 @@ export class SessionRecord {
   }
 }
 
-export function sessionNotFound(id: string): StemmaError {
+function sessionNotFound(id: string): StemmaError {
   return new StemmaError("SESSION_NOT_FOUND", { sessionId: id }, `Session not found: ${id}`);
 }

@@ -28,12 +28,10 @@ interface Turn {
 export class Queue {
   readonly #lanes = new Map<string, Lane>();
 
-  /** How many keys are held. */
   get size(): number {
     return this.#lanes.size;
   }
 
-  /** True while a work on the key is under way or waits. */
   has(key: string): boolean {
     return this.#lanes.has(key);
   }

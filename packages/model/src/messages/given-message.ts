@@ -1,6 +1,5 @@
 import { kindOf, quote, StemmaError, shorten } from "../errors.js";
-import { isJsonObject } from "../lib/json.js";
-import { jsonCopy, setField } from "../lib/json-copy.js";
+import { isJsonObject, jsonCopy, setField } from "../lib/json.js";
 import { invalidMessage, type SessionMessage } from "./message.js";
 
 // What was read of the objects that `givenMessage` made, until it is taken.

@@ -9,13 +9,11 @@ export function leafMoved(sessionId: string, expectedLeaf: string | null, active
   return new StemmaError("LEAF_MOVED", { sessionId, expectedLeaf, activeLeaf }, message);
 }
 
-/** The error for a message that the session does not have. */
 export function noMessage(sessionId: string, messageId: string): StemmaError {
   const message = `No message "${messageId}" is in this session.`;
   return new StemmaError("MESSAGE_NOT_FOUND", { sessionId, messageId }, message);
 }
 
-/** The error for a message that was to be a new one. */
 export function messageExists(sessionId: string, messageId: string): StemmaError {
   return new StemmaError("MESSAGE_EXISTS", { sessionId, messageId }, `Message "${messageId}" is in this session.`);
 }
@@ -25,7 +23,6 @@ export function messageChanged(sessionId: string, messageId: string): StemmaErro
   return new StemmaError("MESSAGE_CHANGED", { sessionId, messageId }, message);
 }
 
-/** The error for a parent that the session does not have. */
 export function noParent(
   details: { readonly sessionId?: string; readonly parentId: string },
   options?: { readonly cause: unknown },
@@ -35,7 +32,6 @@ export function noParent(
   return new StemmaError("PARENT_NOT_FOUND", details, message, options);
 }
 
-/** The error for a compaction that the session does not have. */
 export function noCompaction(sessionId: string, compactionId: string): StemmaError {
   const message = `No compaction "${compactionId}" is in this session.`;
   return new StemmaError("COMPACTION_NOT_FOUND", { sessionId, compactionId }, message);

@@ -49,12 +49,12 @@ export function createSessionStorage<K extends keyof StorageOptions>(
     throw invalid(`There is no storage "${type}"; there are ${Object.keys(FACTORIES).join(", ")}.`, { type });
   }
   const { needs, make } = FACTORIES[type];
-  const given = (options ?? {}) as Readonly<Record<string, unknown>>;
-  if (needs.length > 0 && !needs.some((name) => given[name] !== undefined)) {
+  const named = (options ?? {}) as Readonly<Record<string, unknown>>;
+  if (needs.length > 0 && !needs.some((name) => named[name] !== undefined)) {
     const wanted = needs.map((name) => `{ ${name} }`).join(" or ");
     throw invalid(`createSessionStorage("${type}", …) needs ${wanted}.`, { type });
   }
-  return make(given as unknown as StorageOptions[K]);
+  return make(named as unknown as StorageOptions[K]);
 }
 
 let storage: StorageLike | null = null;

@@ -168,8 +168,8 @@ async function openRegular(absolute: string, path: string, access: "read" | "wri
 async function locationOf(file: FileHandle, path: string): Promise<string | null> {
   const { lstat, readlink, realpath } = await files();
   // Linux says it of the open file itself.
-  const told = await readlink(`/proc/self/fd/${file.fd}`).catch(() => null);
-  if (told !== null) return told;
+  const target = await readlink(`/proc/self/fd/${file.fd}`).catch(() => null);
+  if (target !== null) return target;
   const [opened, found] = await Promise.all([file.stat(), lstat(path)]);
   return opened.ino === found.ino && opened.dev === found.dev ? realpath(path) : null;
 }

@@ -14,7 +14,6 @@ export interface Bone {
   parent: Bone | null;
 }
 
-/** The messages of a session in order. */
 export function* readBones({ own, ids, sessionNumber }: SessionRows): Operation<Bone[]> {
   const query = `SELECT n, id, parent_id, branch FROM assistant_messages WHERE ${own}n BETWEEN ? AND ? ORDER BY n`;
   const rows = yield* all<Omit<Bone, "parent">>(query, ...ids, floorOf(sessionNumber), ceilingOf(sessionNumber));

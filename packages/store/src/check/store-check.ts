@@ -1,23 +1,21 @@
-import { assertKnownOptions, StemmaError } from "@stemma/model";
+import { assertKnownOptions, reasonOf, StemmaError } from "@stemma/model";
 import type { CheckReport, Store } from "../contract/store.js";
 import { NO_WAIT } from "../engine/call-order.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, first, type Operation } from "../engine/operation.js";
+import type { Operation } from "../engine/operation.js";
+import { all, first } from "../engine/operation.js";
 import type { OpenStore } from "../sql/sql-store.js";
-import type { CheckDialect } from "./check-dialect.js";
+import type { CheckDialect, EngineFault } from "./check-dialect.js";
 import { CheckRun } from "./check-run.js";
 import { checkSession } from "./check-session.js";
-import { checkEngine } from "./engine-check.js";
 import { Findings } from "./findings.js";
-import { checkIndex } from "./index-check.js";
-import { checkMisplaced, findMisplaced } from "./misplaced.js";
+import { checkIndex, rebuildIndex } from "./index-check.js";
+import { checkMisplaced, findMisplaced, repairMisplaced, repairMisplacedSummaries } from "./misplaced.js";
 import type { RegisteredSession } from "./registry-row.js";
 import { checkUnregistered, repairUnregistered, USAGE } from "./registry-row.js";
-import { repairMisplaced, repairMisplacedSummaries } from "./repair-misplaced.js";
 import { repairSession } from "./repair-session.js";
 import { BLOCKS, checkVectors, ENTRIES, RECORDS, repairVectors, VERSIONS } from "./row-check.js";
 
-/** A store that checks itself. */
 export function checkable(open: OpenStore, dialect: CheckDialect): OpenStore {
   const store: Store = {
     ...open.store,
@@ -142,4 +140,36 @@ async function pageOfSessions(run: CheckRun, after: SessionName | null): Promise
     run.report(found, null);
     return [];
   }
+}
+
+async function checkEngine(run: CheckRun): Promise<void> {
+  const { integrity } = run.dialect;
+  if (integrity === null) return;
+  const before = await faultsOf(run, integrity);
+  const mends = new Set(before.map(({ mend }) => mend));
+  run.isBroken ||= mends.has("nothing");
+  let after = before;
+  if (before.length > 0 && run.mayRepair) {
+    if (mends.has("reindex")) await run.write("", () => run.dialect.reindex()).catch(() => {});
+    if (mends.has("search")) await rebuildIndex(run).catch(() => {});
+    after = await faultsOf(run, integrity);
+    run.isBroken ||= after.some(({ mend }) => mend === "reindex" || mend === "search");
+  }
+  run.report(findingsOf(before), findingsOf(after));
+}
+
+async function faultsOf(run: CheckRun, integrity: () => Operation<EngineFault[]>): Promise<EngineFault[]> {
+  try {
+    const { read, readInSteps = read } = run.open.runner;
+    // One statement: others work before it.
+    return await readInSteps(integrity);
+  } catch (error) {
+    return [{ message: reasonOf(error), mend: "nothing" }];
+  }
+}
+
+function findingsOf(faults: readonly EngineFault[]): Findings {
+  const found = new Findings();
+  for (const { message } of faults) found.add("engine", "", null, null, message);
+  return found;
 }
