@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { filledDays } from "../../../../src/page/components/usage-chart.js";
+import { filledDays } from "../../../../src/page/components/filled-days.js";
 
 const day = (name: string, inputTokens = 1) => ({ name, requests: 1, inputTokens, outputTokens: 0, cost: 0 });
 

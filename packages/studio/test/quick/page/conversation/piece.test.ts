@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { MessagePage } from "../../../../src/api.js";
-import { asPiece, extended, MOST_ROWS } from "../../../../src/page/conversation/use-conversation.js";
+import { asPiece, extended, MOST_ROWS } from "../../../../src/page/conversation/piece.js";
 
 const page = (from: number, to: number, ends: { hasOlder: boolean; hasNewer: boolean }): MessagePage => ({
   messages: Array.from({ length: to - from }, (_, each) => {
