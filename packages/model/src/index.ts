@@ -36,12 +36,20 @@ export {
   ERROR_CODES,
   type ErrorCode,
   invalid,
+  invalidRange,
   kindOf,
+  leafMoved,
+  messageChanged,
+  messageExists,
+  noCompaction,
+  noMessage,
+  noParent,
   packageVersion,
   quote,
   reasonOf,
   StemmaError,
   shorten,
+  staleRange,
 } from "./errors.js";
 export {
   atOnce,
@@ -100,7 +108,6 @@ export {
   SUMMARY_ID_PREFIX,
   takeRecent,
 } from "./messages/message.js";
-export { assertFits, NAME_LIMITS } from "./messages/name-limits.js";
 export { sendable, sendableMessage, sendableText } from "./messages/sendable.js";
 export {
   applyMergePatch,
@@ -124,7 +131,14 @@ export {
   type SkillChange,
   type SkillState,
 } from "./messages/skill-view.js";
-export { assertStorableText, isStorableText, nameOf, storableText } from "./messages/storable-text.js";
+export {
+  assertFits,
+  assertStorableText,
+  isStorableText,
+  NAME_LIMITS,
+  nameOf,
+  storableText,
+} from "./messages/storable-text.js";
 export { takenBack } from "./messages/taken-back.js";
 export {
   appendText,
@@ -159,16 +173,6 @@ export {
   toolNameOf,
 } from "./messages/tool-parts.js";
 export { answeredNow, formatDuration, ToolClock, toolMilliseconds, withoutToolTimes } from "./messages/tool-times.js";
-export {
-  invalidRange,
-  leafMoved,
-  messageChanged,
-  messageExists,
-  noCompaction,
-  noMessage,
-  noParent,
-  staleRange,
-} from "./messages/tree-errors.js";
 export { compare, joinedTerms, type Run } from "./search/joined-terms.js";
 export { parseQuery, quotedFrom, type SearchQuery } from "./search/query.js";
 export { joinResults, quoteField, quoteResult, quoteWord } from "./search/quoted-results.js";

@@ -1,8 +1,7 @@
 import { kindOf, StemmaError, shorten } from "../errors.js";
 import { isJsonObject, isTextTooDeep, MAX_DEPTH } from "../lib/json.js";
 import { utf8Length } from "../lib/utf8.js";
-import { assertFits } from "./name-limits.js";
-import { assertStorableText } from "./storable-text.js";
+import { assertFits, assertStorableText } from "./storable-text.js";
 /**
  * One part of a message. Any object with a `type` is a part; the fields named here are those that Stemma itself reads.
  * Every part of the AI SDK's `UIMessage` fits.

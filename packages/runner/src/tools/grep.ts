@@ -5,8 +5,8 @@ import picomatch from "picomatch/posix.js";
 import { boundedLine, boundedLines } from "./bounded.js";
 import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
 import { Matcher, type Pattern } from "./matcher.js";
+import { type Entry, INCOMPLETE, type Walk } from "./open-directory.js";
 import { readFound } from "./text-file.js";
-import { type Entry, INCOMPLETE, type Walk } from "./walk.js";
 import type { Workspace } from "./workspace.js";
 
 const MAX_SHOWN = 500;

@@ -3,7 +3,7 @@ import { invalid, type StemmaError } from "@stemma/model";
 import { objectSchema, refusal } from "@stemma/session";
 import { boundedLine, boundedText } from "./bounded.js";
 import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
-import type { Entry } from "./walk.js";
+import type { Entry } from "./open-directory.js";
 import type { Workspace } from "./workspace.js";
 
 /** The largest file that is read, in bytes. */

@@ -2,8 +2,7 @@ import type { Stats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { invalid, type StemmaError } from "@stemma/model";
 import { codeOf, files, paths, replaceFile } from "@stemma/model/files";
-import { OpenDirectory } from "./open-directory.js";
-import { type Entry, type Walk, walkBelow } from "./walk.js";
+import { type Entry, OpenDirectory, type Walk, walkBelow } from "./open-directory.js";
 /** The directory that the tools are confined to. Nothing outside of it is read or written, whatever paths and links say. */
 export class Workspace {
   /** `root` is null for the process's working directory, as it is at each call. */

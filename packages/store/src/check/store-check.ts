@@ -92,16 +92,16 @@ async function checkSessions(run: CheckRun): Promise<void> {
   for (let after: SessionName | null = null; ; ) {
     const page = await pageOfSessions(run, after);
     for (const name of page) {
-      const record = () => findRecord(sql, name);
+      const registered = () => findRegistered(sql, name);
       await run.step(
         { table: "assistant_messages", sessionId: name.id },
         function* (found) {
-          const session = yield* record();
+          const session = yield* registered();
           if (session !== undefined) yield* checkSession(sql, session, found);
         },
         (found) =>
           run.write(name.id, function* () {
-            const session = yield* record();
+            const session = yield* registered();
             if (session !== undefined) yield* repairSession(sql, session, found);
           }),
       );
@@ -115,7 +115,10 @@ async function checkSessions(run: CheckRun): Promise<void> {
 type SessionName = Pick<RegisteredSession, "no" | "id">;
 
 // Its number finds a session whose id is damaged; whoever has the number since is another one.
-function* findRecord({ namesSessions }: Dialect, { no, id }: SessionName): Operation<RegisteredSession | undefined> {
+function* findRegistered(
+  { namesSessions }: Dialect,
+  { no, id }: SessionName,
+): Operation<RegisteredSession | undefined> {
   const [where, value] = namesSessions ? ["id = ?", id] : ["no = ?", no];
   const found = yield* first<RegisteredSession>(`SELECT * FROM assistant_sessions WHERE ${where}`, value);
   return String(found?.id) === String(id) ? found : undefined;

@@ -1,7 +1,6 @@
 import type { OpenTransaction, SyncConnection, TransactionMode } from "../engine/connection.js";
 import type { Row, Statement } from "../engine/operation.js";
-import { sqliteError, tellingErrors } from "./error.js";
-import { isBusy, untilFree } from "./patience.js";
+import { isBusy, sqliteError, tellingErrors, untilFree } from "./error.js";
 
 /** The interface that the SQLite modules share: better-sqlite3, node:sqlite, bun:sqlite, libsql. An open database of any of them is one. */
 export interface SqliteClient {

@@ -1,14 +1,13 @@
 import { type SessionMetadata, StemmaError, sameJson, splitMetadata } from "@stemma/model";
-import type { SessionInfo, Store } from "@stemma/store";
+import type { BlockKey, SessionInfo, Store } from "@stemma/store";
 import { addUsage, totalInput } from "./models/model.js";
-import { countsOf, type Extras, readExtras, saveExtras } from "./session-extras.js";
 import type { ExtendedUsageInfo, SDKMessage, SessionState } from "./types.js";
 
 /** The key of `SessionState.metadata` that is ours. */
 export const OURS = "stemma";
 
 /** The registry entry of a running session: its usage, its metadata, its times. */
-export class SessionRecord {
+export class SessionRegistration {
   private constructor(
     private readonly store: Store,
     private info: SessionInfo,
@@ -16,10 +15,10 @@ export class SessionRecord {
   ) {}
 
   /** Errors: `SESSION_NOT_FOUND`. */
-  static async open(store: Store, id: string): Promise<SessionRecord> {
+  static async open(store: Store, id: string): Promise<SessionRegistration> {
     const info = await store.sessions.get(id);
     if (info === null) throw sessionNotFound(id);
-    return new SessionRecord(store, info, await readExtras(store, id));
+    return new SessionRegistration(store, info, await readExtras(store, id));
   }
 
   get usage(): ExtendedUsageInfo {
@@ -98,4 +97,47 @@ export class SessionRecord {
 
 function sessionNotFound(id: string): StemmaError {
   return new StemmaError("SESSION_NOT_FOUND", { sessionId: id }, `Session not found: ${id}`);
+}
+
+/** Counts of a session's usage beyond the columns of its registry entry. */
+export interface Counts {
+  cacheRead?: number | undefined;
+  cacheWrite?: number | undefined;
+  /** Absent without prices: a cost of 0 is not an unknown one. */
+  priced?: true | undefined;
+}
+
+/** Fields of a session beside its messages and its registry entry. */
+interface Extras extends Counts {
+  /** The fields of the metadata that the registry cannot hold. */
+  beside?: SessionMetadata | undefined;
+}
+
+/** A fork copies blocks, but starts its own usage: so the counts say whose they are. */
+type StoredExtras = Extras & { readonly countedFor?: string };
+
+async function readExtras(store: Store, id: string): Promise<Extras> {
+  const block = await store.blocks.get(extrasKey(id));
+  if (block === null) return {};
+  const { countedFor = id, beside, ...counts } = JSON.parse(block.content) as StoredExtras;
+  return { ...(countedFor === id ? counts : {}), beside };
+}
+
+async function saveExtras(store: Store, id: string, extras: Extras): Promise<void> {
+  const stored: StoredExtras = { ...extras, countedFor: id };
+  await store.blocks.set(extrasKey(id), JSON.stringify(stored));
+}
+
+function countsOf(usage: ExtendedUsageInfo): Counts {
+  const { cache_read_input_tokens: cacheRead, cache_creation_input_tokens: cacheWrite, total_cost_usd: cost } = usage;
+  return {
+    ...(cacheRead === undefined ? {} : { cacheRead }),
+    ...(cacheWrite === undefined ? {} : { cacheWrite }),
+    ...(cost === undefined ? {} : { priced: true }),
+  };
+}
+
+/** The key of the extras. It stands beside the frozen prompt, whose label is "": no block of a host can have it. */
+export function extrasKey(sessionId: string): BlockKey {
+  return { sessionId, kind: "prompt", label: "agent" };
 }
