@@ -1,7 +1,7 @@
 import { Command, CommanderError } from "commander";
-import { registerBackup, registerCheck, registerMigrate } from "./commands/check.js";
+import { registerCompact, registerDelete, registerFork, registerPrune } from "./commands/change-sessions.js";
 import { registerCopy } from "./commands/copy.js";
-import { registerCompact, registerDelete, registerFork, registerPrune } from "./commands/delete.js";
+import { registerBackup, registerCheck, registerMigrate } from "./commands/database.js";
 import { registerExport } from "./commands/export.js";
 import { registerImport } from "./commands/import.js";
 import { registerMcp } from "./commands/mcp.js";

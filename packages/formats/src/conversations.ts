@@ -1,4 +1,4 @@
-import { inTurns, isJsonObject, isTooDeep, type JsonObject, type Pieces, searchableText } from "@stemma/model";
+import { inPieces, isJsonObject, isTooDeep, type JsonObject, type Pieces, searchableText } from "@stemma/model";
 import { deriveSessionId, findName, nameFromText } from "./identity.js";
 import { without } from "./origin.js";
 import {
@@ -65,7 +65,7 @@ export async function* readSessions(
   let number = 0;
   for await (const conversation of readConversations(items)) {
     number += 1;
-    yield await inTurns(readSession(conversation, file, number));
+    yield await inPieces(readSession(conversation, file, number));
   }
 }
 

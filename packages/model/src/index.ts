@@ -55,12 +55,12 @@ export {
   atOnce,
   beginWork,
   forEachYielding,
-  inTurns,
-  isTurnDue,
+  inPieces,
+  isYieldDue,
   mapped,
   type Pieces,
-  turn,
-  turnIfDue,
+  yieldIfDue,
+  yieldNow,
 } from "./lib/event-loop.js";
 export {
   decodeJson,
@@ -156,7 +156,7 @@ export {
   estimateMessageTokens,
   estimateStringTokens,
   estimateTokens,
-  estimateTokensInTurns,
+  estimateTokensInPieces,
   TOKENS_PER_MESSAGE,
   WORDS_TOKEN_MULTIPLIER,
 } from "./messages/tokens.js";

@@ -1,4 +1,4 @@
-import { modelMessages, repairInTurns } from "@stemma/chat";
+import { modelMessages, repairInPieces } from "@stemma/chat";
 import type { SessionMessage } from "@stemma/model";
 import { isInterrupted, isToolPart } from "@stemma/model";
 import type { PreparedTurn } from "@stemma/session";
@@ -83,7 +83,7 @@ async function requestOf(
   const { convertToModelMessages } = await loadAiSdk();
   const shown = history.map((message, index) => withoutTail(message, history[index + 1]));
   const known = withBlockOutputs(tools);
-  const accepted = await repairInTurns(shown, model, { tools: known });
+  const accepted = await repairInPieces(shown, model, { tools: known });
   return modelMessages(convertToModelMessages, accepted as UIMessage[], { tools: known as never });
 }
 

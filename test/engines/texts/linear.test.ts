@@ -36,7 +36,7 @@ import { excerpt, markedSnippet } from "../../../packages/model/src/search/snipp
 import { documentTerms, queryTerms, stem } from "../../../packages/model/src/search/terms.js";
 import { parseInput } from "../../../packages/runner/src/messages/sdk-message.js";
 import { BoundedOutput, boundedLines } from "../../../packages/runner/src/tools/bounded.js";
-import { globPattern } from "../../../packages/runner/src/tools/grep.js";
+import { globPattern } from "../../../packages/runner/src/tools/glob-and-grep.js";
 import { assertLabel } from "../../../packages/session/src/context/label.js";
 import { parsePrompt, renderPrompt, splitPrompt } from "../../../packages/session/src/context/prompt.js";
 import { readFrontMatter } from "../../../packages/session/src/context/providers/front-matter.js";

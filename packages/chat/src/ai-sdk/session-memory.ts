@@ -2,7 +2,7 @@ import type { PrepareTurnOptions, Session, SessionTools } from "@stemma/session"
 import { assertAnySession, StepUpdates } from "@stemma/session";
 import { convertToModelMessages, type ModelMessage, type ToolSet, type UIMessage } from "ai";
 import type { ProviderName } from "./lint/known-providers.js";
-import { repairInTurns } from "./lint/lint.js";
+import { repairInPieces } from "./lint/lint.js";
 import { stepResults } from "./lint/outputs.js";
 import { modelMessages } from "./message/model-messages.js";
 
@@ -42,7 +42,7 @@ export async function sessionMemory(session: Session, options: SessionMemoryOpti
   const { model = "any", tools: own = {}, ...turn } = options;
   const { system, messages, tools, update } = await session.prepareTurn<UIMessage>({ ...turn, tools: own });
   const all: ToolSet = { ...(tools as SessionTools), ...own };
-  const accepted = await repairInTurns(messages, model, { tools: all });
+  const accepted = await repairInPieces(messages, model, { tools: all });
   return {
     ...(system === "" ? {} : { system, instructions: system }),
     messages: await modelMessages(convertToModelMessages, accepted, { tools: all }),

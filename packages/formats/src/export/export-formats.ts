@@ -10,11 +10,11 @@ import {
   senderName,
   type ToolPart,
   toolMilliseconds,
-  turnIfDue,
+  yieldIfDue,
 } from "@stemma/model";
 import type { MemoryOwner, SessionInfo, Store } from "@stemma/store";
-import { toOpenaiInTurns } from "../programs/openai/openai-export.js";
-import { toPiInTurns } from "../programs/pi/pi-export.js";
+import { toOpenaiInPieces } from "../programs/openai/openai-export.js";
+import { toPiInPieces } from "../programs/pi/pi-export.js";
 import { exportJsonl, exportMemory, readStoredSession } from "../stemma/store-lines.js";
 import { toHtml } from "./html.js";
 
@@ -104,15 +104,15 @@ export const EXPORT_FORMATS: readonly ExportFormat[] = [
     about: "the active path without summaries, as OpenAI chat messages: a line of { messages: […] }",
     async *write(store, session) {
       const { messages } = await store.session(session.id).path({ summaries: false });
-      yield `${JSON.stringify(await toOpenaiInTurns(messages))}\n`;
+      yield `${JSON.stringify(await toOpenaiInPieces(messages))}\n`;
     },
   },
   {
     name: "pi",
     about: "all branches and summaries, as a pi session file",
     async *write(store, session) {
-      for (const entry of await toPiInTurns(await readStoredSession(store, session))) {
-        const due = turnIfDue();
+      for (const entry of await toPiInPieces(await readStoredSession(store, session))) {
+        const due = yieldIfDue();
         if (due !== null) await due;
         yield `${JSON.stringify(entry)}\n`;
       }

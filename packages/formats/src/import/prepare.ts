@@ -1,4 +1,4 @@
-import { assertEncodable, isSummaryMessage, quote, type SessionMessage, StemmaError, turnIfDue } from "@stemma/model";
+import { assertEncodable, isSummaryMessage, quote, type SessionMessage, StemmaError, yieldIfDue } from "@stemma/model";
 import type { ImportedMessage, ImportedTree } from "@stemma/store";
 import { missingParent } from "../lineage.js";
 import type { ParsedSession, Skipped } from "../stemma/session-file.js";
@@ -29,7 +29,7 @@ export async function prepareSession(
   let last: string | null = null;
   const find = (id: string): string | null | undefined => (places.has(id) ? places.get(id) : placeOf(id));
   for (const { message, parentId, after = last, storedAt, at } of session.messages) {
-    const due = turnIfDue();
+    const due = yieldIfDue();
     if (due !== null) await due;
     const { id } = message;
     if (places.has(id)) {

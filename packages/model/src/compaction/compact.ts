@@ -3,7 +3,7 @@ import { assertKnownOptions, type OptionNames } from "../lib/known-options.js";
 import { isSummaryMessage, type SessionMessage } from "../messages/message.js";
 import { searchableText } from "../messages/text.js";
 import { findSafeCuts, findTailStart, nextSafeCut, previousSafeCut } from "./boundary.js";
-import { buildSummaryPromptInTurns, computeSummaryBudgetInTurns } from "./summary.js";
+import { buildSummaryPromptInPieces, computeSummaryBudgetInPieces } from "./summary.js";
 import {
   type CompactTokenCounter,
   type ContextTokenCounter,
@@ -96,7 +96,7 @@ export function createCompactFunction(options: CompactOptions): CompactFunction 
     const cuts = findSafeCuts(messages);
     const start = findHeadEnd(messages, cuts, protectHead);
     const summaryTokens = async (news: readonly SessionMessage[], previous = "") =>
-      Math.min(await computeSummaryBudgetInTurns(news, previous), Math.max(100, Math.floor(tokenThreshold / 4)));
+      Math.min(await computeSummaryBudgetInPieces(news, previous), Math.max(100, Math.floor(tokenThreshold / 4)));
     // What stays is known before the model is asked, but for the length of its answer.
     const roomForTail = async (): Promise<number> => {
       if (tokenThreshold === Infinity) return DEFAULT_TAIL;
@@ -115,7 +115,7 @@ export function createCompactFunction(options: CompactOptions): CompactFunction 
     const summaries = middle.filter(isSummaryMessage).map(searchableText);
     const previous = summaries.length === 0 ? null : summaries.join("\n\n");
     const length = await summaryTokens(news, previous ?? "");
-    const answer = await summarize(await buildSummaryPromptInTurns(news, previous, length));
+    const answer = await summarize(await buildSummaryPromptInPieces(news, previous, length));
     const summary = answer.trim();
     if (summary !== "") return { fromMessageId: first.id, toMessageId: last.id, summary };
     context.onEmptyAnswer?.();

@@ -1,8 +1,8 @@
-import { atOnce, inTurns, type Pieces } from "../lib/event-loop.js";
+import { atOnce, inPieces, type Pieces } from "../lib/event-loop.js";
 import type { SessionMessage, SessionMessagePart } from "../messages/message.js";
 import { sendable, sendableText } from "../messages/sendable.js";
 import { isoTime, senderName } from "../messages/text.js";
-import { estimateStringTokens, estimateTokens, estimateTokensInTurns } from "../messages/tokens.js";
+import { estimateStringTokens, estimateTokens, estimateTokensInPieces } from "../messages/tokens.js";
 import { readToolPart } from "../messages/tool-parts.js";
 import { shrinkJson, truncateText } from "./shrink.js";
 
@@ -42,12 +42,12 @@ export function buildSummaryPrompt(
 }
 
 /** Builds the prompt of a summary as `buildSummaryPrompt` does, in pieces between which the event loop runs. */
-export function buildSummaryPromptInTurns(
+export function buildSummaryPromptInPieces(
   messages: readonly SessionMessage[],
   previousSummary: string | null,
   targetTokens: number,
 ): Promise<string> {
-  return inTurns(summaryPrompt(messages, previousSummary, targetTokens));
+  return inPieces(summaryPrompt(messages, previousSummary, targetTokens));
 }
 
 function* summaryPrompt(
@@ -92,11 +92,11 @@ export function computeSummaryBudget(messages: readonly SessionMessage[], previo
 }
 
 /** Computes a summary's budget as `computeSummaryBudget` does, in pieces between which the event loop runs. */
-export async function computeSummaryBudgetInTurns(
+export async function computeSummaryBudgetInPieces(
   messages: readonly SessionMessage[],
   previousSummary: string,
 ): Promise<number> {
-  return budgetOf(await estimateTokensInTurns(messages), previousSummary);
+  return budgetOf(await estimateTokensInPieces(messages), previousSummary);
 }
 
 function budgetOf(tokens: number, previousSummary: string): number {

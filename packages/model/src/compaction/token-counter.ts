@@ -1,5 +1,5 @@
 import { invalid } from "../errors.js";
-import { turnIfDue } from "../lib/event-loop.js";
+import { yieldIfDue } from "../lib/event-loop.js";
 import type { SessionMessage } from "../messages/message.js";
 import { estimateMessageTokens } from "../messages/tokens.js";
 
@@ -44,7 +44,7 @@ export async function countEach(
 ): Promise<number> {
   let tokens = 0;
   for (const message of messages) {
-    const due = turnIfDue();
+    const due = yieldIfDue();
     if (due !== null) await due;
     const estimate = () => estimateMessageTokens(message);
     tokens += counter === undefined ? estimate() : await countOrEstimate(() => counter([message]), estimate, onError);

@@ -99,7 +99,7 @@ export function estimateTokens(messages: readonly SessionMessage[]): number {
 }
 
 /** Estimates the tokens of messages in pieces between which the event loop runs. */
-export async function estimateTokensInTurns(messages: readonly SessionMessage[]): Promise<number> {
+export async function estimateTokensInPieces(messages: readonly SessionMessage[]): Promise<number> {
   let tokens = 0;
   await forEachYielding(messages, (message) => {
     tokens += estimateMessageTokens(message);

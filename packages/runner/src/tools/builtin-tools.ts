@@ -4,7 +4,7 @@ import type { Approve } from "./agent-tools.js";
 import { boundedLines } from "./bounded.js";
 import type { BuiltinSettings } from "./builtin-tool.js";
 import { createBuiltinTool } from "./builtin-tool.js";
-import { createGlobTool, createGrepTool } from "./grep.js";
+import { createGlobTool, createGrepTool } from "./glob-and-grep.js";
 import { createShellTool } from "./shell.js";
 import { createEditTool, createReadTool, createWriteTool } from "./text-file.js";
 import { Workspace } from "./workspace.js";

@@ -1,4 +1,4 @@
-import { turnIfDue } from "@stemma/model";
+import { yieldIfDue } from "@stemma/model";
 import type { SyncConnection } from "./connection.js";
 import { type Operation, oneByOne, PAUSE, type Row, type Statement } from "./operation.js";
 import { isIllFormed, withoutUnstorable } from "./storable.js";
@@ -62,7 +62,7 @@ export async function driveAsync<T>(
   let step = operation.next();
   while (!step.done) {
     if (step.value === PAUSE) {
-      const due = turnIfDue();
+      const due = yieldIfDue();
       if (due !== null) await due;
       step = operation.next([]);
       continue;

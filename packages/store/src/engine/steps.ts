@@ -62,14 +62,14 @@ export function runInSteps<T>(
       if (step.done) {
         const { commitMuch } = open;
         if (commitMuch === undefined || performance.now() - begun < LONG) orUndo(open.commit);
-        else await commitInTurns(commitMuch);
+        else await commitInPieces(commitMuch);
         return step.value;
       }
       rows = step.rows;
     }
   }
 
-  async function commitInTurns(commitMuch: () => () => void): Promise<void> {
+  async function commitInPieces(commitMuch: () => () => void): Promise<void> {
     await turn();
     const finish = orUndo(commitMuch);
     await turn();

@@ -4,14 +4,14 @@ import {
   assertKnownOptions,
   beginWork,
   invalid,
-  isTurnDue,
+  isYieldDue,
   kindOf,
   type OptionNames,
   Queue,
   queueOf,
   reasonOf,
   StemmaError,
-  turn,
+  yieldNow,
 } from "@stemma/model";
 import { checkable } from "../check/store-check.js";
 import type { RedactFunction } from "../contract/store.js";
@@ -174,7 +174,7 @@ function isInTransaction(client: SqliteClient): boolean {
 function breaksOf(client: SqliteClient): Breaks {
   return {
     begin: beginWork,
-    due: (isClosed) => (isTurnDue() && (isClosed || !isInTransaction(client)) ? turn() : null),
+    due: (isClosed) => (isYieldDue() && (isClosed || !isInTransaction(client)) ? yieldNow() : null),
   };
 }
 

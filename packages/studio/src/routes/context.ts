@@ -1,4 +1,4 @@
-import { estimateStringTokens, isJsonObject, turnIfDue } from "@stemma/model";
+import { estimateStringTokens, isJsonObject, yieldIfDue } from "@stemma/model";
 import type { ContextBlock, Session } from "@stemma/session";
 import { renderPrompt } from "@stemma/session";
 import { promptKey } from "@stemma/store";
@@ -72,7 +72,7 @@ function respondLongJson(value: object): Response {
         text += piece.value;
         if (text.length < CHUNK) continue;
         controller.enqueue(encoder.encode(text));
-        await turnIfDue();
+        await yieldIfDue();
         return;
       }
       controller.enqueue(encoder.encode(text));

@@ -1,7 +1,7 @@
 import {
   atOnce,
   contentForParts,
-  inTurns,
+  inPieces,
   mapped,
   type Pieces,
   type SessionMessage,
@@ -53,12 +53,12 @@ export function repair<M extends SessionMessage>(
 }
 
 /** The same, which lets the event loop turn meanwhile. */
-export async function repairInTurns<M extends SessionMessage>(
+export async function repairInPieces<M extends SessionMessage>(
   messages: M[],
   provider: ProviderName,
   options: RepairOptions,
 ): Promise<M[]> {
-  return (await inTurns(mend(messages, provider, options))).messages as M[];
+  return (await inPieces(mend(messages, provider, options))).messages as M[];
 }
 
 interface Mended {

@@ -1,4 +1,4 @@
-import { turnIfDue } from "@stemma/model";
+import { yieldIfDue } from "@stemma/model";
 import type { convertToModelMessages, ModelMessage, UIMessage } from "ai";
 
 type Convert = typeof convertToModelMessages;
@@ -18,7 +18,7 @@ export async function modelMessages(
   const made: ModelMessage[] = [];
   for (let start = 0; start < messages.length; start += PIECE) {
     made.push(...(await convert(messages.slice(start, start + PIECE), options)));
-    const due = turnIfDue();
+    const due = yieldIfDue();
     if (due !== null) await due;
   }
   return made;

@@ -1,4 +1,4 @@
-import { inTurns, isJsonObject, mapped } from "@stemma/model";
+import { inPieces, isJsonObject, mapped } from "@stemma/model";
 import type { UIMessage } from "ai";
 
 /** The roles that the AI SDK knows. */
@@ -17,7 +17,7 @@ export function validMessage(message: unknown): UIMessage | null {
 
 /** The messages that a model can be shown: of a broken one the parts that are whole, or nothing. Lets the event loop turn meanwhile. */
 export async function validMessages(messages: readonly unknown[]): Promise<UIMessage[]> {
-  const read = await inTurns(mapped(messages, validMessage));
+  const read = await inPieces(mapped(messages, validMessage));
   return read.filter((message) => message !== null);
 }
 

@@ -1,4 +1,4 @@
-import { type Deferred, defer, turnIfDue } from "@stemma/model";
+import { type Deferred, defer, yieldIfDue } from "@stemma/model";
 
 /** What comes bit by bit. Whoever reads it reads it from the start, and nobody holds it up. */
 export class Feed<Item> {
@@ -28,7 +28,7 @@ export class Feed<Item> {
     return new ReadableStream({
       pull: async (controller) => {
         // Many readers get each piece, one after the other.
-        await turnIfDue();
+        await yieldIfDue();
         for (;;) {
           if (next < this.#items.length) {
             const given = select(this.#items[next] as Item);

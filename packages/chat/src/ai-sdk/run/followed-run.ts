@@ -1,4 +1,4 @@
-import { turnIfDue } from "@stemma/model";
+import { yieldIfDue } from "@stemma/model";
 import { isUnderWay, type RunState } from "@stemma/session";
 import type { UIMessageChunk } from "ai";
 import { Feed } from "./feed.js";
@@ -47,7 +47,7 @@ export class FollowedRun {
 
   async #look(): Promise<void> {
     // Many runs are looked at at once.
-    await turnIfDue();
+    await yieldIfDue();
     try {
       if (await this.#readChunks()) this.#poll = POLL;
       else {

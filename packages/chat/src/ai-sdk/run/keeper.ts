@@ -1,4 +1,4 @@
-import { StemmaError, turnIfDue } from "@stemma/model";
+import { StemmaError, yieldIfDue } from "@stemma/model";
 import type { RunState, RunStatus } from "@stemma/session";
 import type { UIMessageChunk } from "ai";
 import type { RunHold, WriteRun } from "./hold.js";
@@ -106,7 +106,7 @@ export class RunKeeper {
 
   async #tick(): Promise<void> {
     // Many runs are due at once.
-    await turnIfDue();
+    await yieldIfDue();
     try {
       await this.#flush();
       await this.#look();

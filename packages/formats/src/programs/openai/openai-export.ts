@@ -1,7 +1,7 @@
 import type { SessionMessage, SessionMessagePart } from "@stemma/model";
 import {
   atOnce,
-  inTurns,
+  inPieces,
   isJsonObject,
   type JsonObject,
   mapped,
@@ -22,8 +22,8 @@ export function toOpenai(messages: readonly SessionMessage[]): JsonObject {
 }
 
 /** The same, which lets the event loop turn meanwhile. */
-export function toOpenaiInTurns(messages: readonly SessionMessage[]): Promise<JsonObject> {
-  return inTurns(openaiOf(messages));
+export function toOpenaiInPieces(messages: readonly SessionMessage[]): Promise<JsonObject> {
+  return inPieces(openaiOf(messages));
 }
 
 function* openaiOf(messages: readonly SessionMessage[]): Pieces<JsonObject> {

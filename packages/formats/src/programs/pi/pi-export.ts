@@ -1,5 +1,5 @@
 import type { JsonObject, SessionMessage, SessionMessagePart } from "@stemma/model";
-import { atOnce, inTurns, type Pieces, readToolPart } from "@stemma/model";
+import { atOnce, inPieces, type Pieces, readToolPart } from "@stemma/model";
 import { findOrigin, inFileOrder, type OriginEntry, type Placed, without } from "../../origin.js";
 import { pathOf, type StoredSession } from "../../stemma/store-lines.js";
 import { splitSteps } from "../../steps.js";
@@ -24,8 +24,8 @@ export function toPi(session: StoredSession): JsonObject[] {
 }
 
 /** The same, which lets the event loop turn meanwhile. */
-export function toPiInTurns(session: StoredSession): Promise<JsonObject[]> {
-  return inTurns(piOf(session));
+export function toPiInPieces(session: StoredSession): Promise<JsonObject[]> {
+  return inPieces(piOf(session));
 }
 
 function* piOf(session: StoredSession): Pieces<JsonObject[]> {

@@ -3,8 +3,8 @@ import {
   digestMessage,
   digestRange,
   estimateMessageTokens,
-  estimateTokensInTurns,
-  inTurns,
+  estimateTokensInPieces,
+  inPieces,
   invalid,
   isSummaryMessage,
   mapped,
@@ -46,7 +46,7 @@ export async function runCompaction(
   const other = work.runs.onPath(run, messages);
   if (other !== undefined) return other.result;
   run.leafId = leafId;
-  const seen: Seen = { messages, digests: await inTurns(mapped(messages, digestMessage)), leafId };
+  const seen: Seen = { messages, digests: await inPieces(mapped(messages, digestMessage)), leafId };
   const tokensBefore = counted ?? (work.events.observed ? await work.count.of([...messages]) : null);
   work.report("compacting", tokensBefore ?? 0);
   const context = await work.count.compactContext(work.options.threshold);
@@ -91,7 +91,7 @@ async function restAfter(
   if (threshold === null || asked !== undefined) return 0;
   const tokens = await work.count.of([...after]);
   try {
-    await work.pause.begin({ tokens, messages: await estimateTokensInTurns(after) }, threshold / 2);
+    await work.pause.begin({ tokens, messages: await estimateTokensInPieces(after) }, threshold / 2);
   } catch (error) {
     await work.fail(error);
   }
@@ -129,9 +129,9 @@ async function keptOf(
   prompt: number,
   parts: Readonly<Record<"head" | "summary" | "tail", readonly SessionMessage[]>>,
 ): Promise<Kept> {
-  const head = await estimateTokensInTurns(parts.head);
-  const summary = await estimateTokensInTurns(parts.summary);
-  return { tokens, prompt, head, summary, tail: await estimateTokensInTurns(parts.tail) };
+  const head = await estimateTokensInPieces(parts.head);
+  const summary = await estimateTokensInPieces(parts.summary);
+  return { tokens, prompt, head, summary, tail: await estimateTokensInPieces(parts.tail) };
 }
 
 /** What a compact function gave, or failed with. */
@@ -198,7 +198,7 @@ async function storeSummary(
   if (summary.trim() === "") return null;
   const { from, to } = await rangeOf(backend, answer, messages);
   const range = messages.slice(from, to + 1);
-  const replaced = await estimateTokensInTurns(range);
+  const replaced = await estimateTokensInPieces(range);
   if (replaced <= estimateMessageTokens(summaryMessage({ id: "", summary }))) return null;
   const [fromMessageId, toMessageId] = [(range[0] as SessionMessage).id, (range.at(-1) as SessionMessage).id];
   const expect = { leafId, digest: digestRange(digests.slice(from, to + 1)) };

@@ -3,7 +3,7 @@ import {
   type CounterErrorHandler,
   countOrEstimate,
   estimateStringTokens,
-  estimateTokensInTurns,
+  estimateTokensInPieces,
   StemmaError,
 } from "@stemma/model";
 import type { ContextBlock } from "../../context/block.js";
@@ -49,7 +49,7 @@ export class TokenCount {
   async ofActivePath(visibleTokens: number | null): Promise<Size> {
     if (this.counter !== null) {
       const { messages } = await this.backend.path();
-      return { tokens: await this.of(messages), messages: visibleTokens ?? (await estimateTokensInTurns(messages)) };
+      return { tokens: await this.of(messages), messages: visibleTokens ?? (await estimateTokensInPieces(messages)) };
     }
     const messages = visibleTokens ?? (await this.backend.tokens());
     return { tokens: messages + this.#promptTokens(await this.#systemPrompt()), messages };
@@ -109,7 +109,7 @@ export class TokenCount {
   }
 
   async #estimate(messages: readonly SessionMessage[], systemPrompt: string): Promise<number> {
-    return (await estimateTokensInTurns(messages)) + this.#promptTokens(systemPrompt);
+    return (await estimateTokensInPieces(messages)) + this.#promptTokens(systemPrompt);
   }
 
   async #systemPrompt(): Promise<string> {

@@ -9,7 +9,7 @@ import {
   foldLabel,
   forEachYielding,
   givenMessage,
-  inTurns,
+  inPieces,
   invalidRange,
   isSummary,
   isSummaryMessage,
@@ -235,7 +235,7 @@ class ProviderWriter {
     parentId: ParentRef,
     expectedLeaf: string | null | undefined,
   ): Promise<AppendResult> {
-    const valid = await this.#withoutSummaries(await inTurns(mapped(given, givenMessage)));
+    const valid = await this.#withoutSummaries(await inPieces(mapped(given, givenMessage)));
     await forEachYielding(valid, assertEncodable);
     if (expectedLeaf !== undefined) await this.#assertLeaf(valid, expectedLeaf);
     const messages = valid.map(this.skills.emptied);

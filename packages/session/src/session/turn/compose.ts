@@ -1,4 +1,4 @@
-import { isSummaryMessage, type SessionMessage, turnIfDue, utf8Length } from "@stemma/model";
+import { isSummaryMessage, type SessionMessage, utf8Length, yieldIfDue } from "@stemma/model";
 import type { PrefixBreak, ToldNote, TurnRecord, TurnState } from "./log.js";
 import type { TurnNote } from "./notes.js";
 import { firstDifference, hashOf, type RequestPart, sizeOf, sizeOfText, sizesOf } from "./parts.js";
@@ -23,9 +23,9 @@ export async function recordOf(turn: ComposedTurn, before: TurnState | null): Pr
   const { target, refreshed, parts, messages, notes } = turn;
   const isFixed = ({ source }: RequestPart) => source !== "message" && source !== "summary";
   const prefixHash = hashOf(parts);
-  await turnIfDue();
+  await yieldIfDue();
   const history = { ...sizeOf(await sizesOf(messages)), count: messages.length };
-  await turnIfDue();
+  await yieldIfDue();
   return {
     messageId: target?.id ?? null,
     leafId: messages.at(-1)?.id ?? null,

@@ -4,7 +4,7 @@ import {
   isSummaryMessage,
   type SessionMessage,
   summaryMessage,
-  turnIfDue,
+  yieldIfDue,
 } from "@stemma/model";
 import type { StoredCompaction } from "@stemma/store";
 import type { LiveBlock } from "../../context/live-block.js";
@@ -63,7 +63,7 @@ export async function explainTurn(
   });
   const { tokens, bytes } = turn.size;
   const { messageId, sentAt, refreshed, prefixHash, brokenAt } = turn;
-  await turnIfDue();
+  await yieldIfDue();
   const isOutdated = now.messages.length !== turn.history.count || sizeOf(shown).bytes !== turn.history.bytes;
   return {
     messageId,

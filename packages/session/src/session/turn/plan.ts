@@ -2,7 +2,7 @@ import {
   estimateStringTokens,
   estimateTokens,
   foldLabel,
-  inTurns,
+  inPieces,
   isSummaryMessage,
   mapped,
   type SessionMessage,
@@ -159,7 +159,7 @@ export class StepUpdates {
     const all: (M | UserMessage)[] = this.#told.length === 0 ? (messages as M[]) : [...own];
     for (const [before, { at, message }] of this.#told.entries()) all.splice(at + before, 0, message);
     // A tool of this turn may have given what no request can hold.
-    const sent = await inTurns(mapped(all, (message) => this.mend(sendable(message))));
+    const sent = await inPieces(mapped(all, (message) => this.mend(sendable(message))));
     return sent.length === messages.length && sent.every((message, index) => message === messages[index]) ? null : sent;
   }
 }

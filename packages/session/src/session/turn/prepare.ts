@@ -8,7 +8,7 @@ import {
   searchableText,
   sendableText,
   sha256,
-  turnIfDue,
+  yieldIfDue,
 } from "@stemma/model";
 import type { SearchHit, Store } from "@stemma/store";
 import type { ContextBlock } from "../../context/block.js";
@@ -104,7 +104,7 @@ export async function explainNext(parts: TurnParts, asked: Asked): Promise<Conte
   });
   const compactions = await backend.compactions();
   const record = { ...(await recordOf(turn, now.state)), sentAt: null };
-  await turnIfDue();
+  await yieldIfDue();
   return explainTurn(record, { messages: now.messages, blocks: context.live.all, compactions });
 }
 
@@ -121,9 +121,9 @@ async function compose(parts: TurnParts, { options, answeredAt, now, tools }: As
   const searchable = parts.context.live.all.find(({ provider }) => searchesMessages.has(provider))?.label;
   const told = summaryNote(now.messages, { tools: new Set([...Object.keys(tools), ...others]), searchable });
   if (told !== null) notes.set(told.messageId, told);
-  await turnIfDue();
+  await yieldIfDue();
   const sent = { system: sendableText(system), messages: withNotes(now.messages, notes) };
-  await turnIfDue();
+  await yieldIfDue();
   const pieces = await partsOf(tools, sent.system, sent.messages);
   const { target, refreshed } = plan;
   const turn: ComposedTurn = {
