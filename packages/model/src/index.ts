@@ -3,7 +3,6 @@ export {
   alignBoundaryForward,
   findTailCutByTokens,
   findTailStart,
-  sanitizeToolPairs,
   type TailOptions,
 } from "./compaction/boundary.js";
 export {
@@ -31,6 +30,7 @@ export {
   type CounterErrorHandler,
   countOrEstimate,
 } from "./compaction/token-counter.js";
+export { sanitizeToolPairs } from "./compaction/tool-pairs.js";
 export { type TruncateOptions, truncateOlderMessages } from "./compaction/truncate.js";
 export {
   ERROR_CODES,

@@ -6,12 +6,12 @@ export { type AgentModel, type ModelObject, type ModelSettings, resolveModel } f
 export { openStore, type StorageLike, type StoreBackedStorage } from "./open-store.js";
 export {
   createSessionStorage,
-  MemorySessionStorage,
   SqliteSessionStorage,
   type StorageOptions,
   setDefaultStorage,
 } from "./storages/create-storage.js";
 export { FileSessionStorage } from "./storages/file-storage.js";
+export { MemorySessionStorage } from "./storages/memory-storage.js";
 export type { RedisClient } from "./storages/redis-storage.js";
 export { RedisSessionStorage, type RedisStorageOptions } from "./storages/redis-storage.js";
 export { StoreSessionStorage } from "./storages/store-session-storage.js";

@@ -2,7 +2,7 @@ import type { SessionMessage } from "@stemma/model";
 import type { BlockScope, KeptWrite, MessageWrite, SessionStore, Store } from "@stemma/store";
 import { confining, type HandOver, keyScope, methodsOf, refuseBackup, userScope, valuesIn } from "@stemma/store";
 import type { SessionStorage } from "../../types.js";
-import { MemorySessionStorage } from "../create-storage.js";
+import { MemorySessionStorage } from "../memory-storage.js";
 import { HeldSessions } from "./held-sessions.js";
 import { registryOf } from "./registry.js";
 /** A store on a four-method storage. */
