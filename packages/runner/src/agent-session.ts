@@ -6,7 +6,7 @@ import { agentTurn } from "./agent-turn.js";
 import type { TurnOptions } from "./create-options.js";
 import { type AgentInput, parseInput, toSDKMessages } from "./messages/sdk-message.js";
 import type { ModelSource } from "./models/model.js";
-import type { SessionRegistration } from "./session-registration.js";
+import type { SessionRecord } from "./session-record.js";
 import type { AgentEvent, ExtendedUsageInfo, SDKMessage, SessionState } from "./types.js";
 
 interface AgentSessionOptions extends Pick<TurnOptions, "tools" | "approve" | "maxTurns" | "prices" | "settings"> {
@@ -31,7 +31,7 @@ export class AgentSession implements AsyncDisposable {
   readonly id: string;
   /** The session's history: branches, compaction, search, memory blocks. */
   readonly session: Session;
-  readonly #registration: SessionRegistration;
+  readonly #record: SessionRecord;
   readonly #options: AgentSessionOptions;
   readonly #branch: ActiveBranch;
   /** The sends that are under way, one after the other. Never rejects. */
@@ -40,28 +40,24 @@ export class AgentSession implements AsyncDisposable {
     null;
   #closed = false;
 
-  private constructor(session: Session, registration: SessionRegistration, options: AgentSessionOptions) {
+  private constructor(session: Session, record: SessionRecord, options: AgentSessionOptions) {
     this.id = session.id;
     this.session = session;
-    this.#registration = registration;
+    this.#record = record;
     this.#options = options;
     this.#branch = new ActiveBranch(session);
   }
 
   /** Reads the conversation. `createSession` and `resumeSession` call this. Errors: those of the storage. */
-  static async open(
-    session: Session,
-    registration: SessionRegistration,
-    options: AgentSessionOptions,
-  ): Promise<AgentSession> {
-    const opened = new AgentSession(session, registration, options);
+  static async open(session: Session, record: SessionRecord, options: AgentSessionOptions): Promise<AgentSession> {
+    const opened = new AgentSession(session, record, options);
     await opened.#branch.refresh();
     return opened;
   }
 
   /** A snapshot, as of the last `send` or step. */
   get state(): SessionState {
-    return this.#registration.stateWith(this.getMessages());
+    return this.#record.stateWith(this.getMessages());
   }
 
   /** The conversation on the active branch, whole, as of the last `send` or step. */
@@ -71,7 +67,7 @@ export class AgentSession implements AsyncDisposable {
 
   /** The sum over all turns and summaries, also of earlier processes. */
   getUsage(): ExtendedUsageInfo {
-    return this.#registration.usage;
+    return this.#record.usage;
   }
 
   /**
@@ -101,7 +97,7 @@ export class AgentSession implements AsyncDisposable {
         await branch.settle();
         await branch.append(message);
       }
-      this.#registration.touch();
+      this.#record.touch();
     });
     this.#sends = sent.catch(() => {});
     return sent;
@@ -139,7 +135,7 @@ export class AgentSession implements AsyncDisposable {
       await this.#sends;
       this.#branch.release();
       await this.session.close();
-      await this.#registration.refresh();
+      await this.#record.refresh();
     } catch (error) {
       // A host may close its store first: everything is stored.
       if (!StemmaError.isInstance(error, "STORE_CLOSED")) throw error;
@@ -168,7 +164,7 @@ export class AgentSession implements AsyncDisposable {
       const message = "There is nothing to answer: call send() first.";
       throw new StemmaError("NOTHING_TO_ANSWER", { sessionId: this.id }, message);
     }
-    yield* agentTurn(this.session, this.#registration, branch, { ...options, model, tools, systemPrompt, signal });
+    yield* agentTurn(this.session, this.#record, branch, { ...options, model, tools, systemPrompt, signal });
   }
 
   #assertIdle(): void {

@@ -9,7 +9,7 @@ import type { ActiveBranch } from "./active-branch.js";
 import type { TurnLog, TurnOptions } from "./create-options.js";
 import type { ModelObject } from "./models/model.js";
 import { agentUsage, loadAiSdk } from "./models/model.js";
-import type { SessionRegistration } from "./session-registration.js";
+import type { SessionRecord } from "./session-record.js";
 import type { AgentTools } from "./tools/agent-tools.js";
 import { runTurn } from "./turn.js";
 import type { AgentEvent, ContentBlock } from "./types.js";
@@ -23,7 +23,7 @@ interface AgentTurnOptions extends Omit<TurnOptions, "store" | "sessionId"> {
 /** A turn of a session, which asks with what `prepareTurn` gives and writes to the active branch. */
 export async function* agentTurn(
   session: Session,
-  registration: SessionRegistration,
+  record: SessionRecord,
   branch: ActiveBranch,
   { systemPrompt, ...options }: AgentTurnOptions,
 ): AgentEvents {
@@ -43,12 +43,12 @@ export async function* agentTurn(
     update: async () => turn?.update() ?? null,
     write: async (message) => {
       await branch.put(message);
-      registration.touch();
+      record.touch();
     },
-    addUsage: (usage, answered) => registration.addUsage(usage, answered),
+    addUsage: (usage, answered) => record.addUsage(usage, answered),
   };
   const events = runTurn(log, { ...options, tools, store, sessionId: session.id });
-  yield* observedTurn(session, { name: registration.source, model: model.modelId }, events);
+  yield* observedTurn(session, { name: record.source, model: model.modelId }, events);
 }
 
 // Of a turn the store's observer is told, where there is one.

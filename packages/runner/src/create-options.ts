@@ -4,7 +4,7 @@ import type { CompactionErrorHandler, ContextConfig, LearnFunction } from "@stem
 import type { ModelMessage, streamText } from "ai";
 import type { AgentModel, ModelObject } from "./models/model.js";
 import type { StorageLike } from "./open-store.js";
-import { OURS } from "./session-registration.js";
+import { OURS } from "./session-record.js";
 import type { AgentTools, Approve, ToolsOf } from "./tools/agent-tools.js";
 import type { ExtendedUsageInfo, ModelPrices } from "./types.js";
 export const DEFAULT_MAX_TURNS = 20;

@@ -6,7 +6,7 @@ import { AgentSession } from "./agent-session.js";
 import { assertCreateOptions, type CreateSessionOptions, DEFAULT_MAX_TURNS } from "./create-options.js";
 import { loadAiSdk, type ModelSource, modelSource, NO_USAGE, usageOf } from "./models/model.js";
 import { isDocumentStore, isStoreBacked, openStore, type StorageLike } from "./open-store.js";
-import { SessionRegistration } from "./session-registration.js";
+import { SessionRecord } from "./session-record.js";
 import { defaultStorage } from "./storages/create-storage.js";
 import { isScopeKey } from "./storages/session-id.js";
 import type { ModelPrices, SessionStorage } from "./types.js";
@@ -24,13 +24,12 @@ export async function createSession(options: CreateSessionOptions = {}): Promise
   if (isDocumentStore(store)) await store.reload(resume ?? fork ?? id);
   const hold = holdIn(store, id);
   try {
-    let registration: SessionRegistration;
-    const summarize = model === null ? null : summarizer(model, options.prices, () => registration);
+    let record: SessionRecord;
+    const summarize = model === null ? null : summarizer(model, options.prices, () => record);
     // What cannot be configured is refused before anything is stored.
     const session = configure(store, id, summarize, options);
-    registration =
-      resume === undefined ? await register(store, id, options) : await SessionRegistration.open(store, id);
-    return await AgentSession.open(session, registration, {
+    record = resume === undefined ? await startRecord(store, id, options) : await SessionRecord.open(store, id);
+    return await AgentSession.open(session, record, {
       model,
       tools: options.tools ?? {},
       systemPrompt: options.systemPrompt,
@@ -70,19 +69,19 @@ export function forkSession(
   return createSession({ ...options, fork: sessionId });
 }
 
-async function register(store: Store, id: string, options: CreateSessionOptions): Promise<SessionRegistration> {
+async function startRecord(store: Store, id: string, options: CreateSessionOptions): Promise<SessionRecord> {
   const { fork, name = id, source = "agent", metadata } = options;
   if ((await store.sessions.get(id)) !== null) {
     const message = `There is a session "${id}" already: resume it, or choose another id.`;
     throw new StemmaError("SESSION_EXISTS", { sessionId: id }, message);
   }
   const next = { id, name, source, ...(typeof options.model === "string" ? { model: options.model } : {}) };
-  const origin = fork === undefined ? null : await SessionRegistration.open(store, fork);
+  const origin = fork === undefined ? null : await SessionRecord.open(store, fork);
   await makeSession(store, next, fork);
-  const registration = await SessionRegistration.open(store, id);
-  if (origin !== null) await registration.setCounts(NO_USAGE);
-  await registration.setMetadata({ ...origin?.metadata, ...metadata });
-  return registration;
+  const record = await SessionRecord.open(store, id);
+  if (origin !== null) await record.setCounts(NO_USAGE);
+  await record.setMetadata({ ...origin?.metadata, ...metadata });
+  return record;
 }
 
 async function makeSession(store: Store, next: NewSession, fork: string | undefined): Promise<void> {
@@ -110,15 +109,11 @@ function configure(store: Store, id: string, summarize: Summarize | null, option
 type Summarize = (prompt: string) => Promise<string>;
 
 /** Summarises with the session's model; what it costs counts as the session's. */
-function summarizer(
-  model: ModelSource,
-  prices: ModelPrices | undefined,
-  registrationOf: () => SessionRegistration,
-): Summarize {
+function summarizer(model: ModelSource, prices: ModelPrices | undefined, recordOf: () => SessionRecord): Summarize {
   return async (prompt) => {
     const { generateText } = await loadAiSdk();
     const { text, usage, response } = await generateText({ model: (await model()) as never, prompt });
-    await registrationOf().addUsage(usageOf(usage, prices), response.modelId);
+    await recordOf().addUsage(usageOf(usage, prices), response.modelId);
     return text;
   };
 }

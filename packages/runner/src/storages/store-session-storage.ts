@@ -12,7 +12,7 @@ import { assertStore } from "@stemma/store";
 import { fromSDKMessages, toSDKMessages } from "../messages/sdk-message.js";
 import { NO_USAGE, totalInput } from "../models/model.js";
 import type { StoreBackedStorage } from "../open-store.js";
-import { OURS, SessionRegistration } from "../session-registration.js";
+import { OURS, SessionRecord } from "../session-record.js";
 import type { ExtendedUsageInfo, SDKMessage, SessionState } from "../types.js";
 import { importSession } from "./document/session-snapshot.js";
 import { conflict, corruptState } from "./storage-versions.js";
@@ -65,10 +65,10 @@ export class StoreSessionStorage implements StoreBackedStorage {
       StemmaError.isInstance(error, "SESSION_CONFLICT") ? work() : Promise.reject(error),
     );
     this.#absent.delete(id);
-    const registration = await SessionRegistration.open(store, id);
-    await saveUsage(store, id, registration.usage, state.usage ?? NO_USAGE);
-    await registration.setCounts(state.usage ?? NO_USAGE);
-    await registration.setMetadata(metadata);
+    const record = await SessionRecord.open(store, id);
+    await saveUsage(store, id, record.usage, state.usage ?? NO_USAGE);
+    await record.setCounts(state.usage ?? NO_USAGE);
+    await record.setMetadata(metadata);
   }
 
   /** A session's state; undefined when it is not stored. Errors: `CORRUPT_MESSAGE`, and those of the store. */
@@ -79,8 +79,8 @@ export class StoreSessionStorage implements StoreBackedStorage {
       return undefined;
     }
     this.#absent.delete(sessionId);
-    const registration = await SessionRegistration.open(store, sessionId);
-    return registration.stateWith(toSDKMessages(await originalsOf(store, sessionId)));
+    const record = await SessionRecord.open(store, sessionId);
+    return record.stateWith(toSDKMessages(await originalsOf(store, sessionId)));
   }
 
   /** Deletes a session; an unknown id does nothing. Errors: those of the store. */

@@ -14,7 +14,7 @@ import type {
 import { isScope, readKept } from "@stemma/store";
 import { fromSDKMessages, toSDKMessages } from "../../messages/sdk-message.js";
 import { totalInput } from "../../models/model.js";
-import { extrasKey, OURS, SessionRegistration } from "../../session-registration.js";
+import { extrasKey, OURS, SessionRecord } from "../../session-record.js";
 import type { SDKMessage, SessionState } from "../../types.js";
 /**
  * The state of a session of `store`, with all of its branches, summaries and blocks. `converted` has the messages that were
@@ -27,7 +27,7 @@ export async function exportSession(
 ): Promise<Omit<SessionState, "createdAt" | "updatedAt">> {
   if (isScope(id)) return exportScope(store, id);
   const info = await store.sessions.get(id);
-  const registration = info === null ? null : await SessionRegistration.open(store, id);
+  const record = info === null ? null : await SessionRecord.open(store, id);
   const session = store.session(id);
   const tree = await session.tree();
   const leaf = (await session.leaf())?.id;
@@ -62,8 +62,8 @@ export async function exportSession(
     ...nonEmpty("usage", await store.sessions.usageRows(id)),
     ...skills,
   };
-  const metadata = { ...registration?.metadata, ...(Object.keys(ours).length === 0 ? {} : { [OURS]: ours }) };
-  const usage = registration?.usage ?? { input_tokens: 0, output_tokens: 0 };
+  const metadata = { ...record?.metadata, ...(Object.keys(ours).length === 0 ? {} : { [OURS]: ours }) };
+  const usage = record?.usage ?? { input_tokens: 0, output_tokens: 0 };
   const state = { id, messages: sdkOf(branch), usage, metadata };
   return { ...state, ...textField("parentId", info?.parent_session_id) };
 }
@@ -90,9 +90,9 @@ export async function importSession(store: Store, id: string, state: SessionStat
     await store.sessions.importUsage(id, { inputTokens: totalInput(usage), outputTokens, cost }, ours.usage);
   }
   if (isRegistered) {
-    const registration = await SessionRegistration.open(store, id);
-    if (usage) await registration.setCounts(usage);
-    await registration.setMetadata({ ...registration.metadata, ...metadata });
+    const record = await SessionRecord.open(store, id);
+    if (usage) await record.setCounts(usage);
+    await record.setMetadata({ ...record.metadata, ...metadata });
   }
   if ((await store.sessions.get(id)) === null) return;
   const [createdAt, updatedAt] = [isoTime(state.createdAt), isoTime(state.updatedAt)];

@@ -7,7 +7,7 @@ import type { ExtendedUsageInfo, SDKMessage, SessionState } from "./types.js";
 export const OURS = "stemma";
 
 /** The registry entry of a running session: its usage, its metadata, its times. */
-export class SessionRegistration {
+export class SessionRecord {
   private constructor(
     private readonly store: Store,
     private info: SessionInfo,
@@ -15,10 +15,10 @@ export class SessionRegistration {
   ) {}
 
   /** Errors: `SESSION_NOT_FOUND`. */
-  static async open(store: Store, id: string): Promise<SessionRegistration> {
+  static async open(store: Store, id: string): Promise<SessionRecord> {
     const info = await store.sessions.get(id);
     if (info === null) throw sessionNotFound(id);
-    return new SessionRegistration(store, info, await readExtras(store, id));
+    return new SessionRecord(store, info, await readExtras(store, id));
   }
 
   get usage(): ExtendedUsageInfo {
