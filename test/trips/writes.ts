@@ -1,8 +1,7 @@
 import { inspect, isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { collect } from "../../packages/conformance/src/samples.js";
-import { decodeJson, encodeJson } from "../../packages/model/src/lib/json.js";
-import { setField } from "../../packages/model/src/messages/message.js";
+import { decodeJson, encodeJson, setField } from "../../packages/model/src/lib/json.js";
 import { NAME_LIMITS } from "../../packages/model/src/messages/storable-text.js";
 import { AgentSearchProvider, Session, SessionManager, type Store } from "../../packages/stemma/src/session.js";
 import { promptKey } from "../../packages/store/src/contract/store.js";

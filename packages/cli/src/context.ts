@@ -9,7 +9,6 @@ export interface CommandContext {
   store: Store;
   manager: SessionManager;
   io: Io;
-  /** Write JSON. */
   json: boolean;
 }
 
@@ -33,7 +32,6 @@ export async function withStore(
   }
 }
 
-/** Writes a value as one line of JSON. */
 export function writeJson(io: Io, value: unknown): Promise<void> {
   return io.write(`${JSON.stringify(value)}\n`);
 }

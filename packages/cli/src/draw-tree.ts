@@ -1,13 +1,12 @@
 import type { StoredCompaction, TreeNode } from "@stemma/store";
 import { count, oneLine, shortIds } from "./text.js";
 
-export interface TreeDrawing {
+interface TreeDrawing {
   messages: readonly TreeNode[];
   compactions: readonly StoredCompaction[];
   activeLeafId: string | null;
   /** Lines under each message for its calls of tools, as `toolLines` makes them. Default: not shown. */
   tools?: ReadonlyMap<string, readonly string[]>;
-  /** Columns that a line may take. */
   width: number;
 }
 

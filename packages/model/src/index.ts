@@ -36,12 +36,20 @@ export {
   ERROR_CODES,
   type ErrorCode,
   invalid,
+  invalidRange,
   kindOf,
+  leafMoved,
+  messageChanged,
+  messageExists,
+  noCompaction,
+  noMessage,
+  noParent,
   packageVersion,
   quote,
   reasonOf,
   StemmaError,
   shorten,
+  staleRange,
 } from "./errors.js";
 export {
   atOnce,
@@ -51,8 +59,8 @@ export {
   isYieldDue,
   mapped,
   type Pieces,
-  turn,
   yieldIfDue,
+  yieldNow,
 } from "./lib/event-loop.js";
 export {
   decodeJson,
@@ -63,6 +71,7 @@ export {
   isTooDeep,
   type JsonObject,
   sameJson,
+  setField,
 } from "./lib/json.js";
 export { assertKnownOptions, assertOptions, type OptionNames, readJsonObject } from "./lib/known-options.js";
 export { once, perObject, unlessAborted } from "./lib/once.js";
@@ -84,7 +93,6 @@ export {
 export { applyCompactions, selectCompactions, summaryMessage } from "./messages/compactions.js";
 export { packFrames, unpackFrames } from "./messages/frames.js";
 export { fromBase64, isInlineMedia, mediaTypeOf, toBase64 } from "./messages/media.js";
-export { applyMergePatch } from "./messages/merge-patch.js";
 export {
   assertMessage,
   contentForParts,
@@ -100,12 +108,12 @@ export {
   type SessionMessage,
   type SessionMessagePart,
   SUMMARY_ID_PREFIX,
-  setField,
   takeRecent,
   takeSerialised,
 } from "./messages/message.js";
 export { sendable, sendableMessage, sendableText } from "./messages/sendable.js";
 export {
+  applyMergePatch,
   givenMetadata,
   isStoredMetadata,
   mergeMetadata,
@@ -168,16 +176,6 @@ export {
   toolNameOf,
 } from "./messages/tool-parts.js";
 export { answeredNow, formatDuration, ToolClock, toolMilliseconds, withoutToolTimes } from "./messages/tool-times.js";
-export {
-  invalidRange,
-  leafMoved,
-  messageChanged,
-  messageExists,
-  noCompaction,
-  noMessage,
-  noParent,
-  staleRange,
-} from "./messages/tree-errors.js";
 export { compare, joinedTerms, type Run } from "./search/joined-terms.js";
 export { parseQuery, quotedFrom, type SearchQuery } from "./search/query.js";
 export { joinResults, quoteField, quoteResult, quoteWord } from "./search/quoted-results.js";
@@ -202,7 +200,13 @@ export {
   scoreIn,
   withUsual,
 } from "./search/rank.js";
-export { type ByMeaning, Distribution, fuseRankings, withReasons } from "./search/score-fusion.js";
-export { explainResult, type SearchExplanation } from "./search/search-explanation.js";
+export {
+  type ByMeaning,
+  Distribution,
+  explainResult,
+  fuseRankings,
+  type SearchExplanation,
+  withReasons,
+} from "./search/score-fusion.js";
 export { beginning, excerpt, markedSnippet } from "./search/snippet.js";
 export { documentTerms, queryTerms, type TermSequences } from "./search/terms.js";

@@ -9,8 +9,7 @@ import type { ModelSource } from "./models/model.js";
 import type { SessionRecord } from "./session-record.js";
 import type { AgentEvent, ExtendedUsageInfo, SDKMessage, SessionState } from "./types.js";
 
-export interface AgentSessionOptions
-  extends Pick<TurnOptions, "tools" | "approve" | "maxTurns" | "prices" | "settings"> {
+interface AgentSessionOptions extends Pick<TurnOptions, "tools" | "approve" | "maxTurns" | "prices" | "settings"> {
   /** Null: the session can be read and written, but not asked. */
   readonly model: ModelSource | null;
   readonly systemPrompt: string | undefined;
@@ -101,7 +100,7 @@ export class AgentSession implements AsyncDisposable {
         await branch.settle();
         await branch.append(message);
       }
-      await this.#record.touch();
+      this.#record.touch();
     });
     this.#sends = sent.catch(() => {});
     return sent;

@@ -17,7 +17,6 @@ import type { AgentEvent, ContentBlock } from "./types.js";
 type AgentEvents = AsyncGenerator<AgentEvent, void, undefined>;
 
 interface AgentTurnOptions extends Omit<TurnOptions, "store" | "sessionId"> {
-  /** The text before the prompt of the blocks. */
   readonly systemPrompt: string;
 }
 
@@ -44,7 +43,7 @@ export async function* agentTurn(
     update: async () => turn?.update() ?? null,
     write: async (message) => {
       await branch.put(message);
-      await record.touch();
+      record.touch();
     },
     addUsage: (usage, answered) => record.addUsage(usage, answered),
   };
@@ -68,8 +67,8 @@ function observedTurn(
       yield event;
     }
   }
-  const told = { type: "agent", name: "invokeAgent", sessionId: session.id, agent } as const;
-  return observedValues(store, told, noting(), () => outcome);
+  const observed = { type: "agent", name: "invokeAgent", sessionId: session.id, agent } as const;
+  return observedValues(store, observed, noting(), () => outcome);
 }
 
 /**

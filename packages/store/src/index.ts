@@ -169,6 +169,6 @@ export {
 export { confining, refuseBackup } from "./sql/sql-calls.js";
 export { type OpenStore, openSqlStore } from "./sql/sql-store.js";
 export { assertStore, isStore, kindOfHost, orderOf, storeOf } from "./sql/store-of.js";
-export type { SqlProvider } from "./sqlite/agent-sql.js";
 export { isDamage } from "./sqlite/client.js";
+export type { SqlProvider } from "./sqlite/host-sql.js";
 export { storeTime } from "./store-time.js";

@@ -12,7 +12,6 @@ export interface StudioSource {
   readonly canWrite: boolean;
 }
 
-/** A request that may be answered. */
 export interface StudioCall extends StudioSource {
   /** The query of a read, the posted object of a write. */
   readonly fields: Fields;

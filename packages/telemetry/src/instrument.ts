@@ -140,7 +140,6 @@ function textOf(value: unknown): string {
 
 const bounded = (text: string): string => cut(text, 0, MOST).toWellFormed();
 
-/** A span, before it is known what became of it. */
 interface Described {
   readonly name: string;
   readonly attributes: Attributes;

@@ -1,6 +1,7 @@
 import type { AsyncConnection, Connection, Observer, Statement, Store, SyncConnection } from "@stemma/store";
 import { redactedObserver } from "@stemma/store";
-export interface ObserveOptions {
+
+interface ObserveOptions {
   /** Tell of every statement that the store runs too. */
   readonly statements: boolean;
 }
@@ -20,7 +21,7 @@ export function observeStore(store: Store, observer: Observer, { statements }: O
 function withObserver<S extends Store>(store: S, observer: Observer, whole?: Store): S {
   // Nothing is awaited before the store's own method is called: calls of one turn keep their order.
   const telling = <T extends object>(family: string, methods: T, sessionId?: string): T => {
-    const told = Object.entries(methods).map(([key, method]) => {
+    const calls = Object.entries(methods).map(([key, method]) => {
       const name = family === "" ? key : `${family}.${key}`;
       if (typeof method !== "function" || UNTOLD.has(name)) return [key, method];
       const call = (...values: unknown[]) =>
@@ -30,7 +31,7 @@ function withObserver<S extends Store>(store: S, observer: Observer, whole?: Sto
         );
       return [key, call];
     });
-    return { ...methods, ...Object.fromEntries(told) } as T;
+    return { ...methods, ...Object.fromEntries(calls) } as T;
   };
   const { sessions, blocks, entries, records, vectors } = store;
   const observed: S = {

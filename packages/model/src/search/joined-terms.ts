@@ -22,8 +22,8 @@ function lowerCase(four: number): number {
   const lower = four | (capitals >>> 2);
   const letters = (lower + 0x1f1f1f1f) & ~(lower + 0x05050505);
   const digits = (four + 0x50505050) & ~(four + 0x46464646);
-  const kept = (letters | digits) & 0x80808080;
-  return lower & (kept | (kept - (kept >>> 7)));
+  const mask = (letters | digits) & 0x80808080;
+  return lower & (mask | (mask - (mask >>> 7)));
 }
 
 const encoder = new TextEncoder();

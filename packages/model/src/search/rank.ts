@@ -70,7 +70,6 @@ function keepBest(best: Float64Array, score: number): void {
 /** Never past the end: the indexes are those of the messages. */
 const at = (list: Float64Array | Uint32Array, index: number) => list[index] as number;
 
-/** The row of a message. */
 export interface RowAddress {
   readonly n: number;
   /** Where the number alone does not tell of which session it is. */

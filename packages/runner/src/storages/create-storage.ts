@@ -4,9 +4,10 @@ import type { StorageLike } from "../open-store.js";
 import type { SessionStorage } from "../types.js";
 import { FileSessionStorage } from "./file-storage.js";
 import { MemorySessionStorage } from "./memory-storage.js";
-import type { RedisClient } from "./redis-client.js";
+import type { RedisClient } from "./redis-storage.js";
 import { RedisSessionStorage, type RedisStorageOptions } from "./redis-storage.js";
 import { StoreSessionStorage } from "./store-session-storage.js";
+
 /** The options of each kind of storage. */
 export interface StorageOptions {
   memory: Record<string, never>;
@@ -49,12 +50,12 @@ export function createSessionStorage<K extends keyof StorageOptions>(
     throw invalid(`There is no storage "${type}"; there are ${Object.keys(FACTORIES).join(", ")}.`, { type });
   }
   const { needs, make } = FACTORIES[type];
-  const given = (options ?? {}) as Readonly<Record<string, unknown>>;
-  if (needs.length > 0 && !needs.some((name) => given[name] !== undefined)) {
+  const named = (options ?? {}) as Readonly<Record<string, unknown>>;
+  if (needs.length > 0 && !needs.some((name) => named[name] !== undefined)) {
     const wanted = needs.map((name) => `{ ${name} }`).join(" or ");
     throw invalid(`createSessionStorage("${type}", …) needs ${wanted}.`, { type });
   }
-  return make(given as unknown as StorageOptions[K]);
+  return make(named as unknown as StorageOptions[K]);
 }
 
 let storage: StorageLike | null = null;

@@ -110,16 +110,15 @@ const MAX_LOOKS = 100;
 class CommandProcesses {
   readonly #mark: string;
 
-  constructor(private readonly given: Environment) {
+  constructor(private readonly variables: Environment) {
     // A command of a command bears both marks.
     const outer = host().env[MARK];
     this.#mark = `${outer === undefined ? "" : `${outer},`}${crypto.randomUUID()}`;
   }
 
-  /** The environment that the command starts with. */
   get environment(): Record<string, string> {
     const passed = Object.entries(host().env).filter(([name]) => PASSED.test(name));
-    const all = Object.entries({ ...Object.fromEntries(passed), ...this.given, [MARK]: this.#mark });
+    const all = Object.entries({ ...Object.fromEntries(passed), ...this.variables, [MARK]: this.#mark });
     return Object.fromEntries(all.filter((entry): entry is [string, string] => entry[1] !== undefined));
   }
 

@@ -6,9 +6,8 @@ import { countTo, measureTokens } from "../operations/path/measures.js";
 import { MADE_UP_ID } from "../operations/path/path.js";
 import { ceilingOf, floorOf, type MessagePosition } from "../operations/registry/session-head.js";
 import { type Findings, isText, isTime, isWhole } from "./findings.js";
-import { checkMedia, checkRefs, openRefs } from "./media.js";
 import { checkRegistryRow, type RegisteredSession } from "./registry-row.js";
-import { type MessageRow, type ScannedMessage, scanMessages } from "./scan.js";
+import { checkMedia, checkRefs, type MessageRow, openRefs, type ScannedMessage, scanMessages } from "./scan.js";
 
 export interface SummaryRow extends CompactionRow {
   readonly session_id: string;
@@ -131,7 +130,7 @@ export interface BranchRow {
  * Follows the rows of a session in order and holds parents against branches: each says the tree by itself. Keeps the last row of
  * each branch, and the rows that something else names by number (`wanted`); never all of them.
  */
-export class TreeCheck {
+class TreeCheck {
   readonly heads: ReadonlyMap<number, BranchRow>;
   /** Of the rows in `wanted`, those that went by. */
   readonly passed = new Map<number, MessagePosition>();

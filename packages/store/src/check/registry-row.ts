@@ -92,7 +92,6 @@ const isDay = (value: unknown) => /^\d{4}-\d\d-\d\d$/.test(String(value));
 /** Stands for a day that nobody knows any more. */
 const LOST_DAY = "1970-01-01";
 
-/** The usage of sessions, by day and model. */
 export const USAGE = rowCheck({
   table: "assistant_usage",
   rule: "usage",

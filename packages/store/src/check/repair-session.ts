@@ -17,10 +17,9 @@ import { MADE_UP_ID } from "../operations/path/path.js";
 import { ceilingOf, floorOf, isoNow } from "../operations/registry/session-head.js";
 import { readBranches, readSummaries, type SummaryRow } from "./check-session.js";
 import { type Findings, isText, isTime, isWhole } from "./findings.js";
-import { isTrue, scanMedia } from "./media.js";
 import { faultsOf, type RegisteredSession } from "./registry-row.js";
 import { type Bone, mendParents, pathsOf, readBones, writeTree } from "./repair-tree.js";
-import { type ScannedMessage, scanMessages, textOf } from "./scan.js";
+import { isTrue, type ScannedMessage, scanMedia, scanMessages, textOf } from "./scan.js";
 
 /** Mends what a check found in a session. No message and no summary is removed; what cannot be read stays where it is. */
 export function* repairSession(sql: Dialect, session: RegisteredSession, found: Findings): Operation<void> {

@@ -17,20 +17,19 @@ import { isoNow, makeRow } from "../operations/registry/session-head.js";
 import { isScope, UPGRADED_ROWS } from "../sql/session-id.js";
 import type { CheckDialect } from "./check-dialect.js";
 import { type Findings, isJson, isText, isTime, isWhole } from "./findings.js";
+
 /** A row that is kept beside the messages, by a session's id and by keys. What is damaged may be of any type. */
-export type KeyedRow<Column extends string = never> = Readonly<Record<Column, SqlValue>> & {
+type KeyedRow<Column extends string = never> = Readonly<Record<Column, SqlValue>> & {
   readonly session_id: string;
   /** The number of its session; null where the registry has none. */
   readonly registered: number | null;
 };
 
 /** A table of such rows, and what holds for each. */
-export interface KeyedTable<Column extends string> {
+interface KeyedTable<Column extends string> {
   readonly table: string;
   readonly rule: CheckRule;
-  /** The columns of the primary key. */
   readonly key: readonly ("session_id" | Column)[];
-  /** The other columns that are looked at. */
   readonly columns: readonly Column[];
   /** The name of a row in a report. */
   readonly idOf: (row: KeyedRow<Column>) => SqlValue;
@@ -45,7 +44,7 @@ export interface KeyedTable<Column extends string> {
 }
 
 /** Looks at the rows of a session, or at all of a table, and mends them. */
-export interface RowCheck {
+interface RowCheck {
   readonly table: string;
   check(sessionId: string | undefined, found: Findings): Operation<void>;
   repair(sql: Dialect, sessionId: string | undefined): Operation<void>;
@@ -118,7 +117,6 @@ export function needsSession({ session_id, registered }: KeyedRow): boolean {
 
 const isKind = (kind: unknown) => kind === "block" || kind === "prompt";
 
-/** Blocks and frozen prompts. */
 export const BLOCKS = rowCheck({
   table: "cf_agents_context_blocks",
   rule: "block",

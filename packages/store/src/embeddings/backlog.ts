@@ -17,7 +17,6 @@ import { registeredBefore } from "../operations/registry/session-order.js";
 import { findTwin, type Twin, twinIn, WAITING_COLUMNS, type WaitingRow } from "./memory-index.js";
 import { type Model, numberOf } from "./vector-bytes.js";
 
-/** How many sessions a scan reads at once. */
 const PAGE = 500;
 
 interface Progress {
@@ -117,7 +116,6 @@ export function* countWaiting(sql: Dialect, model: Model): Operation<number> {
   return fresh + (yield* oneNumber("SELECT count(*) AS count FROM assistant_vectors WHERE embedder < ?", embedder));
 }
 
-/** A message that waits for its vector. */
 export interface Waiting {
   readonly sessionId: string;
   readonly n: number;

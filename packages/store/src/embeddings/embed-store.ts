@@ -12,7 +12,6 @@ import { parseEmbedder } from "./embedder.js";
 import { EmbeddingIndexer, type EmbedOptions } from "./indexer.js";
 import { type Embedded, listVectors, plain, storeVectors } from "./store-vectors.js";
 import { findModel, migrateVectors, readClaim, type VectorDialect } from "./vector-bytes.js";
-/** A store that can be given an embedder. */
 export function embeddable(given: OpenStore, dialect: VectorDialect, options: EmbedOptions = {}): EmbeddableStore {
   const { sql } = given;
   const store = sql.search === null ? given.store : withVectors(given.store, given, dialect);
@@ -82,7 +81,6 @@ function embedded(store: Store, work: EmbeddingIndexer): EmbeddedStore {
   };
 }
 
-/** A store whose vectors can be copied. */
 function withVectors(store: Store, open: OpenStore, dialect: VectorDialect): Store {
   return {
     ...store,

@@ -159,18 +159,18 @@ export class MemoryIndex {
   // The others move together: it takes no longer than the comparing did.
   #forget(gone: ReadonlySet<number>): void {
     const { dimensions } = this;
-    let kept = 0;
+    let size = 0;
     for (let index = 0; index < this.#size; index += 1) {
       const from = this.#slot(index);
       if (gone.has(this.#ids[from] as number)) continue;
-      const to = this.#slot(kept);
-      kept += 1;
+      const to = this.#slot(size);
+      size += 1;
       if (to === from) continue;
       this.#ids[to] = this.#ids[from] as number;
       this.#messages[to] = this.#messages[from] as number;
       this.#vectors.copyWithin(to * dimensions, from * dimensions, (from + 1) * dimensions);
     }
-    this.#size = kept;
+    this.#size = size;
   }
 }
 

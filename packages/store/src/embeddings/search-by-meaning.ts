@@ -32,9 +32,8 @@ export function rankByBoth(
   };
 }
 
-export const EVERYWHERE = [0, Number.MAX_SAFE_INTEGER] as const;
+const EVERYWHERE = [0, Number.MAX_SAFE_INTEGER] as const;
 
-/** A condition on vectors `v` of a range. */
 export function within(sql: Dialect, range: Scope["range"]): Condition {
   const { condition, values } = ofSessions(sql, range);
   return { condition: `${condition}v.n BETWEEN ? AND ?`, values: [...values, ...boundsOf(range)] };

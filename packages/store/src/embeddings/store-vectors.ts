@@ -38,14 +38,14 @@ export function* storeVectors(
   const results = new Map(embedded.map((result) => [waitingKey(result), result]));
   const old = yield* findOldOf(sql, embedder, embedded, lock);
   const wasOld = new Set(old.map(waitingKey));
-  const sessions = new Map<string, { readonly rows: SessionRows; readonly given: Embedded[] }>();
+  const sessions = new Map<string, { readonly rows: SessionRows; readonly waited: Embedded[] }>();
   for (const result of results.values()) {
     const { n: rowId, sessionId } = result;
-    const known = sessions.get(sessionId) ?? { rows: rowsOf(sql, sessionId, sessionOf(rowId)), given: [] };
-    known.given.push(result);
+    const known = sessions.get(sessionId) ?? { rows: rowsOf(sql, sessionId, sessionOf(rowId)), waited: [] };
+    known.waited.push(result);
     sessions.set(sessionId, known);
   }
-  for (const { rows, given } of sessions.values()) {
+  for (const { rows, waited } of sessions.values()) {
     const replacing: Result[] = [];
     for (const waiting of old) {
       const result = results.get(waitingKey(waiting));
@@ -54,7 +54,7 @@ export function* storeVectors(
     }
     yield* deleteVectors(rows, replacing);
     yield* insertVectors(sql, dialect, embedder, rows, replacing);
-    const few = given.filter((result) => !wasOld.has(waitingKey(result))).length;
+    const few = waited.filter((result) => !wasOld.has(waitingKey(result))).length;
     if (few === 0) continue;
     const fresh: Result[] = [];
     for (const waiting of yield* findNew(sql, embedder, rows, yield* findSeen(rows), few, lock)) {

@@ -9,8 +9,8 @@ import {
   once,
   Queue,
   StemmaError,
-  turn,
   yieldIfDue,
+  yieldNow,
 } from "@stemma/model";
 import type { AsyncConnection, Connection, OpenTransaction, SyncConnection, TransactionMode } from "./connection.js";
 import { type Operation, oneByOne, PAUSE, type Row, type SqlValue, type Statement } from "./operation.js";
@@ -237,7 +237,7 @@ class SyncRunner implements Runner {
       const result = this.#inLane(work);
       return result instanceof Promise ? await result : result;
     } finally {
-      if (mayPause !== undefined && isYieldDue() && (this.#state === "closed" || mayPause())) await turn();
+      if (mayPause !== undefined && isYieldDue() && (this.#state === "closed" || mayPause())) await yieldNow();
     }
   }
 

@@ -1,6 +1,6 @@
 import { kindOf, perObject, type Queue, queueOf, quote, StemmaError } from "@stemma/model";
 import type { Store } from "../contract/store.js";
-import { agentStore, isSqlHost, type SqlHost } from "../sqlite/agent-sql.js";
+import { hostStore, isSqlHost, type SqlHost } from "../sqlite/host-sql.js";
 
 /** True for a store: one of ours, or one that a user wrote to the same contract. */
 export function isStore(value: unknown): value is Store {
@@ -27,7 +27,7 @@ export function orderOf(store: Store): Queue {
   return store.order ?? queueOf(store.whole ?? store);
 }
 
-const storeOfAgent = perObject((host: SqlHost) => agentStore(host));
+const storeOfAgent = perObject((host: SqlHost) => hostStore(host));
 
 /**
  * The store behind an object that the documents call an agent: a store is its own, an object with a `sql` tagged

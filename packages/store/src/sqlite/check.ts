@@ -100,7 +100,6 @@ function indexSums(readAll: ReadIndex): IndexSums {
   };
 }
 
-/** The window that a row is in. */
 function windowOf(ends: readonly number[], rowId: number): number {
   let [lo, hi] = [0, ends.length];
   while (lo < hi) {

@@ -4,7 +4,9 @@ import {
   needOthers,
   RAREST,
   type Ranked,
+  rarityOf,
   type ScopeSize,
+  scoreBy,
   scoreIn,
   type TermSequences,
   utf8Length,
@@ -18,17 +20,21 @@ import {
   type SearchDialect,
   type SearchIndex,
 } from "../engine/dialect.js";
-import { all, column, type Operation, oneNumber, run, runEach, type SqlValue } from "../engine/operation.js";
+import { all, column, first, type Operation, oneNumber, run, runEach, type SqlValue } from "../engine/operation.js";
 import { divided } from "../operations/row-portions.js";
-import { lengthOf, numbersOf, sizeOfIndex } from "./index-entries.js";
+import { lengthOf, lengthsFrom, numbersOf, sizeOfIndex } from "./index-entries.js";
+import type { Counted, KnownIndex, ScoredMatches } from "./match-queries.js";
 import {
+  ascending,
+  baseOf,
   countable,
   countMatches,
   findOthers,
   isApart,
   isCommon,
-  type KnownIndex,
   MANY,
+  matchesIn,
+  matchQuery,
   rarestFirst,
   type SearchedRows,
   scoreNewest,
@@ -36,7 +42,9 @@ import {
   WordRarities,
 } from "./match-queries.js";
 import { INTEGER } from "./schema.js";
-import { scoreApart } from "./score-apart.js";
+
+/** The query of FTS5 for a sequence of terms. All of it is quoted, so that nothing is an operator. */
+export const quote = (sequence: readonly string[]): string => `"${sequence.join(" ")}"`;
 
 const ADD: Record<SearchIndex, string> = {
   messages: `INSERT INTO ${INDEX_TABLES.messages} (rowid, terms) VALUES (?, ?)`,
@@ -192,19 +200,56 @@ function* scoreEach(
 export function fitTerms(whole: string, maxBytes: number): string {
   if (whole.length * 3 <= maxBytes || utf8Length(whole) <= maxBytes) return whole;
   const terms = whole.split(" ");
-  const kept: string[] = [];
+  const fitting: string[] = [];
   let room = maxBytes;
   let next = 0;
   const keep = (term: string): void => {
     const bytes = utf8Length(term) + 1;
     if (bytes > room) return;
-    kept.push(term);
+    fitting.push(term);
     room -= bytes;
   };
   for (; next < terms.length && room > maxBytes / 2; next += 1) keep(terms[next] as string);
   for (const term of new Set(terms.slice(next))) keep(term);
-  return kept.join(" ");
+  return fitting.join(" ");
 }
 
-/** The query of FTS5 for a sequence of terms. All of it is quoted, so that nothing is an operator. */
-const quote = (sequence: readonly string[]): string => `"${sequence.join(" ")}"`;
+const MESSAGES = INDEX_TABLES.messages;
+
+/**
+ * Scores the newest matches in several ranges, by BM25 as if each message held the words once: for each range bm25() would first
+ * count all messages that hold them. Of matches that are listed only the lengths are looked up.
+ */
+function* scoreApart(
+  { match, newest }: Pick<Counted, "match" | "newest">,
+  range: SearchedRows,
+  limit: number,
+  { size: { documents, length }, rarities }: KnownIndex,
+): Operation<ScoredMatches> {
+  const base = baseOf(range);
+  const query = newest === null ? matchesIn(LENGTHS, match, range, limit) : lengthsOfListed(newest, limit, base);
+  const row = yield* first<{ numbers: string; lengths: string }>(...query);
+  const numbers = ascending(row?.numbers, base);
+  if (numbers.length === 0) return { numbers, scores: [] };
+  const scoreOf = scoreBy(yield* findRarity(match, documents, rarities), length);
+  return { numbers, scores: lengthsFrom(row?.lengths, length).map((each) => scoreOf(1, each)) };
+}
+
+const LISTS = "json_group_array(n) AS numbers, json_group_array(length) AS lengths";
+const LENGTHS = matchQuery("DESC", LISTS, `${lengthOf("messages")} AS length`);
+
+function lengthsOfListed(newest: string, limit: number, base: number): [string, ...SqlValue[]] {
+  // They have the name of the index, which `lengthOf` asks.
+  const listed = `(SELECT value AS n, value + ${INTEGER} AS rowid FROM json_each(?) LIMIT ${INTEGER}) AS ${MESSAGES}`;
+  return [`SELECT ${LISTS} FROM (SELECT n, ${lengthOf("messages")} AS length FROM ${listed})`, base, newest, limit];
+}
+
+function* findRarity(match: string, documents: number, rarities: WordRarities): Operation<number> {
+  const known = rarities.find(match, documents);
+  if (known !== undefined && Number.isFinite(known)) return known;
+  const rarity = rarityOf(documents, yield* oneNumber(HOLDING, match));
+  rarities.learn(match, documents, rarity);
+  return rarity;
+}
+
+const HOLDING = `SELECT count(*) AS documents FROM ${MESSAGES} WHERE ${MESSAGES} MATCH ?`;

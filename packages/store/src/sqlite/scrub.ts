@@ -29,8 +29,8 @@ async function scrubIndex(runner: Runner, sql: Dialect): Promise<void> {
 const scrubbing = perObject((_waiting: Waiting) => new Queue());
 
 /** Scrubs a database in a file, as `Store.scrub` promises. */
-export function scrubFile(waiting: Waiting, ...given: [Runner, Dialect, ScrubOptions]): Promise<Residue> {
-  return scrubbing(waiting).write("", () => scrubAlone(waiting, ...given));
+export function scrubFile(waiting: Waiting, ...rest: [Runner, Dialect, ScrubOptions]): Promise<Residue> {
+  return scrubbing(waiting).write("", () => scrubAlone(waiting, ...rest));
 }
 
 async function scrubAlone(

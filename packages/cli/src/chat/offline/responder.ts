@@ -9,7 +9,7 @@ import type {
 import { streamOf } from "@stemma/chat";
 import { appendText, parseQuery } from "@stemma/model";
 import { parseNote, parsePrompt } from "@stemma/session";
-import { nameIn } from "./learning.js";
+import { nameIn } from "./summary.js";
 
 type Move = LanguageModelV3Text | LanguageModelV3ToolCall;
 
@@ -96,12 +96,14 @@ function resultOf({ prompt }: LanguageModelV3CallOptions): string | null {
 function memoryOf(options: LanguageModelV3CallOptions): string {
   const system = options.prompt.flatMap((message) => (message.role === "system" ? [message.content] : []));
   // The first part is the user's own, who can write what looks like a block.
-  const told = options.prompt.flatMap((message) =>
+  const notes = options.prompt.flatMap((message) =>
     message.role === "user"
       ? message.content.slice(1).flatMap((part) => (part.type === "text" ? [part.text] : []))
       : [],
   );
-  const blocks = [...system.flatMap(parsePrompt), ...told.flatMap(parseNote)].filter(({ label }) => label === "MEMORY");
+  const blocks = [...system.flatMap(parsePrompt), ...notes.flatMap(parseNote)].filter(
+    ({ label }) => label === "MEMORY",
+  );
   return blocks.reduce((memory, { content, ...block }) => {
     return "added" in block && block.added ? appendText(memory, content) : content;
   }, "");
@@ -182,9 +184,9 @@ function greet(name: string): Rule {
 }
 
 function forget(what: string): Rule {
-  const kept = (memory: string) => memory.split("\n").filter((line) => !mentions(line, what));
+  const others = (memory: string) => memory.split("\n").filter((line) => !mentions(line, what));
   return {
-    call: (memory) => ({ call: "set_context", input: { label: "memory", content: kept(memory).join("\n") } }),
+    call: (memory) => ({ call: "set_context", input: { label: "memory", content: others(memory).join("\n") } }),
     answer: (result) => (isError(result) ? result : `The memory block no longer holds lines about: ${what}`),
   };
 }

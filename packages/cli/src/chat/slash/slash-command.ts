@@ -20,7 +20,6 @@ export const usage: SlashCommand = {
   },
 };
 
-/** A chat that is running. */
 export interface Chat {
   readonly conversation: Conversation;
   readonly terminal: Terminal;

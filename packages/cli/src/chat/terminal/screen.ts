@@ -22,7 +22,6 @@ export class Screen {
   readonly #below = new Text("", 0, 0);
   readonly #restore = () => this.tui.stop();
 
-  /** Shows the screen, with `prompt` at its end. */
   open(prompt: Component): void {
     for (const part of [this.#conversation, this.#work, prompt, this.#below]) this.tui.addChild(part);
     this.tui.setFocus(prompt);
@@ -32,7 +31,6 @@ export class Screen {
     this.tui.start();
   }
 
-  /** Adds to the end of the conversation. */
   add(component: Component): void {
     this.#conversation.addChild(component);
     this.draw();

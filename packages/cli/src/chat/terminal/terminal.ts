@@ -23,14 +23,11 @@ export interface Terminal {
 
   /** A piece of the model's answer: Markdown, which a screen draws as it comes. */
   write(text: string): void;
-  /** Ends the answer. */
   endLine(): void;
-  /** A message of the user from earlier. */
   earlier(text: string): void;
   line(text?: string): void;
   /** A line with styles, whose other parts went through `printable`. */
   styled(text: string): void;
-  /** A line beside the conversation. */
   note(text: string): void;
   warn(text: string): void;
   /** A note at the prompt, until something is typed. */

@@ -2,7 +2,6 @@ import { posix, win32 } from "node:path";
 import { isJsonObject, type JsonObject, sameJson } from "@stemma/model";
 import { getNodeValue, type Node, type ParseError, parseTree } from "jsonc-parser";
 import { withTable } from "./toml-edit.js";
-/** The machine, as far as it says where programs keep their files. */
 export interface Machine {
   readonly platform: NodeJS.Platform;
   readonly home: string;

@@ -128,7 +128,7 @@ function keyOf(write: KeptWrite): { sessionId: string; scope?: BlockScope | unde
   return "block" in write ? write.block : "entries" in write ? write.entries : write.records;
 }
 
-interface Kept {
+interface Place {
   readonly sessionId: string;
   readonly scope?: BlockScope | undefined;
 }
@@ -142,30 +142,28 @@ class ScopedStates {
   ) {}
 
   /** Runs a call that reads what is kept under `key`, with all in memory that it needs. */
-  async read<T>(key: Kept, call: () => Promise<T>): Promise<T> {
+  async read<T>(key: Place, call: () => Promise<T>): Promise<T> {
     const { held } = this;
     if (isOwn(key)) return held.read(key.sessionId, call);
     const state = await this.#stateOf(key);
     return held.write([], call, [state, ...sessionOf(key)]);
   }
 
-  /** Runs a call that writes under one key. */
-  write<T>(key: Kept, call: () => Promise<T>): Promise<T> {
+  write<T>(key: Place, call: () => Promise<T>): Promise<T> {
     return this.writeAll([key], call);
   }
 
-  /** Runs a call that writes under several keys. */
-  writeAll<T>(keys: readonly Kept[], call: () => Promise<T>): Promise<T> {
+  writeAll<T>(keys: readonly Place[], call: () => Promise<T>): Promise<T> {
     // In its turn from the call on.
     if (keys.every(isOwn)) return this.held.write(unique(keys.map(({ sessionId }) => sessionId)), call);
     return this.#writeIn(Promise.all(keys.map((key) => (isOwn(key) ? key.sessionId : this.#stateOf(key)))), keys, call);
   }
 
-  async #writeIn<T>(states: Promise<string[]>, keys: readonly Kept[], call: () => Promise<T>): Promise<T> {
+  async #writeIn<T>(states: Promise<string[]>, keys: readonly Place[], call: () => Promise<T>): Promise<T> {
     return this.held.write(unique(await states), call, keys.flatMap(sessionOf));
   }
 
-  async #stateOf({ sessionId, scope }: Kept): Promise<string> {
+  async #stateOf({ sessionId, scope }: Place): Promise<string> {
     if (typeof scope === "object") return keyScope(scope.key);
     const info = () => this.inner.sessions.get(sessionId);
     const user = this.userId ?? (await this.held.read(sessionId, info))?.user_id;
@@ -174,9 +172,9 @@ class ScopedStates {
   }
 }
 
-const isOwn = ({ scope = "session" }: Kept) => scope === "session";
+const isOwn = ({ scope = "session" }: Place) => scope === "session";
 
-const sessionOf = ({ sessionId }: Kept) => (sessionId === "" ? [] : [sessionId]);
+const sessionOf = ({ sessionId }: Place) => (sessionId === "" ? [] : [sessionId]);
 
 const unique = (ids: readonly string[]) => [...new Set(ids)];
 

@@ -90,7 +90,6 @@ export class HeldSessions {
     });
   }
 
-  /** A message was rewritten. */
   rewritten(sessionId: string, messageId: string): void {
     this.memory.get(sessionId)?.converted.delete(messageId);
   }

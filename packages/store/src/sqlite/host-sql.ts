@@ -9,9 +9,9 @@ import { scrubObject } from "./scrub.js";
 /** A row of a Durable Object holds 2 MB; this leaves room for its other columns. */
 export const MAX_TEXT_BYTES = 1_900_000;
 
-/** A store on an agent's own database. Without `transactionSync` on the agent, each statement is atomic by itself only. */
-export function agentStore(host: SqlHost): Store {
-  const connection = connectAgent(host);
+/** A store on a host's own database. Without `transactionSync` on the host, each statement is atomic by itself only. */
+export function hostStore(host: SqlHost): Store {
+  const connection = connectHost(host);
   const dialect = sqliteDialect({ name: "agent", maxTextBytes: MAX_TEXT_BYTES, search: true });
   return sqlStore(connection, dialect, {
     transactions: transactionOf(host) !== null,
@@ -21,10 +21,10 @@ export function agentStore(host: SqlHost): Store {
   });
 }
 
-// Bytes are vectors, which a store on an agent does not keep.
+// Bytes are vectors, which a store on a host does not keep.
 type TextValue = Exclude<SqlValue, Uint8Array>;
 
-function connectAgent(host: SqlHost): SyncConnection {
+function connectHost(host: SqlHost): SyncConnection {
   const templates = new Map<string, TemplateStringsArray>();
   const template = (sql: string): TemplateStringsArray => {
     const strings = sql.split("?");
@@ -37,7 +37,7 @@ function connectAgent(host: SqlHost): SyncConnection {
     query: ({ sql, values }: Statement) =>
       tellingErrors(() => rowsOf(host.sql(templates.get(sql) ?? template(sql), ...(values as TextValue[])))),
     transaction: (_mode, work) => (transactionOf(host) ?? ((run) => run()))(work),
-    // The database is the agent's.
+    // The database is the host's.
     close: () => {},
   };
 }

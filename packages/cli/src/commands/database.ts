@@ -1,12 +1,13 @@
 import { StemmaError } from "@stemma/model";
+import { schemaSql } from "@stemma/postgres/postgres";
 import type { CheckProblem, CheckReport } from "@stemma/store";
 import type { Command } from "commander";
 import { withStore, writeJson } from "../context.js";
 import type { Io } from "../io.js";
+import { type DatabaseOptions, databaseName } from "../open-database.js";
 import { nonEmpty } from "../options.js";
 import { columns, count, oneLine } from "../text.js";
 
-/** Characters of what is said of a problem. */
 const MAX_MESSAGE = 200;
 
 /** Adds `stemma check`. As JSON: the report of `store.check()`. Exit code 1 when something stays damaged. */
@@ -82,4 +83,42 @@ function placesOf(problems: readonly CheckProblem[]): string {
   }
   const named = [...tables].filter(([table]) => table !== "");
   return named.map(([table, { size }]) => (size === 0 ? table : `${table} of ${count(size, "session")}`)).join(", ");
+}
+
+/** Adds `stemma backup`. As JSON: what `store.backup()` resolves to. */
+export function registerBackup(program: Command, io: Io): void {
+  program
+    .command("backup")
+    .description(
+      "Copy the database to a new file while others write to it, and check the copy. To restore: copy it back.",
+    )
+    .argument("<file>", "the file to write; one that is there is not overwritten", nonEmpty)
+    .option("--no-check", "do not check the copy; damage is then copied too")
+    .action(async (file: string, { check }: { check: boolean }, command: Command) => {
+      await withStore(command, io, "fail", async ({ store, json }) => {
+        const report = await store.backup(file, { check });
+        if (json) return writeJson(io, report);
+        const checked = report.check === null ? "not checked" : "nothing is damaged";
+        await io.write(`${file}: ${(report.bytes / 1e6).toFixed(1)} MB, ${checked}\n`);
+      });
+    });
+}
+
+/** Adds `stemma migrate`. As JSON: `{ database }`, once the tables are ready. */
+export function registerMigrate(program: Command, io: Io): void {
+  program
+    .command("migrate")
+    .description("Create the tables, or upgrade those that are there. Other commands do it too, where their role may.")
+    .option("--print", "write the SQL for a console of Postgres instead, and connect to nothing")
+    .option("--citus", "spread the tables over the servers of a cluster of Citus, by session")
+    .action(async ({ print }: { print?: boolean }, command: Command) => {
+      const options = command.optsWithGlobals<DatabaseOptions>();
+      if (print) return io.write(schemaSql({ schema: options.schema, citus: options.citus }));
+      await withStore(command, io, "make", async ({ store, json }) => {
+        await store.migrate();
+        const database = databaseName(options);
+        if (json) return writeJson(io, { database });
+        await io.write(`The tables of ${database} are ready.\n`);
+      });
+    });
 }
