@@ -17,7 +17,7 @@ const FOR_README = [
 ];
 
 /** Writes six rows into the README, and all that was measured into docs/background/benchmark.md. */
-export function publishTables({ run, machine, rows, comparisons, counts, wires }) {
+export function publishTables({ run, machine, rows, comparisons, counts }) {
   const { date, node, sqlite, cpu, load } = machine;
   const made = `\`${run.command}\` on ${date}: Node ${node}, SQLite ${sqlite}, ${cpu}, load ${load.toFixed(1)} before it began.`;
   const chosen = FOR_README.flatMap((name) => rows.find((row) => cellsOf(row).at(-1).startsWith(name)) ?? []);
@@ -28,8 +28,6 @@ export function publishTables({ run, machine, rows, comparisons, counts, wires }
     matrixOf(comparisons, "candidate", "measure", ({ median }) => show(median, "×")),
     "Rows read / rows written by one call, as workerd counts them:",
     matrixOf(counts, "measure", "candidate", ({ read, written }) => `${read} / ${written}`),
-    "Statements that one call sends to Postgres, and round trips that it waits for:",
-    wireTable(wires),
     made,
   ]);
 }
@@ -53,11 +51,6 @@ function matrixOf(entries, line, column, cellOf) {
     return `| ${[name, ...cells].join(" | ")} |`;
   });
   return [`| | ${columns.join(" | ")} |`, `|${" --- |".repeat(columns.length + 1)}`, ...lines].join("\n");
-}
-
-function wireTable(wires) {
-  const lines = wires.map(({ measure, statements, roundTrips }) => `| ${measure} | ${statements} | ${roundTrips} |`);
-  return ["| | Statements | Round trips |", "| --- | --- | --- |", ...lines].join("\n");
 }
 
 /** Replaces what stands in a page between the comments of a name. */

@@ -20,7 +20,7 @@ export const cpuTime = () => {
  * the clock; `size` says of how many operations it consists. Gives for each task its milliseconds per operation,
  * round by round.
  */
-export async function runInTurns(tasks, { rounds, turns, cpu = false }) {
+export async function runInPieces(tasks, { rounds, turns, cpu = false }) {
   const now = cpu ? cpuTime : wallTime;
   const names = Object.keys(tasks);
   const times = Object.fromEntries(names.map((name) => [name, []]));

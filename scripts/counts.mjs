@@ -10,6 +10,8 @@ const read = (file) => readFileSync(file, "utf8");
 const sources = tracked.filter((file) => /^packages\/[a-z]+\/src\/.*\.tsx?$/.test(file));
 // The conformance suite is a test that is published; the face has nothing but entry points.
 const product = sources.filter((file) => !/^packages\/(conformance|stemma)\//.test(file));
+// SQL that a script makes a module of, each file in one line of it.
+const functions = tracked.filter((file) => /^packages\/[a-z]+\/src\/.*\.sql$/.test(file));
 const pages = tracked.filter((file) => /^docs\/.*\.md$/.test(file));
 
 const linesOf = (file) => read(file).split("\n").length - 1;
@@ -30,14 +32,14 @@ const ways = await waysDown();
 /** What, how much it is, how much it is to be at most, how much it may be now. */
 const rows = [
   ["files without tests", sources.filter((file) => !file.startsWith("packages/stemma/")).length, 750, 750],
-  ["files of the fullest folder", mostOf(folders), 20, 26],
+  ["files of the fullest folder", mostOf(folders), 20, 20],
   ["files with the commonest name", mostOf(names), 3, 3],
-  ["lines of product code", sum(product.map(linesOf)), 60_000, 76_000],
+  ["lines of product code", sum([...product, ...functions].map(linesOf)), 60_000, 76_000],
   ["lines of README", linesOf("README.md"), 100, 100],
   ["lines of CONTRIBUTING", linesOf("CONTRIBUTING.md"), 60, 60],
   ["words of ARCHITECTURE", wordsOf("ARCHITECTURE.md"), 1200, 1200],
-  ["words of docs/", sum(pages.map(wordsOf)), 45_000, 53_000],
-  ["pages for users", pages.filter((page) => !page.startsWith("docs/background/")).length, 20, 33],
+  ["words of docs/", sum(pages.map(wordsOf)), 45_000, 45_000],
+  ["pages for users", pages.filter((page) => !page.startsWith("docs/background/")).length, 20, 20],
   [
     "docstrings that begin with The same, See or What",
     docstrings.filter((text) => /^(The same|See |What )/.test(text)).length,
@@ -46,9 +48,9 @@ const rows = [
   ],
   ["scripts of the root's package.json", scripts.length, 5, 5],
   ...[
-    ["appendMessage", 12, 44, 40, 150],
-    ["getHistory", 10, 30, null, null],
-    ["search", 20, 43, null, null],
+    ["appendMessage", 12, 29, 40, 125],
+    ["getHistory", 10, 17, null, null],
+    ["search", 20, 32, null, null],
     ["prepareTurn", 35, 75, null, null],
   ].flatMap(([call, files, filesNow, functions, functionsNow]) => [
     [`files that ${call} runs`, ways[call].files, files, filesNow],

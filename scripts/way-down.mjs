@@ -44,6 +44,8 @@ export async function waysDown() {
     const ways = {};
     for (const [name, call] of Object.entries(calls)) {
       await call();
+      // A call after much work would let the event loop run.
+      await new Promise((resolve) => setImmediate(resolve));
       await inspector.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
       await call();
       const { result } = await inspector.post("Profiler.takePreciseCoverage");
@@ -58,14 +60,17 @@ export async function waysDown() {
   }
 }
 
-// Each module of the bundle begins with its path in a comment.
+// Each module of the bundle begins with its path in a comment, the program above with <stdin>.
 function sizeOf(outfile, functions) {
   const text = readFileSync(outfile, "utf8");
-  const starts = Array.from(text.matchAll(/^\/\/ (packages\/\S+)$/gm), ({ index, 1: path }) => ({ index, path }));
+  const starts = Array.from(text.matchAll(/^\/\/ (packages\/\S+|<stdin>)$/gm), ({ index, 1: path }) => ({
+    index,
+    path,
+  }));
   const ran = functions.filter(({ functionName, ranges: [range] }) => functionName !== "" || range.startOffset > 0);
   const paths = ran
     .filter(({ ranges: [range] }) => range.count > 0)
     .map(({ ranges: [range] }) => starts.findLast(({ index }) => index < range.startOffset)?.path)
-    .filter((path) => path !== undefined);
+    .filter((path) => path !== undefined && path !== "<stdin>");
   return { files: new Set(paths).size, functions: paths.length };
 }

@@ -3,7 +3,7 @@ import pg from "pg";
 import { appendAtOnce, messageOf } from "./at-once.mjs";
 
 /** What `appendAtOnce` gives of each round, by side. A side is given a pool, and gives a function that appends. */
-export async function appendInTurns({ url, sides, clients, sessions, seconds, rounds }) {
+export async function appendInPieces({ url, sides, clients, sessions, seconds, rounds }) {
   const pools = [];
   try {
     const appends = [];

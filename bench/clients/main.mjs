@@ -10,7 +10,7 @@ import { show } from "../cells.mjs";
 import { startServer } from "../postgres-server.mjs";
 import { median } from "./at-once.mjs";
 import { startBare } from "./bare.mjs";
-import { appendInTurns } from "./in-turns.mjs";
+import { appendInPieces } from "./in-turns.mjs";
 
 const { values } = parseArgs({
   options: {
@@ -44,7 +44,7 @@ try {
 }
 
 async function measure(clients, sessions) {
-  const runs = await appendInTurns({ url: server.url, sides: SIDES, clients, sessions, seconds, rounds });
+  const runs = await appendInPieces({ url: server.url, sides: SIDES, clients, sessions, seconds, rounds });
   const bareRate = median(runs[BARE].map(({ rate }) => rate));
   for (const [side, found] of Object.entries(runs)) {
     const of = (key) => median(found.map((run) => run[key]));

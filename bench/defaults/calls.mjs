@@ -22,7 +22,7 @@ export function callsOf(datasets, count) {
 }
 
 /** Milliseconds of each single call, by setting and side. All take turns, in an order that rotates; the first tenth does not count. */
-export async function timesInTurns(settings, { prepare, run }, turns) {
+export async function timesInPieces(settings, { prepare, run }, turns) {
   const tasks = settings.flatMap((setting, index) => SIDES.map((side) => ({ index, side, target: setting[side] })));
   const times = settings.map(() => Object.fromEntries(SIDES.map((side) => [side, []])));
   const warm = Math.ceil(turns / 10);

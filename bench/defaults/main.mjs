@@ -19,7 +19,7 @@ installPeers();
 await buildStemma();
 // Loaded late: they need what was installed and built.
 const { openSettings } = await import("./settings.mjs");
-const { callsOf, timesInTurns } = await import("./calls.mjs");
+const { callsOf, timesInPieces } = await import("./calls.mjs");
 const { startServer } = await import("../postgres-server.mjs");
 const { startModel, measureTurns } = await import("./turn.mjs");
 const { reportTable } = await import("./table.mjs");
@@ -36,7 +36,7 @@ try {
   const found = [];
   for (const call of callsOf(datasets, count)) {
     const turns = values.quick ? Math.ceil(call.turns / 10) : call.turns;
-    found.push({ ...call, times: await timesInTurns(settings, call, turns) });
+    found.push({ ...call, times: await timesInPieces(settings, call, turns) });
   }
   const turns = await measureTurns(settings, datasets, model, values.quick ? 3 : 20);
   reportTable({ settings, found, turns, count, publish: values.publish });

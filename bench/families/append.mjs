@@ -1,7 +1,7 @@
 import { baseline } from "../candidates/baseline.mjs";
 import { stemma, stemmaConfigured } from "../candidates/stemma.mjs";
 import { MAIN } from "../datasets.mjs";
-import { ratios, runInTurns } from "../runner.mjs";
+import { ratios, runInPieces } from "../runner.mjs";
 import { verifyMessages } from "../verify.mjs";
 
 const BATCH = 20;
@@ -25,7 +25,7 @@ export async function measureAppend({ datasets, scales, clock, turns, report }) 
     run: (messages) => opened.appendEach(MAIN, messages),
   });
   const entries = Object.entries(candidates).map(([name, opened]) => [name, task(opened)]);
-  const times = await runInTurns(Object.fromEntries(entries), { ...clock, turns: 4 * turns });
+  const times = await runInPieces(Object.fromEntries(entries), { ...clock, turns: 4 * turns });
   const appended = batches.all();
   for (const [name, opened] of Object.entries(candidates)) {
     verifyMessages(name, (await opened.history(MAIN)).slice(-appended.length), appended);
@@ -60,7 +60,7 @@ export async function measureBatch({ datasets, scales, clock, turns, report }) {
   };
   const task = (opened) => ({ prepare: batches.batch, run: (messages) => opened.appendAll(MAIN, messages) });
   const tasks = { baseline: task(candidates.baseline), stemma: task(candidates.stemma) };
-  const times = await runInTurns(tasks, { ...clock, turns: Math.max(4, Math.round(turns / 6)) });
+  const times = await runInPieces(tasks, { ...clock, turns: Math.max(4, Math.round(turns / 6)) });
   const appended = batches.all();
   for (const [name, opened] of Object.entries(candidates)) {
     verifyMessages(name, (await opened.history(MAIN)).slice(-appended.length), appended);

@@ -1,5 +1,5 @@
 import { startBare } from "../clients/bare.mjs";
-import { appendInTurns } from "../clients/in-turns.mjs";
+import { appendInPieces } from "../clients/in-turns.mjs";
 import { startServer } from "../postgres-server.mjs";
 import { postgres, SessionManager } from "../stemma.mjs";
 
@@ -21,7 +21,14 @@ export async function measureClients({ quick, clock, report }) {
     const rounds = clock.rounds;
     const seconds = quick ? 0.5 : 1;
     for (const clients of [16, 64]) {
-      const runs = await appendInTurns({ url: server.url, sides: SIDES, clients, sessions: SESSIONS, seconds, rounds });
+      const runs = await appendInPieces({
+        url: server.url,
+        sides: SIDES,
+        clients,
+        sessions: SESSIONS,
+        seconds,
+        rounds,
+      });
       const ours = runs[STEMMA];
       const work = `Postgres, ${clients} clients over ${SESSIONS.toLocaleString("en")} sessions`;
       report.row({
@@ -38,7 +45,7 @@ export async function measureClients({ quick, clock, report }) {
       });
     }
     const only = { [STEMMA]: SIDES[STEMMA] };
-    const { [STEMMA]: ours } = await appendInTurns({
+    const { [STEMMA]: ours } = await appendInPieces({
       url: server.url,
       sides: only,
       clients: 64,

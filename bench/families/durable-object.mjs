@@ -1,4 +1,4 @@
-import { ratios, runInTurns } from "../runner.mjs";
+import { ratios, runInPieces } from "../runner.mjs";
 import { digest, verify } from "../verify.mjs";
 import { startWorkerd } from "../workerd/start.mjs";
 import { queriesOf } from "./search.mjs";
@@ -88,7 +88,7 @@ export async function measureDurableObject({ quick, folder, datasets, scales, cl
       every: candidate.startsWith("agents@0.22") ? turns : 1,
       run: (batch) => workerd.call(object(candidate), candidate, "appendEach", batch),
     });
-    const times = await runInTurns(Object.fromEntries(candidates.map((candidate) => [candidate, task(candidate)])), {
+    const times = await runInPieces(Object.fromEntries(candidates.map((candidate) => [candidate, task(candidate)])), {
       ...clock,
       cpu: false,
       turns,

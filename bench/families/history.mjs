@@ -1,7 +1,7 @@
 import { baseline } from "../candidates/baseline.mjs";
 import { stemma } from "../candidates/stemma.mjs";
 import { MAIN } from "../datasets.mjs";
-import { ratios, runInTurns } from "../runner.mjs";
+import { ratios, runInPieces } from "../runner.mjs";
 import { verify, verifyMessages } from "../verify.mjs";
 
 /** Trees that all have the conversation as their visible path. */
@@ -21,7 +21,7 @@ export async function measureHistory({ quick, datasets, scales, clock, turns, re
         baseline: { run: () => bare.history(MAIN) },
         stemma: { run: () => opened.history(MAIN) },
       };
-      const times = await runInTurns(tasks, { ...clock, turns: Math.ceil((turns * 2000) / count) });
+      const times = await runInPieces(tasks, { ...clock, turns: Math.ceil((turns * 2000) / count) });
       report.row({
         work: `history of ${count.toLocaleString("en")}, ${title}: its time`,
         against: "raw SELECT + JSON.parse",
@@ -47,7 +47,7 @@ export async function measureRecent({ datasets, scales, clock, turns, report }) 
     },
   });
   const tasks = { long: task(long), short: task(short), bare: task(bare) };
-  const times = await runInTurns(tasks, { ...clock, turns });
+  const times = await runInPieces(tasks, { ...clock, turns });
   report.row({
     work: `the newest 50 of ${large.toLocaleString("en")}: its time`,
     against: `that of ${small.toLocaleString("en")}`,
@@ -66,7 +66,7 @@ export async function measureRecent({ datasets, scales, clock, turns, report }) 
       await opened.close();
     },
   });
-  const opens = await runInTurns(
+  const opens = await runInPieces(
     { stemma: cold(stemma, long), bare: cold(baseline, bare) },
     { ...clock, turns: 4 * turns },
   );

@@ -5,7 +5,6 @@ import { measureDurableObject } from "./durable-object.mjs";
 import { measureHistory, measureRecent } from "./history.mjs";
 import { measurePeers } from "./peers.mjs";
 import { measurePostgres } from "./postgres.mjs";
-import { measureScale } from "./scale.mjs";
 import { measureSearch } from "./search.mjs";
 import { measureSize } from "./size.mjs";
 import { measureStream } from "./stream.mjs";
@@ -28,5 +27,4 @@ export const FAMILIES = {
   clients: measureClients,
   "durable-object": measureDurableObject,
   bundle: measureBundle,
-  scale: measureScale,
 };

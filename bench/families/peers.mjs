@@ -7,7 +7,7 @@ import { langgraph } from "../candidates/langgraph.mjs";
 import { openai, openaiFile } from "../candidates/openai.mjs";
 import { stemma, stemmaUnindexed } from "../candidates/stemma.mjs";
 import { MAIN } from "../datasets.mjs";
-import { ratios, runInTurns } from "../runner.mjs";
+import { ratios, runInPieces } from "../runner.mjs";
 import { verify, verifyMessages } from "../verify.mjs";
 
 const CANDIDATES = [
@@ -38,7 +38,7 @@ export async function measurePeers({ quick, datasets, scales, clock, turns, repo
     for (const candidate of CANDIDATES) candidates.set(candidate, await datasets.open(candidate, count, "peers"));
     const run = async (measure, turns, taskOf) => {
       const entries = [...candidates].map(([candidate, opened]) => [candidate.name, taskOf(candidate, opened)]);
-      const times = await runInTurns(Object.fromEntries(entries.filter(([, task]) => task)), { ...clock, turns });
+      const times = await runInPieces(Object.fromEntries(entries.filter(([, task]) => task)), { ...clock, turns });
       for (const { name } of CANDIDATES) {
         if (name in times)
           report.compare({ measure: measure + at, candidate: name, values: ratios(times[name], times.baseline) });

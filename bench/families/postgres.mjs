@@ -7,7 +7,7 @@ import {
 } from "../candidates/postgres.mjs";
 import { fillDataset, MAIN } from "../datasets.mjs";
 import { startServer } from "../postgres-server.mjs";
-import { ratios, runInTurns } from "../runner.mjs";
+import { ratios, runInPieces } from "../runner.mjs";
 import { verifyMessages } from "../verify.mjs";
 import { startProxy } from "../wire.mjs";
 import { queriesOf } from "./search.mjs";
@@ -39,7 +39,7 @@ export async function measurePostgres({ quick, datasets, scales, clock, turns, r
     await countStatements({ report, proxy, datasets, count });
     const run = async (measure, turns, taskOf) => {
       const entries = [...candidates].map(([candidate, opened]) => [candidate.name, taskOf(opened, candidate)]);
-      const times = await runInTurns(Object.fromEntries(entries), { ...clock, cpu: false, turns });
+      const times = await runInPieces(Object.fromEntries(entries), { ...clock, cpu: false, turns });
       for (const { name } of candidates.keys()) {
         const values = ratios(times[name], times[barePostgres.name]);
         report.compare({ measure: `Postgres: ${measure} ${count.toLocaleString("en")}`, candidate: name, values });
@@ -88,7 +88,7 @@ async function measurePrepared({ server, datasets, clock, turns, report, count, 
     await bare.analyze();
     const { batch } = datasets.batches(BATCH);
     const task = (opened) => ({ prepare: batch, run: (messages) => opened.appendEach(MAIN, messages) });
-    const times = await runInTurns({ ours: task(ours), bare: task(bare) }, { rounds: clock.rounds, turns: 2 * turns });
+    const times = await runInPieces({ ours: task(ours), bare: task(bare) }, { rounds: clock.rounds, turns: 2 * turns });
     const work = `Postgres, append at ${count.toLocaleString("en")}: its time`;
     report.row({ work, against: "the same insert, prepared", values: ratios(times.ours, times.bare) });
   } finally {
@@ -156,7 +156,7 @@ async function measureOthers({ datasets, clock, turns, report, count, candidates
     const task = (opened) => ({ prepare, run: (given) => run(opened, given) });
     // What fills the index of the documented table takes seconds.
     const rounds = turns === 1 ? 5 : clock.rounds;
-    const times = await runInTurns({ ours: task(ours), bare: task(bare) }, { rounds, turns });
+    const times = await runInPieces({ ours: task(ours), bare: task(bare) }, { rounds, turns });
     const name = `Postgres, ${work} at ${count.toLocaleString("en")}: its time`;
     report.row({ work: name, against, values: ratios(times.ours, times.bare) });
   }

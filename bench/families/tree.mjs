@@ -1,7 +1,7 @@
 import { baseline } from "../candidates/baseline.mjs";
 import { stemma } from "../candidates/stemma.mjs";
 import { MAIN } from "../datasets.mjs";
-import { ratios, runInTurns } from "../runner.mjs";
+import { ratios, runInPieces } from "../runner.mjs";
 import { verify, verifyMessages } from "../verify.mjs";
 
 /** Deletes of a turn. */
@@ -19,7 +19,7 @@ export async function measureFork({ datasets, scales, clock, report }) {
     stemma: { run: async () => forks.push((await ours.manager.fork(MAIN, leaf, "fork")).id) },
     bare: { prepare: (number) => `fork${number}`, run: copy },
   };
-  const times = await runInTurns(tasks, { ...clock, turns: 1 });
+  const times = await runInPieces(tasks, { ...clock, turns: 1 });
   verifyMessages("fork", await ours.manager.getHistory(forks.at(-1)), datasets.conversation(count));
   verifyMessages("bare fork", bare.history("fork1"), datasets.conversation(count));
   report.row({
@@ -77,7 +77,7 @@ export async function measureDelete({ datasets, scales, clock, turns, report }) 
     },
     bare: { prepare: middle, run: (indexes) => indexes.forEach(deleteBoth) },
   };
-  const times = await runInTurns(tasks, { ...clock, turns });
+  const times = await runInPieces(tasks, { ...clock, turns });
   const left = await ours.history(MAIN);
   verify(left.length < count, "delete", "nothing is deleted.");
   verifyMessages("delete", left, bare.history(MAIN));
@@ -102,7 +102,7 @@ export async function measurePaths({ datasets, scales, clock, turns, report }) {
   bare.db.exec("CREATE TABLE leaf (session_id TEXT PRIMARY KEY, id TEXT) WITHOUT ROWID");
   bare.db.exec(`INSERT INTO leaf VALUES ('${MAIN}', '')`);
   const setLeaf = bare.db.prepare("UPDATE leaf SET id = ? WHERE session_id = ?");
-  const switches = await runInTurns(
+  const switches = await runInPieces(
     {
       stemma: { prepare: (number) => leaves[number % 2], run: (leaf) => session.setActiveLeaf(leaf) },
       bare: { prepare: (number) => leaves[number % 2], run: (leaf) => setLeaf.run(leaf, MAIN) },
@@ -117,7 +117,7 @@ export async function measurePaths({ datasets, scales, clock, turns, report }) {
   });
   await session.setActiveLeaf(leaves[0]);
   verify((await session.getPathLength()) === count && total.get() === count, "path length", "it is wrong.");
-  const lengths = await runInTurns(
+  const lengths = await runInPieces(
     { stemma: { run: () => session.getPathLength() }, bare: { run: () => total.get() } },
     { ...clock, turns },
   );
@@ -129,7 +129,7 @@ export async function measurePaths({ datasets, scales, clock, turns, report }) {
   await session.addCompaction("What was said.", messages[0].id, messages.at(-51).id);
   const visible = await session.getHistory();
   verifyMessages("compaction", visible.slice(1), messages.slice(-50));
-  const reads = await runInTurns(
+  const reads = await runInPieces(
     { stemma: { run: () => session.getHistory() }, bare: { run: () => bare.last(MAIN, 50) } },
     { ...clock, turns },
   );

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { show } from "../cells.mjs";
 import { makeMessages } from "../messages.mjs";
-import { ratios, runInTurns, spread } from "../runner.mjs";
+import { ratios, runInPieces, spread } from "../runner.mjs";
 import { verifyMessages } from "../verify.mjs";
 import { onFile, onPostgres } from "./candidates.mjs";
 
@@ -43,7 +43,7 @@ async function compare(engine, open) {
   }
   const measure = async (work, turns, taskOf) => {
     const tasks = Object.fromEntries(names.map((name) => [name, taskOf(stores[name], name)]));
-    const times = await runInTurns(tasks, { ...CLOCK, turns });
+    const times = await runInPieces(tasks, { ...CLOCK, turns });
     const { median, min, max } = spread(ratios(times.mastra, times.stemma));
     const normal = times["stemma, normal"];
     const ofNormal = normal === undefined ? "–" : show(spread(ratios(times.mastra, normal)).median, "×");

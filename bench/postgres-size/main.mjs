@@ -60,7 +60,7 @@ async function measureSize(size) {
   const file = sqlite(path);
   await timedLoad(`SQLite, ${size} messages`, () => load(file, size));
   const bare = await fresh.pool.connect();
-  const medians = await measureInTurns({
+  const medians = await measureInPieces({
     fresh: operationsOf(fresh.store, size),
     analyzed: operationsOf(analyzed.store, size),
     sqlite: operationsOf(file, size),
@@ -108,7 +108,7 @@ async function timedLoad(what, work) {
  * The median of each operation by side, in milliseconds. A round is all operations on all sides, so that whatever else the machine
  * does meets them alike; the first rounds warm up.
  */
-async function measureInTurns(sides) {
+async function measureInPieces(sides) {
   const times = Object.fromEntries(Object.keys(sides).map((side) => [side, {}]));
   const names = Object.keys(sides.fresh).filter((name) => name.includes(values.only));
   for (let round = -2; round < rounds; round += 1) {

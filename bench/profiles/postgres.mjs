@@ -11,7 +11,7 @@ const AT_ONCE = 200;
 
 const INSERT = `INSERT INTO assistant_messages (session_id, id, parent_id, role, content, text_content)
                 VALUES ('${MAIN}', m.id, 'parent', m.role, m.content, m.text)`;
-const APPEND = `PERFORM assistant_append('${MAIN}', now(), 'leaf', NULL, m.id, m.role, m.content, m.text, 10, NULL, m.length, m.terms, NULL)`;
+const APPEND = `PERFORM assistant_append('${MAIN}', NULL, now(), 'leaf', NULL, m.id, m.role, m.content, m.text, 10, NULL, m.length, m.terms, NULL)`;
 
 /** An append in the server alone, in a loop there; and as a client waits for it. Beside a bare insert. */
 export async function profilePostgres({ datasets }) {

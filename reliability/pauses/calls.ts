@@ -793,6 +793,25 @@ export const OTHER_CALLS: Calls = {
   },
 };
 
+/** Files of other programs, in which a session is one line or many. */
+export const FILE_CALLS: Calls = Object.fromEntries(
+  ["openai", "pi"].flatMap((format): [string, Call][] => [
+    [
+      `write ${format}`,
+      ({ store }) =>
+        () =>
+          drain(exportSession(store, LONG, format)),
+    ],
+    [
+      `read ${format}`,
+      async (world) => {
+        const path = await file(world, format);
+        return () => drain(readSessionFile(path));
+      },
+    ],
+  ]),
+);
+
 /** What a program's own call of the AI SDK is given. */
 export const AI_SDK_CALLS: Calls = {
   sessionMemory: ({ session }) => {
@@ -911,6 +930,7 @@ export const CALLS: Calls = Object.fromEntries(
     SessionManager: MANAGER_CALLS,
     Store: STORE_CALLS,
     copy: OTHER_CALLS,
+    file: FILE_CALLS,
     "AI SDK": AI_SDK_CALLS,
     compaction: COMPACTION_CALLS,
     chat: CHAT_CALLS,

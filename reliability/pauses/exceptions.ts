@@ -19,7 +19,7 @@ const COMMIT: Exception = {
   by: "COMMIT, one statement that writes all that a call changed to the log, and wal_checkpoint, one that writes it to the file",
 };
 
-/** What cannot be divided. docs/stores/sqlite.md names it. */
+/** Calls that cannot be divided. docs/stores/sqlite.md names it. */
 export const EXCEPTIONS: Readonly<Record<string, Exception>> = {
   "SessionManager scrub": VACUUM,
   "Store scrub": VACUUM,

@@ -25,7 +25,7 @@ export const flippedDatabases: Row = {
 
 export const upgrades: Row = {
   number: 19,
-  title: "upgrades from every earlier version and from `agents`, cut off at any statement",
+  title: "upgrades to a made-up version, from `agents` and from the documents' tables, cut off at any statement",
   target: "nothing lost",
   sizes: { SQLite: [1, 0], Postgres: [1, 0], workerd: [1, 0] },
   async run({ folder, engine }: Scene) {

@@ -3,6 +3,7 @@ import { findExportFormat } from "../../packages/formats/src/export/export-forma
 import { importSession } from "../../packages/formats/src/import/import-session.js";
 import { toOpenai } from "../../packages/formats/src/programs/openai/openai-export.js";
 import { toPi } from "../../packages/formats/src/programs/pi/pi-export.js";
+import { atOnce } from "../../packages/model/src/lib/event-loop.js";
 import { fromSDKMessages, type SDKMessage, toSDKMessages } from "../../packages/stemma/src/agent.js";
 import { repair } from "../../packages/stemma/src/ai-sdk.js";
 import { openaiAgentsSession } from "../../packages/stemma/src/openai-agents.js";
@@ -34,14 +35,14 @@ export const ADAPTERS: readonly Crossing[] = [
   { name: "LangChain's chat history", write: writeLangchain, read: readLangchain },
   { name: "the Claude Agent SDK", write: writeClaude, read: readClaude },
   { name: "LangGraph", write: writeGraph, read: readGraph, isWhole: true },
-  file("openai", (conversation) => JSON.stringify(toOpenai(toUiMessages(conversation)))),
+  file("openai", (conversation) => JSON.stringify(atOnce(toOpenai(toUiMessages(conversation))))),
   file("pi", (conversation) => {
     const messages = toUiMessages(conversation).map((message, index, all) => {
       const at = { line: 1, entry: index };
       return { message, parentId: all[index - 1]?.id ?? null, at };
     });
     const session = { id: "s", name: "s", source: "pi", messages, compactions: [], skipped: [] };
-    return toPi(asStored(session as never))
+    return atOnce(toPi(asStored(session as never)))
       .map((entry) => `${JSON.stringify(entry)}\n`)
       .join("");
   }),

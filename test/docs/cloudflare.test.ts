@@ -11,16 +11,16 @@ afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
 
 type OpenSession = (host: object, env: object) => Session | Promise<Session>;
 
-/** The function that the cookbook's program with this binding exports. */
+/** The function that the page's program with this binding exports. */
 async function openSessionWith(binding: string): Promise<OpenSession> {
-  const snippet = snippetsOf("docs/cookbook.md").find(({ code }) => code.includes(binding));
+  const snippet = snippetsOf("docs/stores/writing-a-store.md").find(({ code }) => code.includes(binding));
   const path = join(FOLDER, `${binding}.ts`);
   writeFileSync(path, snippet?.code ?? "");
   return (await import(path)).openSession;
 }
 
 // What these programs need is Cloudflare's: here the bindings keep what they get.
-describe("the cookbook's programs for Cloudflare", () => {
+describe("the programs of docs/stores/writing-a-store.md for Cloudflare", () => {
   it("search an index of Vectorize, and write to it", async () => {
     const held = new Map<string, { values: number[]; metadata: Record<string, string> }>();
     const likeness = (one: number[], other: number[]) =>

@@ -36,6 +36,35 @@ export function snippetsOf(page: string): Snippet[] {
   return snippets;
 }
 
+/** What an example in a docstring may name without saying where it is from. */
+const KNOWN = `
+  import { convertToModelMessages, generateText, type LanguageModel, type UIMessage } from "ai";
+  import { Session, SessionManager, StemmaError, type Store } from "stemma";
+  import { type AgentSession, createSession, resumeSession, SqliteSessionStorage } from "stemma/agent";
+  import { chatHandler } from "stemma/ai-sdk";
+  import { type DurableObjectContext, durableObject } from "stemma/durable-object";
+  import { memory } from "stemma/memory";
+  import { postgres } from "stemma/postgres";
+  import { sqlite } from "stemma/sqlite";
+  import { createCompactFunction } from "stemma/utils/compaction-helpers";
+  declare const [agent, ctx, manager]: [AgentSession, DurableObjectContext, SessionManager];
+  declare const [model, other, session, store]: [Exclude<LanguageModel, string>, Session, Session, Store];
+`;
+
+/** The examples in the docstrings of a source, each as a program that is only compiled. */
+export function examplesOf(source: string): Snippet[] {
+  const text = readFileSync(ROOT + source, "utf8");
+  return Array.from(
+    text.matchAll(/^ +\* @example\n((?: +\* .*\n)+?)(?= +\*(?:\/| @))/gm),
+    ({ index, 1: block = "" }) => ({
+      name: `${source}:${text.slice(0, index).split("\n").length}`,
+      code: `${KNOWN}export async function example() {\n${block.replace(/^ +\* /gm, "")}}\n`,
+      output: "",
+      runs: false,
+    }),
+  );
+}
+
 /** Every Markdown page of the project, relative to its folder. */
 export function pages(): string[] {
   const docs = readdirSync(`${ROOT}docs`, { recursive: true, encoding: "utf8" }).map((file) => `docs/${file}`);

@@ -1,4 +1,4 @@
-import { mkdtempSync, statfsSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -11,7 +11,8 @@ const ROOM = 2 ** 31;
 export function makeFastFolder(room = ROOM): string {
   // Beside the other temporary files if those are there, so that whoever removes them removes this as well.
   const isThere = tmpdir().startsWith(`${IN_MEMORY}/`);
-  return mkdtempSync(join(!isThere && hasRoom(room) ? IN_MEMORY : tmpdir(), "stemma-"));
+  if (!isThere) removeLeftOver();
+  return mkdtempSync(join(!isThere && hasRoom(room) ? IN_MEMORY : tmpdir(), `stemma-${process.pid}-`));
 }
 
 function hasRoom(room: number): boolean {
@@ -20,5 +21,25 @@ function hasRoom(room: number): boolean {
     return bavail * bsize > room;
   } catch {
     return false;
+  }
+}
+
+// A process that was killed leaves its folder, and the machine would have less and less memory.
+function removeLeftOver(): void {
+  try {
+    for (const name of readdirSync(IN_MEMORY)) {
+      const pid = /^stemma-(\d+)-/.exec(name)?.[1];
+      if (pid !== undefined && !isRunning(Number(pid))) rmSync(join(IN_MEMORY, name), { recursive: true, force: true });
+    }
+  } catch {
+    // Another user's, or a system without such a folder.
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

@@ -1,5 +1,5 @@
 import type { SessionMessage } from "../../packages/model/src/messages/message.js";
-import { NAME_LIMITS } from "../../packages/model/src/messages/name-limits.js";
+import { NAME_LIMITS } from "../../packages/model/src/messages/storable-text.js";
 import type { SessionManager } from "../../packages/session/src/manager/session-manager.js";
 import { PAYLOADS } from "./payloads.js";
 

@@ -131,6 +131,7 @@ function ownRows(given: Sample, encoded: EncodedMessage, no: number): Record<str
   return {
     assistant_sessions: {
       no,
+      registered: no,
       ...sessionRow(given, time),
       user_id: other === "" ? null : other,
       metadata: JSON.stringify(metadata),

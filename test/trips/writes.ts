@@ -1,9 +1,8 @@
 import { inspect, isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { collect } from "../../packages/conformance/src/samples.js";
-import { decodeJson, encodeJson } from "../../packages/model/src/lib/json.js";
-import { setField } from "../../packages/model/src/lib/json-copy.js";
-import { NAME_LIMITS } from "../../packages/model/src/messages/name-limits.js";
+import { decodeJson, encodeJson, setField } from "../../packages/model/src/lib/json.js";
+import { NAME_LIMITS } from "../../packages/model/src/messages/storable-text.js";
 import { AgentSearchProvider, Session, SessionManager, type Store } from "../../packages/stemma/src/session.js";
 import { promptKey } from "../../packages/store/src/contract/store.js";
 import { textMessage } from "../helpers/messages.js";

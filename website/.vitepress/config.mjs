@@ -20,7 +20,6 @@ export default defineConfig({
     logo: "/logo.svg",
     nav: [
       { text: "Guide", link: "/getting-started" },
-      { text: "Cookbook", link: "/cookbook" },
       { text: "API", link: "/reference/" },
     ],
     sidebar: { "/reference/": reference, "/": GUIDE },

@@ -1,8 +1,8 @@
 import type { SessionMessage, SessionMessagePart } from "@stemma/model";
 import { isJsonObject, type JsonObject, readToolPart, sameJson, type ToolPart } from "@stemma/model";
 
-/** What is kept of an item beside the parts: what they do not give back, or the whole of it. */
-type KeptItem = { readonly rest: JsonObject } | { readonly whole: JsonObject };
+/** The part of an item that its parts do not give back, or the whole of it. */
+type SavedItem = { readonly rest: JsonObject } | { readonly whole: JsonObject };
 
 /** Items as messages with new ids, in their order. */
 export function toMessages(codec: ItemCodec, items: readonly JsonObject[]): SessionMessage[] {
@@ -22,8 +22,8 @@ export function toMessages(codec: ItemCodec, items: readonly JsonObject[]): Sess
 export function withItems(codec: ItemCodec, message: SessionMessage, items: readonly JsonObject[]): SessionMessage {
   const { metadata, ...own } = { ...message, parts: codec.partsOf(items) };
   const { [codec.name]: _kept, ...others } = isJsonObject(metadata) ? metadata : {};
-  const kept = keep(codec.itemsOf(own, new Map()), items);
-  const fields = kept === null ? others : { ...others, [codec.name]: { items: kept } };
+  const saved = keep(codec.itemsOf(own, new Map()), items);
+  const fields = saved === null ? others : { ...others, [codec.name]: { items: saved } };
   return Object.keys(fields).length === 0 ? own : { ...own, metadata: fields };
 }
 
@@ -37,17 +37,17 @@ export function itemsOfEach(codec: ItemCodec, messages: readonly SessionMessage[
 /** The items that say all that the message says; null where it says more: others wrote it, or it was edited since. */
 export function findItems(codec: ItemCodec, message: SessionMessage): JsonObject[] | null {
   const derived = codec.itemsOf(message, new Map());
-  const kept = isJsonObject(message.metadata) ? message.metadata[codec.name] : undefined;
-  const isKept = isJsonObject(kept) && Array.isArray(kept.items);
-  const items = isKept ? restore(derived, kept.items as KeptItem[]) : derived;
+  const saved = isJsonObject(message.metadata) ? message.metadata[codec.name] : undefined;
+  const isSaved = isJsonObject(saved) && Array.isArray(saved.items);
+  const items = isSaved ? restore(derived, saved.items as SavedItem[]) : derived;
   return sameJson(codec.partsOf(items), message.parts) ? items : null;
 }
 
 /** Null where the parts give back the items as they are. */
-function keep(derived: readonly JsonObject[], items: readonly JsonObject[]): KeptItem[] | null {
+function keep(derived: readonly JsonObject[], items: readonly JsonObject[]): SavedItem[] | null {
   if (sameJson(derived, items)) return null;
   let next = 0;
-  const kept = items.map((item): KeptItem => {
+  const saved = items.map((item): SavedItem => {
     const base = derived[next];
     if (base === undefined || base.type !== item.type || Object.keys(base).some((field) => !(field in item))) {
       return { whole: item };
@@ -56,12 +56,12 @@ function keep(derived: readonly JsonObject[], items: readonly JsonObject[]): Kep
     const rest = Object.entries(item).filter(([field, value]) => !sameJson(base[field], value));
     return { rest: Object.fromEntries(rest) };
   });
-  return sameJson(restore(derived, kept), items) ? kept : items.map((whole) => ({ whole }));
+  return sameJson(restore(derived, saved), items) ? saved : items.map((whole) => ({ whole }));
 }
 
-function restore(derived: readonly JsonObject[], kept: readonly KeptItem[]): JsonObject[] {
+function restore(derived: readonly JsonObject[], saved: readonly SavedItem[]): JsonObject[] {
   let next = 0;
-  return kept.map((item) => {
+  return saved.map((item) => {
     if ("whole" in item) return item.whole;
     next += 1;
     return { ...derived[next - 1], ...item.rest };
@@ -81,9 +81,8 @@ export interface ItemCodec {
   joins(items: readonly JsonObject[], item: JsonObject): boolean;
   /** The id of the call that the item is the result of, else null. */
   answers(item: JsonObject): string | null;
-  /** The ids of the calls in the item. */
   calls(item: JsonObject): readonly string[];
-  /** What a message of these items says to anyone else. */
+  /** The parts that show these items to any other program. */
   partsOf(items: readonly JsonObject[]): SessionMessagePart[];
   /** The items of a message that says this, whoever wrote it. Each call among them has its result. */
   itemsOf(message: SessionMessage, loose: LooseResults): JsonObject[];

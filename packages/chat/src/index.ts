@@ -1,6 +1,15 @@
 export { chatHandler } from "./ai-sdk/handler/chat-handler.js";
-export type { ChatBlock, ChatBlockVersion, ChatMemory } from "./ai-sdk/handler/chat-memory.js";
-export type { ChatInfo, ChatList, ChatMatch, ChatMatches, ChatPage, ChatRun } from "./ai-sdk/handler/chats.js";
+export type {
+  ChatBlock,
+  ChatBlockVersion,
+  ChatInfo,
+  ChatList,
+  ChatMatch,
+  ChatMatches,
+  ChatMemory,
+  ChatPage,
+  ChatRun,
+} from "./ai-sdk/handler/chats.js";
 export type {
   ChatContext,
   ChatError,
@@ -13,7 +22,7 @@ export type {
 } from "./ai-sdk/handler/http.js";
 export type { LintFinding, LintRule } from "./ai-sdk/lint/findings.js";
 export type { ProviderName } from "./ai-sdk/lint/known-providers.js";
-export { lint, type RepairOptions, repair, repairInTurns } from "./ai-sdk/lint/lint.js";
+export { lint, type RepairOptions, repair, repairInPieces } from "./ai-sdk/lint/lint.js";
 export { stepResults } from "./ai-sdk/lint/outputs.js";
 export { modelMessages } from "./ai-sdk/message/model-messages.js";
 export type { Interruption } from "./ai-sdk/message/parts.js";

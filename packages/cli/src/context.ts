@@ -5,12 +5,10 @@ import type { Store } from "@stemma/store";
 import type { Command } from "commander";
 import type { Io } from "./io.js";
 import { assertThere, type DatabaseOptions, openDatabase } from "./open-database.js";
-/** What a command works with. */
 export interface CommandContext {
   store: Store;
   manager: SessionManager;
   io: Io;
-  /** Write JSON. */
   json: boolean;
 }
 
@@ -34,7 +32,6 @@ export async function withStore(
   }
 }
 
-/** Writes a value as one line of JSON. */
 export function writeJson(io: Io, value: unknown): Promise<void> {
   return io.write(`${JSON.stringify(value)}\n`);
 }

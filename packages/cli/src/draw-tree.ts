@@ -1,13 +1,12 @@
 import type { StoredCompaction, TreeNode } from "@stemma/store";
 import { count, oneLine, shortIds } from "./text.js";
 
-export interface TreeDrawing {
+interface TreeDrawing {
   messages: readonly TreeNode[];
   compactions: readonly StoredCompaction[];
   activeLeafId: string | null;
-  /** What the tools did that a message calls, a line for each call; see `toolLines`. Default: not shown. */
+  /** Lines under each message for its calls of tools, as `toolLines` makes them. Default: not shown. */
   tools?: ReadonlyMap<string, readonly string[]>;
-  /** Columns that a line may take. */
   width: number;
 }
 
@@ -45,7 +44,6 @@ export function* drawTree({ messages, compactions, activeLeafId, tools, width }:
 
 interface Entry {
   node: TreeNode;
-  /** What stands before the message. */
   mark: string;
   indent: {
     /** Before a line above the message. */
@@ -55,7 +53,6 @@ interface Entry {
   };
 }
 
-/** What a level moves in by. */
 const STEP = 3;
 
 // The first is on top of the stack. A branch that would move in over half of the width loses its outermost line.

@@ -17,7 +17,6 @@ export interface Io {
   readonly input: AsyncIterable<Uint8Array>;
   /** True when somebody reads along. */
   readonly isTerminal: { readonly input: boolean; readonly output: boolean; readonly error: boolean };
-  /** Columns of the terminal. */
   readonly width: number;
 }
 

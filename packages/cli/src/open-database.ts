@@ -9,11 +9,9 @@ import { isForeign, sqlite } from "@stemma/store/sqlite";
 /** How a SQLite file begins that is not encrypted. */
 const HEADER = "SQLite format 3\0";
 
-/** The options that name the database, which every command has. */
 export interface DatabaseOptions {
   /** The path of a SQLite file, or a URL of Postgres. */
   db?: string;
-  /** The schema of Postgres that holds the tables. */
   schema?: string;
   /** Spreads the tables over the servers of a cluster of Citus. */
   citus?: boolean;
@@ -129,7 +127,6 @@ function reason(error: unknown): string {
   return error instanceof Error ? (error.message.split(",")[0] ?? "") : String(error);
 }
 
-/** True for a URL of Postgres. */
 export function isUrl(place: string): boolean {
   return /^postgres(?:ql)?:\/\//.test(place);
 }

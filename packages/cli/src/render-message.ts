@@ -60,7 +60,7 @@ function asText(value: unknown): string {
 const BEFORE = 24;
 const MIN_LENGTH = 40;
 
-/** What the tools did that each message calls, a line for each call that fits a tree of `width` columns. Messages without calls are missing. */
+/** Describes the calls of tools of each message, a line for each call that fits a tree of `width` columns. Messages without calls are missing. */
 export async function toolLines(session: SessionStore, width: number): Promise<Map<string, string[]>> {
   const lines = new Map<string, string[]>();
   try {
@@ -80,7 +80,7 @@ export async function toolLines(session: SessionStore, width: number): Promise<M
 
 const LENGTH = 240;
 
-/** What stands around a word that matches, until it is drawn: no text that went through `printable` holds them. */
+/** Marks around a word that matches, until it is drawn: no text that went through `printable` holds them. */
 const MARKS = ["\u0001", "\u0002"] as const;
 const MARKED = new RegExp(`${MARKS[0]}(.*?)${MARKS[1]}`, "gsu");
 

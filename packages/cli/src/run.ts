@@ -1,26 +1,17 @@
 import { Command, CommanderError } from "commander";
-import { registerBackup } from "./commands/backup.js";
-import { registerCheck } from "./commands/check.js";
-import { registerCompact } from "./commands/compact.js";
+import { registerCompact, registerDelete, registerFork, registerPrune } from "./commands/change-sessions.js";
 import { registerCopy } from "./commands/copy.js";
-import { registerDelete } from "./commands/delete.js";
+import { registerBackup, registerCheck, registerMigrate } from "./commands/database.js";
 import { registerExport } from "./commands/export.js";
-import { registerFork } from "./commands/fork.js";
 import { registerImport } from "./commands/import.js";
 import { registerMcp } from "./commands/mcp.js";
-import { registerMigrate } from "./commands/migrate.js";
-import { registerPrune } from "./commands/prune.js";
-import { registerSearch } from "./commands/search.js";
-import { registerSessions } from "./commands/sessions.js";
-import { registerShow } from "./commands/show.js";
+import { registerSearch, registerSessions, registerShow, registerTree } from "./commands/sessions.js";
 import { registerStudio } from "./commands/studio.js";
-import { registerTree } from "./commands/tree.js";
 import { describeError, reportError } from "./errors.js";
 import type { Io } from "./io.js";
 import { nonEmpty } from "./options.js";
 
-/** A command adds itself to the program. */
-export type Register = (program: Command, io: Io) => void;
+type Register = (program: Command, io: Io) => void;
 
 /** Every command but `chat`, in the order that the help shows. */
 const COMMANDS: readonly Register[] = [

@@ -8,7 +8,7 @@ export interface ModelOptions {
   baseUrl?: string;
 }
 
-/** What writes summaries, and what to call it. */
+/** A function that writes summaries, and its name. */
 export interface Summarizer {
   name: string;
   summarize(prompt: string): string | Promise<string>;

@@ -1,6 +1,6 @@
 import { StemmaError } from "@stemma/model";
 
-/** What a case found beside what it should have found. Runners show `actual` and `expected` as a difference. */
+/** The error of a case: what it found beside what it should have found. Runners show `actual` and `expected` as a difference. */
 export class ConformanceError extends Error {
   override readonly name = "ConformanceError";
 
@@ -55,7 +55,7 @@ export async function expectError(call: Promise<unknown> | (() => unknown), code
   throw new ConformanceError(`expected ${code}, but the call failed with ${actual}`, actual, code, { cause: error });
 }
 
-/** What a call failed with; undefined when it succeeded. */
+/** The error that a call failed with; undefined when it succeeded. */
 export async function failureOf(call: Promise<unknown> | (() => unknown)): Promise<unknown> {
   try {
     await (typeof call === "function" ? call() : call);

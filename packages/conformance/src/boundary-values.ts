@@ -15,7 +15,7 @@ const UNSTORABLE = ["a\0b", "\ud800", "a\udc00"];
 const TIMES = ["0001-01-01T00:00:00.000Z", "0099-12-31T23:59:59.999Z", "1969-12-31T23:59:59.999Z"];
 const LATE = "9999-12-31T23:59:59.999Z";
 
-/** What stands at the end of what a type can hold. */
+/** Values at the ends of what a type can hold. */
 export const boundaryValues = defineTopic("boundary values", (it) => {
   it("gives each text of a registry entry back", async ({ store }) => {
     for (const [index, text] of TEXTS.entries()) {

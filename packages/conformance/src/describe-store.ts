@@ -117,7 +117,7 @@ export interface TestRunner {
   log?(line: string): void;
 }
 
-/** What was registered for one store. */
+/** The cases that were registered for one store. */
 export interface ConformanceReport {
   readonly store: string;
   /** Cases that were registered to run. Some skip themselves if `store.capabilities` lacks what the target does not name. */

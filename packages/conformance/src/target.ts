@@ -14,8 +14,8 @@ export interface StoreTarget {
    */
   reopen?(store: Store): Awaitable<Store>;
   /**
-   * What `store.capabilities` must say; one of them that is not named is taken as the store says it. Cases that need what is
-   * false here are skipped before any store is opened.
+   * The values that `store.capabilities` must have; one of them that is not named is taken as the store says it. Cases that
+   * need what is false here are skipped before any store is opened.
    */
   readonly capabilities?: Partial<StoreCapabilities>;
   /** Makes the stored form of a message unreadable, behind the store's back. */
@@ -31,7 +31,7 @@ export interface StoreTarget {
   dump?(store: Store): Awaitable<unknown>;
 }
 
-/** What a case may need beyond a store that opens. */
+/** A need of a case beyond a store that opens. */
 export type Need = keyof StoreCapabilities | "corrupt" | "damage" | "openWithFaults";
 
 type Capability = keyof StoreCapabilities;

@@ -10,7 +10,7 @@ export interface EmbeddedWorkspace extends Workspace {
   readonly store: EmbeddedStore;
 }
 
-/** What a case works with: a store, and sessions on it. */
+/** A store and sessions on it, with which a case works. */
 export class Workspace {
   /** The session `MAIN`. */
   readonly session: Session;
@@ -36,7 +36,7 @@ export class Workspace {
   /** A new object for a session, which nothing was configured on or read with. */
   readonly sessionOf = (id: string): Session => Session.create(this.store).forSession(id);
 
-  /** The same data through another connection. Needs `durable`. */
+  /** Opens the data through another connection. Needs `durable`. */
   readonly connect = async (): Promise<Workspace> => {
     return new Workspace(this.target, await this.#reopen(), this.#opened);
   };
@@ -48,13 +48,13 @@ export class Workspace {
     return store;
   };
 
-  /** The same data after the store was closed and opened again. Needs `durable`. */
+  /** Opens the data again after the store was closed. Needs `durable`. */
   readonly restart = async (): Promise<Workspace> => {
     await this.store.close();
     return this.connect();
   };
 
-  /** The same store, searched by meaning too. Needs `embeddings`. */
+  /** Opens the store with an embedder, so that it is searched by meaning too. Needs `embeddings`. */
   readonly embed = (embedder: Embedder): EmbeddedWorkspace => {
     const embedded = (this.store as EmbeddableStore).withEmbedder(embedder);
     return new Workspace(this.target, embedded, this.#opened) as EmbeddedWorkspace;

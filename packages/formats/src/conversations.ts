@@ -1,4 +1,12 @@
-import { inTurns, isJsonObject, isTooDeep, type JsonObject, type Pieces, searchableText } from "@stemma/model";
+import {
+  forEachYielding,
+  inPieces,
+  isJsonObject,
+  isTooDeep,
+  type JsonObject,
+  type Pieces,
+  searchableText,
+} from "@stemma/model";
 import { deriveSessionId, findName, nameFromText } from "./identity.js";
 import { without } from "./origin.js";
 import {
@@ -10,12 +18,10 @@ import {
   TOO_DEEP,
 } from "./stemma/session-file.js";
 
-/** A list of messages as it stands in a file, not yet understood. */
 export interface Conversation {
   messages: { value: JsonObject; at: Position }[];
   /** The other fields of the object that held the list; null when there was none. */
   record: JsonObject | null;
-  /** The field that held the list. */
   key: string | null;
   skipped: Skipped[];
 }
@@ -40,10 +46,20 @@ function findLists(value: unknown): MessageList[] | null {
   return keys.map((field) => ({ key: field, messages: value[field] as unknown[] }));
 }
 
-/** The messages of a file's first value, as far as it has them. */
+/** As many messages of a file's first value tell its format. */
+const FIRST = 1000;
+
+/** The first messages of a file's first value, as far as it has some. */
 export function firstMessages(first: unknown): JsonObject[] {
   if (isMessage(first)) return [first];
-  return (findLists(first) ?? []).flatMap(({ messages }) => messages.filter(isMessage));
+  const found: JsonObject[] = [];
+  for (const { messages } of findLists(first) ?? []) {
+    for (const message of messages) {
+      if (isMessage(message)) found.push(message);
+      if (found.length === FIRST) return found;
+    }
+  }
+  return found;
 }
 
 /** True for what may be a message, or one of the items in which OpenAI's Responses and its Agents SDK write what a model did. */
@@ -65,7 +81,7 @@ export async function* readSessions(
   let number = 0;
   for await (const conversation of readConversations(items)) {
     number += 1;
-    yield await inTurns(readSession(conversation, file, number));
+    yield await inPieces(readSession(conversation, file, number));
   }
 }
 
@@ -101,7 +117,7 @@ async function* readConversations(items: AsyncIterable<Item>): AsyncGenerator<Co
       if (isTooDeep(record)) conversation.skipped.push({ ...at, why: `what stands beside the messages: ${TOO_DEEP}` });
       else conversation.record = record;
     }
-    for (const list of lists) addList(conversation, list, at);
+    for (const list of lists) await addList(conversation, list, at);
     // What was wrong between two conversations is told with the next one.
     conversation.skipped = [...loose.skipped, ...conversation.skipped];
     loose.skipped = [];
@@ -110,14 +126,14 @@ async function* readConversations(items: AsyncIterable<Item>): AsyncGenerator<Co
   if (loose.messages.length > 0 || loose.skipped.length > 0) yield loose;
 }
 
-function addList(conversation: Conversation, { key, messages }: MessageList, at: Position): void {
+async function addList(conversation: Conversation, { key, messages }: MessageList, at: Position): Promise<void> {
   const path = `${at.path ?? "$"}${key === null ? "" : `.${key}`}`;
-  for (const [index, message] of messages.entries()) {
+  await forEachYielding(messages.entries(), ([index, message]) => {
     const inList = { line: at.line, path: `${path}[${index}]` };
     if (isTooDeep(message)) conversation.skipped.push({ ...inList, why: TOO_DEEP });
     else if (isMessage(message)) conversation.messages.push({ value: message, at: inList });
     else conversation.skipped.push({ ...inList, why: "not a message: it has no role" });
-  }
+  });
 }
 
 /** A session without messages yet, named and numbered after its conversation. */

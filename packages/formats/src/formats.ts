@@ -64,7 +64,7 @@ export async function* sessionsOfItems(
     for await (const session of format.read(all(), file)) {
       isFound = true;
       // Our own file has whatever was stored.
-      yield format === stemmaJsonl ? session : unread.check(session);
+      yield format === stemmaJsonl ? session : await unread.check(session);
     }
   } finally {
     // Closes the file, also where no reader has begun with it.

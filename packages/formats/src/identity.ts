@@ -11,7 +11,6 @@ export function deriveId(sessionId: string, parentId: string | null, content: un
   return `m-${digestOf([sessionId, parentId, content]).slice(0, 20)}`;
 }
 
-/** True for a text that begins as a UUID does. */
 export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}-[0-9a-f]{4}-/i.test(text);
 }
@@ -61,7 +60,6 @@ export function nameFromText(text: string): string | null {
   return characters.length <= MAX_NAME_LENGTH ? line : `${characters.slice(0, MAX_NAME_LENGTH - 1).join("")}…`;
 }
 
-/** SHA-256 of a value's JSON, in hex. */
-export function digestOf(value: unknown): string {
+function digestOf(value: unknown): string {
   return createHash("sha256").update(JSON.stringify(value)).digest("hex");
 }

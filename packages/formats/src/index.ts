@@ -1,5 +1,4 @@
-export { exportSession } from "./export/export.js";
-export { EXPORT_FORMATS, findExportFormat } from "./export/export-formats.js";
+export { EXPORT_FORMATS, exportSession, findExportFormat } from "./export/export-formats.js";
 export { addReports, type ImportReport, importSession } from "./import/import-session.js";
 export { readItems } from "./json-items.js";
 export { contentOfParts, outputOfText, partsOfContent, textOfOutput } from "./programs/openai/openai-content.js";

@@ -1,7 +1,6 @@
 import { isJsonObject, isTooDeep, type JsonObject, StemmaError } from "@stemma/model";
-import { Pieces } from "./item-text.js";
 import { type Item, type Position, TOO_DEEP } from "./stemma/session-file.js";
-import { byteLength } from "./utf8.js";
+import { byteLength, findNoUtf8 } from "./utf8.js";
 
 /** Characters that a value may have: a text that is longer cannot be held with what is read of it. */
 const MAX_LENGTH = 200_000_000;
@@ -88,7 +87,6 @@ class ValueReader {
   #before = 0;
   #depth = 0;
   #inList = false;
-  /** Elements of the list that were read. */
   #index = 0;
   #inString = false;
   #escaped = false;
@@ -171,7 +169,7 @@ class ValueReader {
   }
 }
 
-/** What a value of a file was read as, where it stands, and how many characters it has there. */
+/** A value of a file as it was read, its place, and how many characters it has there. */
 interface ReadLine<Line> {
   readonly line: Line;
   readonly at: Position;
@@ -193,7 +191,6 @@ export async function* readLines<Line extends object>(
   }
 }
 
-/** Reads an entry: an object with a type. */
 export function parseEntry(value: unknown): JsonObject | string {
   if (!isJsonObject(value) || typeof value.type !== "string") return "not an entry: it has no type";
   return isTooDeep(value) ? TOO_DEEP : value;
@@ -201,10 +198,9 @@ export function parseEntry(value: unknown): JsonObject | string {
 
 /** Bytes that any archive may unpack to. */
 const ALWAYS = 64 * 1024 * 1024;
-/** What conversations shrink to is a tenth, as a rule: an archive that unpacks to this many times its size was made to. */
+/** Conversations shrink to a tenth, as a rule: an archive that unpacks to this many times its size was made to. */
 const MOST = 200;
 
-/** The error for an archive that is not unpacked. */
 export function archiveError(why: string, cause?: unknown): StemmaError {
   return new StemmaError("ARCHIVE_REFUSED", {}, `The archive cannot be read: ${why}.`, { cause });
 }
@@ -213,4 +209,52 @@ export function archiveError(why: string, cause?: unknown): StemmaError {
 export function assertNoBomb(packed: number, unpacked: number): void {
   if (unpacked <= ALWAYS || unpacked <= MOST * packed) return;
   throw archiveError(`it unpacks to more than ${MOST} times its size`);
+}
+
+/** How many times as long as it may be a text is, where it has no end. */
+const ENDLESS = 10;
+
+/** The pieces of a text, up to a number of characters: of a longer one nothing is held. */
+class Pieces {
+  #pieces: string[] = [];
+  #length = 0;
+
+  constructor(private readonly maxLength: number) {}
+
+  push(piece: string): void {
+    this.#length += piece.length;
+    if (this.#length > this.maxLength) this.#pieces = [];
+    else if (piece !== "") this.#pieces.push(piece);
+  }
+
+  /** Throws `FILE_REFUSED` for a text that was to end long ago: it would be read without end. */
+  assertEnds({ line }: Position): void {
+    const most = ENDLESS * this.maxLength;
+    if (this.#length <= most) return;
+    const message = `The value that begins on line ${line} has more than ${most} characters, and no end. What stands before it is read.`;
+    throw new StemmaError("FILE_REFUSED", { line }, message);
+  }
+
+  /** The item that the text is, with so many bytes before it on its line; null when there is none. */
+  take(at: Position, before = 0): Item | null {
+    const text = this.#pieces.join("");
+    const isTooLong = this.#length > this.maxLength;
+    this.#pieces = [];
+    this.#length = 0;
+    if (isTooLong) return { kind: "problem", why: `it has more than ${this.maxLength} characters`, at };
+    const wrong = findNoUtf8(text);
+    if (wrong === null) return text.trim() === "" ? null : parseItem(text.trim(), at);
+    const byte = wrong.column + (wrong.lines === 0 ? before : 0);
+    const hex = wrong.byte.toString(16).padStart(2, "0");
+    return { kind: "problem", why: `not UTF-8 (0x${hex}, byte ${byte} of line ${at.line + wrong.lines})`, at };
+  }
+}
+
+function parseItem(text: string, at: Position): Item {
+  try {
+    return { kind: "value", value: JSON.parse(text), at, length: text.length };
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return { kind: "problem", why: `not JSON (${error.message})`, at };
+  }
 }

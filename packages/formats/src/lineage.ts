@@ -1,6 +1,6 @@
 import { quote } from "@stemma/model";
 
-/** What a place in a file hangs below; `isMissing` where the parent that it names is not there, and another place is taken. */
+/** The place that an entry of a file hangs below; `isMissing` where the parent that it names is not there, and another place is taken. */
 export interface Above<P> {
   readonly place: P;
   readonly isMissing: boolean;
@@ -12,7 +12,6 @@ export interface Above<P> {
  * conversation.
  */
 export class Lineage<P> {
-  /** The place of the entry before. */
   last: P;
   #isTree: boolean;
 

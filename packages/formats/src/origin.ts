@@ -1,5 +1,5 @@
 import type { SessionMessage } from "@stemma/model";
-import { isJsonObject, type JsonObject, sameJson } from "@stemma/model";
+import { isJsonObject, type JsonObject, mapped, type Pieces, sameJson } from "@stemma/model";
 
 /**
  * One entry of the file that a message came from, kept in the message's metadata so that an export gives the file back.
@@ -22,7 +22,7 @@ export function findOrigin(message: SessionMessage, format: string): OriginEntry
   return isJsonObject(origin) && Array.isArray(origin.entries) ? (origin.entries as OriginEntry[]) : null;
 }
 
-/** What to keep of `source`: `rest` when `rebuild` makes the source of it again, else the whole. */
+/** The part of `source` to keep: `rest` when `rebuild` makes the source of it again, else the whole. */
 export function keep(
   source: JsonObject,
   rest: JsonObject,
@@ -31,7 +31,6 @@ export function keep(
   return sameJson(rebuild(rest), source) ? { rest } : { whole: source };
 }
 
-/** `object` without the fields named. */
 export function without(object: JsonObject, ...fields: string[]): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([field]) => !fields.includes(field)));
 }
@@ -46,15 +45,17 @@ export interface Placed<T> {
  * Pieces in the order of their file. What has no place in it stays behind what it followed; what comes twice (a message
  * that was copied for a branch) is given once.
  */
-export function inFileOrder<T>(pieces: readonly Placed<T>[]): T[] {
+export function* inFileOrder<T>(pieces: readonly Placed<T>[]): Pieces<T[]> {
   const seen = new Set<number>();
   let latest = -1;
   const placed: { source: T; place: number }[] = [];
   for (const { n, source } of pieces) {
+    yield;
     if (n !== null && seen.has(n)) continue;
     if (n !== null) seen.add(n);
     latest = Math.max(latest, n ?? latest);
     placed.push({ source, place: n ?? latest });
   }
-  return placed.sort((a, b) => a.place - b.place).map(({ source }) => source);
+  placed.sort((a, b) => a.place - b.place);
+  return yield* mapped(placed, ({ source }) => source);
 }

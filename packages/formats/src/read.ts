@@ -1,7 +1,7 @@
 import { open, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import zlib from "node:zlib";
-import { check, defineOptions, StemmaError } from "@stemma/model";
+import { check, defineOptions, StemmaError, yieldIfDue } from "@stemma/model";
 import { bytesOfFile } from "@stemma/model/files";
 import { sessionsOfItems } from "./formats.js";
 import { archiveError, assertNoBomb, readItems } from "./json-items.js";
@@ -20,7 +20,7 @@ export interface ReadSessionsOptions {
   onRead?: ((bytes: number) => void) | undefined;
 }
 
-/** The same of a file that is named. */
+/** How a file that is named is read. */
 export interface ReadFileOptions extends ReadSessionsOptions {
   /** Ends the reading: it fails with the signal's reason, once what was read is given. */
   signal?: AbortSignal | undefined;
@@ -47,6 +47,7 @@ export async function* readSessions(
     try {
       const text = decodeUtf8(unpack(bytes, count));
       for await (const piece of growing ? wholeLines(text) : text) {
+        await yieldIfDue();
         isEmpty &&= piece.trim() === "";
         yield piece;
       }
@@ -59,6 +60,7 @@ export async function* readSessions(
     try {
       for await (const item of readItems(whatCanBeRead())) {
         limits.count(item);
+        await yieldIfDue();
         yield item;
       }
     } catch (error) {
@@ -136,7 +138,6 @@ async function* wholeLines(chunks: AsyncIterable<string>): AsyncGenerator<string
   }
 }
 
-/** The first four bytes, and all of them. */
 async function peek(bytes: AsyncIterable<Uint8Array>): Promise<[Uint8Array, AsyncIterable<Uint8Array>]> {
   const iterator = bytes[Symbol.asyncIterator]();
   const chunks: Uint8Array[] = [];
@@ -165,7 +166,7 @@ function stemOf(name: string): string {
 
 /** Characters that the values of one session may have, or of one piece of it, until a reader has given it: they are held. */
 const MOST_HELD = 200_000_000;
-/** What a value takes beside its text, as characters. */
+/** A value takes this many characters beside its text. */
 const PER_VALUE = 1000;
 /** Values that cannot be read, where they are more than the others: what is told of them is held. */
 const MOST_PROBLEMS = 10_000;
@@ -181,7 +182,6 @@ export class ReadLimits {
     private readonly mostProblems = MOST_PROBLEMS,
   ) {}
 
-  /** Counts a value of the file. Errors: `FILE_REFUSED`. */
   count(item: Item): void {
     if (item.kind === "value") {
       this.#values += 1;
@@ -198,7 +198,6 @@ export class ReadLimits {
     throw new StemmaError("FILE_REFUSED", { line: at.line }, message);
   }
 
-  /** A session, or a piece of one, was given. */
   taken(): void {
     this.#held = 0;
   }
@@ -208,7 +207,6 @@ const MAGIC = [0x28, 0xb5, 0x2f, 0xfd];
 /** Bytes that are unpacked at once. */
 const STEP = 16 * 1024;
 
-/** True for the beginning of a file that is compressed with Zstandard. */
 function isZstd(start: Uint8Array): boolean {
   return MAGIC.every((byte, index) => start[index] === byte);
 }

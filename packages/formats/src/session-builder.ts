@@ -1,10 +1,17 @@
-import type { SessionMessage } from "@stemma/model";
-import { isTooDeep, type JsonObject, Recent, searchableText } from "@stemma/model";
+import {
+  isJsonObject,
+  isTooDeep,
+  type JsonObject,
+  Recent,
+  type SessionMessage,
+  type SessionMessagePart,
+  searchableText,
+} from "@stemma/model";
 import type { UsageRow } from "@stemma/store";
 import { nameFromText } from "./identity.js";
-import { OpenMessages } from "./programs/open-messages.js";
 import {
   type KeptPiece,
+  type ParsedMessage,
   type ParsedSession,
   type Position,
   type Skipped,
@@ -29,8 +36,15 @@ export const START: Place = { id: null, root: null };
 
 type Compaction = ParsedSession["compactions"][number];
 
-/** What is known of a session from the beginning. */
-export type SessionStart = Pick<ParsedSession, "id" | "source" | "parentSessionId">;
+interface Said extends Pick<SessionMessage, "id" | "role" | "parts"> {
+  /** ISO time. */
+  readonly createdAt?: string | null | undefined;
+  /** The model that wrote it, which becomes that of the session. */
+  readonly model?: string | undefined;
+  readonly metadata?: JsonObject | undefined;
+}
+
+type SessionStart = Pick<ParsedSession, "id" | "source" | "parentSessionId">;
 
 /**
  * Collects one session while its file is read, and gives it away in pieces, so that a file of any length needs little
@@ -53,7 +67,6 @@ export class SessionBuilder {
 
   constructor(readonly start: SessionStart) {}
 
-  /** The message that was added last. */
   get last(): Place {
     return this.#last;
   }
@@ -79,7 +92,18 @@ export class SessionBuilder {
     this.#size += length;
   }
 
-  addMessage(message: SessionMessage, parent: Place, at: Position, length: number): Place {
+  /** Adds a message below `parent`. Gives the place of what follows it. */
+  addMessage(said: Said, parent: Place, at: Position, length: number): Place {
+    const { id, role, parts, createdAt, model, metadata } = said;
+    const about = model === undefined ? metadata : { model, ...metadata };
+    const message: SessionMessage = {
+      id,
+      role,
+      parts,
+      ...(createdAt == null ? {} : { createdAt }),
+      ...(about === undefined ? {} : { metadata: about }),
+    };
+    this.model = model ?? this.model;
     this.messages.add({ message, parentId: parent.id, after: this.#last.id, at }, length);
     this.names.after(message);
     this.#last = { id: message.id, root: parent.id === null ? message.id : parent.root };
@@ -100,35 +124,34 @@ export class SessionBuilder {
     at: Position,
     compaction: Omit<Compaction, "fromMessageId" | "toMessageId">,
   ): Place {
-    const { createdAt } = compaction;
-    const mark: SessionMessage = { id, role: "system", parts: [], ...(createdAt === undefined ? {} : { createdAt }) };
+    const mark = { id, role: "system", parts: [], createdAt: compaction.createdAt };
     const place = this.addMessage(mark, above, at, 0);
     this.addCompaction({ ...compaction, fromMessageId: place.root ?? id, toMessageId: id });
     return place;
   }
 
-  keep(piece: KeptPiece): void {
-    if (isTooDeep(piece.source)) this.skip(piece.at, TOO_DEEP);
-    else this.#kept.push(piece);
+  /** Keeps a piece of the file word for word. `kind` is what a report counts it as. */
+  keep(key: string, source: JsonObject, at: Position, messageId: string | null, kind: string | null = null): void {
+    if (isTooDeep(source)) this.skip(at, TOO_DEEP);
+    else this.#kept.push({ key, source, at, messageId, kind });
   }
 
   skip(at: Position, why: string): void {
     this.#skipped.push({ ...at, why });
   }
 
-  /** Tells of something that is not understood. */
   notUnderstood(at: Position, what: string): void {
     this.#unread.push({ at, what });
   }
 
-  /** What the registry says of the session beside its name; the first that is given counts. */
+  /** Sets the registry's metadata of the session; the first that is given counts. */
   describe(metadata: JsonObject | null): void {
     if (metadata !== null && Object.keys(this.#metadata).length === 0) this.#metadata = metadata;
   }
 
-  /** What was collected since the piece before. The last piece tells what was used. */
+  /** Takes the piece that was collected since the one before. The last piece tells what was used. */
   piece(isLast: boolean): ParsedSession {
-    const { sum: usage, rows: usageRows } = this.usage.told(isLast);
+    const { sum: usage, rows: usageRows } = this.usage.totals(isLast);
     const piece: ParsedSession = {
       ...this.start,
       name: this.names.latest ?? this.start.id,
@@ -194,7 +217,6 @@ class SessionNames {
 
 const NOTHING = { requests: 0, inputTokens: 0, outputTokens: 0, cost: 0 };
 
-/** What the requests of a session used, by day and model. */
 export class UsageCount {
   readonly #rows = new Map<string, UsageRow>();
   #sum: Usage | undefined;
@@ -209,7 +231,7 @@ export class UsageCount {
   }
 
   /** All that was counted, which the last piece of a session tells; nothing before that. */
-  told(isLast: boolean): { readonly sum: Usage | undefined; readonly rows: UsageRow[] } {
+  totals(isLast: boolean): { readonly sum: Usage | undefined; readonly rows: UsageRow[] } {
     return isLast ? { sum: this.#sum, rows: [...this.#rows.values()] } : { sum: undefined, rows: [] };
   }
 }
@@ -220,4 +242,93 @@ function sumOf(one: Usage, other: Usage): Usage {
     outputTokens: one.outputTokens + other.outputTokens,
     cost: one.cost + other.cost,
   };
+}
+
+/** Characters of messages that are held to be completed by what comes later. */
+const HELD = 500_000;
+/** Calls that are known by their id. */
+const CALLS = 10_000;
+
+/** The messages of a piece of a session. One stays open for what completes it, and is then part of the next piece again. */
+class OpenMessages {
+  readonly #held = new Recent<ParsedMessage>(HELD);
+  /** For each call that waits: its message, and the places of its parts there. */
+  readonly #calls = new Recent<{ readonly messageId: string; readonly places: number[] }>(CALLS);
+  #piece = new Map<string, ParsedMessage>();
+
+  /** Characters of the messages that may be completed. */
+  get weight(): number {
+    return this.#held.weight;
+  }
+
+  add(parsed: ParsedMessage, length: number): void {
+    const { message } = parsed;
+    this.#piece.set(message.id, parsed);
+    this.#held.set(message.id, parsed, length);
+    this.#noteCalls(message, 0);
+  }
+
+  /** The message with this id, to be changed. Undefined for one that is not open. */
+  find(id: string | undefined): SessionMessage | undefined {
+    const parsed = id === undefined ? undefined : this.#held.get(id);
+    if (parsed === undefined) return undefined;
+    const { message } = parsed;
+    if (!this.#piece.has(message.id)) this.#piece.set(message.id, { ...parsed, again: true });
+    return message;
+  }
+
+  /** The message above an open one; null above a root, and for a message that is not open. */
+  parentOf(messageId: string): string | null {
+    return this.#held.get(messageId)?.parentId ?? null;
+  }
+
+  extend(message: SessionMessage, parts: readonly SessionMessagePart[], length: number): void {
+    const before = message.parts.length;
+    message.parts.push(...parts);
+    this.#held.grow(message.id, length);
+    this.#noteCalls(message, before);
+  }
+
+  /** Gives the call `callId` its result. The message that called; null when no open message waits for it. */
+  answer(callId: unknown, fields: JsonObject, length: number): SessionMessage | null {
+    if (typeof callId !== "string") return null;
+    const call = this.#calls.get(callId);
+    const message = this.find(call?.messageId);
+    const place = call?.places.shift();
+    const part = place === undefined ? undefined : message?.parts[place];
+    if (message === undefined || place === undefined || part === undefined) return null;
+    message.parts[place] = { ...part, ...fields };
+    if (call?.places.length === 0) this.#calls.delete(callId);
+    this.extend(message, [], length);
+    return message;
+  }
+
+  take(): ParsedMessage[] {
+    const piece = [...this.#piece.values()];
+    this.#piece = new Map();
+    return piece;
+  }
+
+  /** Forgets what may be completed. */
+  forget(): void {
+    this.#held.clear();
+    this.#calls.clear();
+  }
+
+  // The later parts only: a message may have as many as its file has lines.
+  #noteCalls({ id, parts }: SessionMessage, from: number): void {
+    for (let place = from; place < parts.length; place += 1) {
+      const { type, state, toolCallId } = parts[place] as SessionMessagePart;
+      if (type !== "dynamic-tool" || state !== "input-available") continue;
+      const known = this.#calls.get(String(toolCallId));
+      if (known?.messageId === id) known.places.push(place);
+      else this.#calls.set(String(toolCallId), { messageId: id, places: [place] });
+    }
+  }
+}
+
+/** Notes in a message that a further piece of the file, with this id, became part of it. */
+export function addSource(message: SessionMessage, format: string, id: string): void {
+  const noted = isJsonObject(message.metadata) ? message.metadata[format] : undefined;
+  if (isJsonObject(noted) && Array.isArray(noted.sources) && noted.sources.at(-1) !== id) noted.sources.push(id);
 }

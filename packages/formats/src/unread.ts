@@ -1,12 +1,12 @@
 import type { SessionMessagePart } from "@stemma/model";
-import { isJsonObject, quote, readToolPart } from "@stemma/model";
-import type { ParsedMessage, ParsedSession, Skipped, Unread } from "./stemma/session-file.js";
+import { forEachYielding, isJsonObject, quote, readToolPart } from "@stemma/model";
+import type { ParsedSession, Skipped, Unread } from "./stemma/session-file.js";
 
 /** Types of the parts in which readers keep content as it stands in the file. */
-const KEPT = ["data-openai", "data-claude", "data-codex", "data-chatgpt", "data-pi", "data-import"];
+const RAW_TYPES = ["data-openai", "data-claude", "data-codex", "data-chatgpt", "data-pi", "data-import"];
 
 /** A part that holds content as it stands in the file: no model is shown it, and no search finds it. */
-export function keptPart(data: unknown): SessionMessagePart {
+export function rawPart(data: unknown): SessionMessagePart {
   return { type: "data-import", data };
 }
 
@@ -19,19 +19,20 @@ export class UnreadCheck {
   readonly #open = new Map<string, boolean>();
 
   /** The session, or the piece of one, with a report of what was not understood. */
-  check(session: ParsedSession): ParsedSession {
+  async check(session: ParsedSession): Promise<ParsedSession> {
     const { id, messages, skipped, more = false } = session;
-    const unread = [...(session.unread ?? []), ...messages.flatMap(unreadPartsOf)];
-    const isRead =
-      this.#open.get(id) === true || messages.some(({ message }) => message.parts.some((part) => !isUnread(part)));
+    const unread = [...(session.unread ?? [])];
+    let isRead = this.#open.get(id) === true;
+    await forEachYielding(messages, ({ message, at }) => {
+      for (const part of message.parts) {
+        if (isUnread(part)) unread.push({ what: nameOf(part), at });
+        else isRead = true;
+      }
+    });
     if (more) this.#open.set(id, isRead);
     else this.#open.delete(id);
     return { ...session, skipped: [...skipped, ...reportOf(unread)], isUnread: !more && !isRead && unread.length > 0 };
   }
-}
-
-function unreadPartsOf({ message, at }: ParsedMessage): Unread[] {
-  return message.parts.filter(isUnread).map((part) => ({ what: nameOf(part), at }));
 }
 
 /** True for a part that is kept as it stood in the file, and for one that is none of the AI SDK's. */
@@ -47,12 +48,12 @@ function isUnread(part: SessionMessagePart): boolean {
     case "source-document":
       return false;
     default:
-      return part.type.startsWith("data-") ? KEPT.includes(part.type) : readToolPart(part)?.toolName == null;
+      return part.type.startsWith("data-") ? RAW_TYPES.includes(part.type) : readToolPart(part)?.toolName == null;
   }
 }
 
 function nameOf(part: SessionMessagePart): string {
-  if (!KEPT.includes(part.type)) return `a part of the type ${quote(part.type)}`;
+  if (!RAW_TYPES.includes(part.type)) return `a part of the type ${quote(part.type)}`;
   const { data } = part;
   if (!isJsonObject(data)) return "content that is no object";
   const type = [data.type, data.content_type, data.role].find((name) => typeof name === "string");

@@ -1,13 +1,11 @@
+import type * as server from "@modelcontextprotocol/server";
 import { McpServer, type Resource, ResourceNotFoundError } from "@modelcontextprotocol/server";
 import { packageVersion, StemmaError, sendable, sendableText } from "@stemma/model";
 import { type ObjectSchema, objectSchema, readInput, toolSchema, type ValueOf } from "@stemma/session";
-import type { Store } from "@stemma/store";
-import { storeOf } from "@stemma/store";
+import { type Store, storeOf } from "@stemma/store";
 import { jsonTokens, placeOf, readDocument, roomOf, sessionTitle, shortened, titleOf } from "./documents.js";
 import { cursorOf, idOf, parseId, positionOf, type Ref, uriOf } from "./fields.js";
-import { filterOf, findSession, hasLabel, type McpScope, scopeOf } from "./scope.js";
-import type { McpSdk } from "./sdk.js";
-import { MCP_SERVER, type McpServerOptions } from "./server-options.js";
+import { filterOf, findSession, hasLabel, MCP_SERVER, type McpScope, type McpServerOptions, scopeOf } from "./scope.js";
 import { ABSENT, messageOf } from "./tool.js";
 import { fetchTool } from "./tools/fetch.js";
 import { forgetTool } from "./tools/forget.js";
@@ -28,11 +26,10 @@ const INSTRUCTIONS =
 
 interface BuildOptions {
   readonly readOnly: boolean;
-  /** What looks after resources that the client subscribes to; null where nobody can be told of changes. */
+  /** Looks after resources that the client subscribes to; null where nobody can be told of changes. */
   readonly watcher: ResourceWatcher | null;
 }
 
-/** Builds a server of a scope, for one connection. */
 export function buildServer(sdk: McpSdk, scope: McpScope, { readOnly, watcher }: BuildOptions): McpServer {
   const server = new sdk.McpServer(
     { name: "stemma", title: "Stemma", version: packageVersion },
@@ -64,7 +61,6 @@ const TOPIC = objectSchema(
   ["topic"],
 );
 
-/** Offers the prompts that a person chooses. */
 function registerPrompts(server: McpServer, scope: McpScope): void {
   const register = <Schema extends ObjectSchema>(
     name: string,
@@ -161,7 +157,6 @@ const TEMPLATES = [
   ["entry", "stemma://entry/{label}/{key}", "An entry", "Something that was remembered."],
 ] as const;
 
-/** What of the SDK the resources need. */
 type Errors = Pick<McpSdk, "ResourceNotFoundError">;
 
 /** Serves sessions and blocks as resources. With a watcher a client can subscribe to them. */
@@ -171,13 +166,13 @@ function registerResources(
   { ResourceNotFoundError }: Errors,
   watcher: ResourceWatcher | null,
 ): void {
-  const told = (error: unknown) => new Error(messageOf(error, scope.onError));
+  const refused = (error: unknown) => new Error(messageOf(error, scope.onError));
   server.registerCapabilities({ resources: { subscribe: watcher !== null, listChanged: false } });
   server.setRequestHandler("resources/list", async ({ params }) => {
     try {
       return sendable(await listResources(scope, params?.cursor));
     } catch (error) {
-      throw told(error);
+      throw refused(error);
     }
   });
   server.setRequestHandler("resources/templates/list", () => ({
@@ -190,7 +185,7 @@ function registerResources(
       return { contents: [{ uri, mimeType: MIME_TYPE, text: sendableText(await readText(scope, parseId(uri))) }] };
     } catch (error) {
       const isMissing = StemmaError.isInstance(error) && NOT_FOUND.includes(error.code);
-      throw isMissing ? new ResourceNotFoundError(uri, error.message) : told(error);
+      throw isMissing ? new ResourceNotFoundError(uri, error.message) : refused(error);
     }
   });
   if (watcher === null) return;
@@ -199,7 +194,7 @@ function registerResources(
       await watcher.watch(uri);
       return {};
     } catch (error) {
-      throw told(error);
+      throw refused(error);
     }
   });
   server.setRequestHandler("resources/unsubscribe", ({ params: { uri } }) => {
@@ -255,3 +250,6 @@ export function createMcpServer(store: Store, options: McpServerOptions = {}): M
   server.server.onclose = () => watcher.clear();
   return server;
 }
+
+/** The SDK that a server is built with: of the user's package, or of the copy that the command brings along. */
+type McpSdk = Pick<typeof server, "McpServer" | "ResourceNotFoundError">;

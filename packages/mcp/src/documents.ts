@@ -44,7 +44,6 @@ export function titleOf(text: string): string {
   return beginning(text.replace(/\s+/gu, " ").trim(), TITLE_LENGTH);
 }
 
-/** The title of a conversation. */
 export function sessionTitle({ id, name }: Pick<SessionInfo, "id" | "name">): string {
   return titleOf(name || id || "The unnamed conversation");
 }
@@ -78,7 +77,7 @@ export function memoryProvenance(
   };
 }
 
-/** What an id stands for, but a whole conversation. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `BLOCK_NOT_FOUND`. */
+/** Reads the document of an id that is not a whole conversation. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `BLOCK_NOT_FOUND`. */
 export function readDocument(scope: McpScope, ref: Exclude<Ref, { kind: "session" }>): Promise<Document> {
   switch (ref.kind) {
     case "message":
@@ -175,7 +174,7 @@ export function transcriptOf(message: SessionMessage, tokens: number): string {
   return shortened(lines.join("\n"), Math.floor(tokens * SHARE_OF_ONE));
 }
 
-/** What of a budget the list or the text of an answer may take: the rest is for what stands around it. */
+/** The share of a budget for the list or the text of an answer: the rest is for what stands around it. */
 const SHARE = 0.85;
 
 /** Estimated tokens of a value as JSON. */

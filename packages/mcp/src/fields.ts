@@ -1,7 +1,5 @@
 import { invalid, quote, type StemmaError, sha256 } from "@stemma/model";
 
-/** What several tools take and give, as their schemas tell it. */
-
 const MOST_HITS = 50;
 
 export const limitField = (usual: number) =>
@@ -21,11 +19,10 @@ export const textOrNull = { type: ["string", "null"] } as const;
 
 export const nextCursorField = { ...textOrNull, description: "Null after the last page." } as const;
 
-/** A list of objects that have all of these. */
 export const listOf = (properties: object, required = Object.keys(properties)) =>
   ({ type: "array", items: answerSchema(properties, required) }) as const;
 
-/** What a tool answers: an object with these, all of which it always has unless `required` says otherwise. */
+/** The schema of an answer: an object with these, all of which it always has unless `required` says otherwise. */
 export const answerSchema = (properties: object, required = Object.keys(properties)) =>
   ({ type: "object", properties, required, additionalProperties: false }) as const;
 
@@ -43,7 +40,7 @@ export const provenanceField = answerSchema(
   ["kind", "writtenBy", "time"],
 );
 
-/** What search and fetch agree on with the clients that know these two tools. */
+/** The fields of a document, on which search and fetch agree with the clients that know these two tools. */
 export const documentFields = { id: textField, title: textField, url: textField, text: textField };
 
 const NO_CURSOR =
@@ -65,7 +62,7 @@ export function positionOf(question: Question, cursor: string | undefined): stri
   throw invalid(NO_CURSOR);
 }
 
-/** The same of a cursor whose position is a whole number; 0 without one. Errors: `INVALID_ARGUMENT`. */
+/** The position of a cursor as a whole number; 0 without one. Errors: `INVALID_ARGUMENT`. */
 export function offsetOf(question: Question, cursor: string | undefined): number {
   const position = positionOf(question, cursor);
   if (position === null) return 0;
@@ -78,7 +75,7 @@ function markOf(question: Question): string {
   return sha256(JSON.stringify(question)).slice(0, 8);
 }
 
-/** What an id stands for. */
+/** The thing that an id names. */
 export type Ref =
   | { readonly kind: "session"; readonly session: string }
   | { readonly kind: "message"; readonly session: string; readonly message: string }

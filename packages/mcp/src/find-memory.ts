@@ -16,7 +16,7 @@ import { blockKey, entryScope, filterOf, hasLabel, type McpScope } from "./scope
 /** Collections of entries that are searched, beside that of what is remembered. */
 const MAX_LABELS = 20;
 
-/** What was found, before it is told: only what is shown is read further. */
+/** A hit that is not read yet: only what is shown is read further. */
 export type Found = () => Promise<Document>;
 
 /** The entries in scope that match, best first; of several collections by turns. */
@@ -77,7 +77,7 @@ function matchesOf({ label, content }: ListedBlock, query: SearchQuery): number 
   return queryTerms(query).filter((sequence) => sequence.every((term) => terms.has(term))).length;
 }
 
-/** What every list of conversations tells of one. */
+/** The fields of a conversation in every list. */
 export const sessionFields = {
   id: textField,
   title: textField,

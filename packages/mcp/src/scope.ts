@@ -1,11 +1,19 @@
-import { StemmaError } from "@stemma/model";
-import type { BlockKey, EntryScope, MemoryScope, SessionFilter, SessionInfo, Store } from "@stemma/store";
-import { budgetOf, type McpServerOptions, projectKey } from "./server-options.js";
+import { check, defineOptions, StemmaError } from "@stemma/model";
+import {
+  assertScope,
+  assertUserId,
+  type BlockKey,
+  type EntryScope,
+  type MemoryScope,
+  type SessionFilter,
+  type SessionInfo,
+  type Store,
+} from "@stemma/store";
 
 /** The label of what is remembered where no project is named, and the key of what everybody shares. */
 const MEMORY = "memory";
 
-/** What a server can reach, fixed when it starts. */
+/** The reach of a server, fixed when it starts. */
 export interface McpScope {
   /** The user's, where there is one. */
   readonly store: Store;
@@ -37,7 +45,6 @@ export function scopeOf(store: Store, options: McpServerOptions): McpScope {
   };
 }
 
-/** Narrows a list of sessions to those in scope. */
 export function filterOf({ project }: McpScope): Pick<SessionFilter, "metadata"> {
   return project === undefined ? {} : { metadata: { project } };
 }
@@ -61,3 +68,41 @@ export function blockKey({ owner }: McpScope, label: string): BlockKey {
 export function entryScope({ owner }: McpScope, label: string): EntryScope {
   return { ...owner, label };
 }
+
+export interface McpServerOptions {
+  /** Only this user's sessions and memory. Default: everybody's sessions. */
+  userId?: string | undefined;
+  /** Only sessions whose metadata has this `project`, and a memory of the project's own. Default: the sessions of all projects. */
+  project?: string | undefined;
+  /** Offer no tool that writes. Default false. */
+  readOnly?: boolean | undefined;
+  /** Estimated tokens of an answer at most, from 500 to 10,000. Default 4,000. */
+  maxTokens?: number | undefined;
+  /** Gets each error that is a fault of the server or of the database. The client is told its code only. */
+  onError?: ((error: unknown) => void) | undefined;
+}
+
+const USUAL_TOKENS = 4_000;
+const FEWEST_TOKENS = 500;
+/** Clients refuse answers of 25,000 tokens, and an estimate can be too low by half. */
+const MOST_TOKENS = 10_000;
+
+function budgetOf({ maxTokens = USUAL_TOKENS }: McpServerOptions): number {
+  return maxTokens;
+}
+
+function projectKey(project: string): string {
+  return `project:${project}`;
+}
+
+/** What `createMcpServer` takes. Other errors: `INVALID_TEXT`. */
+export const MCP_SERVER = defineOptions<McpServerOptions>({
+  userId: assertUserId,
+  project: (project) => {
+    if (typeof project !== "string" || project === "") return "a text that is not empty";
+    assertScope({ key: projectKey(project) });
+  },
+  readOnly: check.flag,
+  maxTokens: check.whole(FEWEST_TOKENS, MOST_TOKENS),
+  onError: check.callable,
+});

@@ -58,8 +58,8 @@ function failed(why: string) {
   return { isError: true, content: [{ type: "text" as const, text: refusal(why) }] };
 }
 
-/** What the client did wrong, or finds otherwise than it expected: it is told the message. */
-const TOLD: readonly ErrorCode[] = [
+/** Faults of the client, and findings other than it expected: it is told the message. */
+const CLIENT_FAULTS: readonly ErrorCode[] = [
   "INVALID_ARGUMENT",
   "INVALID_TEXT",
   "SESSION_NOT_FOUND",
@@ -73,13 +73,12 @@ const TOLD: readonly ErrorCode[] = [
   "CONNECTION_LOST",
 ];
 
-/** What says that something is not there. */
 export const ABSENT: readonly string[] = ["SESSION_NOT_FOUND", "SESSION_OWNED", "MESSAGE_NOT_FOUND", "BLOCK_NOT_FOUND"];
 
-/** What the client is told of an error. Of a fault of the server or the database it learns the code; `onError` gets the error. */
+/** The text that the client is told of an error. Of a fault of the server or the database it learns the code; `onError` gets the error. */
 export function messageOf(error: unknown, onError: (error: unknown) => void): string {
   if (StemmaError.isInstance(error)) {
-    if (TOLD.includes(error.code)) return error.message;
+    if (CLIENT_FAULTS.includes(error.code)) return error.message;
     if (error.code === "SESSION_OWNED") return "There is no such session.";
   }
   onError(error);

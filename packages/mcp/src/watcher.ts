@@ -15,7 +15,6 @@ export interface ResourceWatcher {
   /** Tells of each change from now on. What is not there may come. Errors: `INVALID_ARGUMENT` for what can be no resource, or for the 1,001st one. */
   watch(uri: string): Promise<void>;
   unwatch(uri: string): void;
-  /** Watches nothing more. */
   clear(): void;
 }
 

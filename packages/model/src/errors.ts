@@ -1,4 +1,5 @@
 // One file: the error, its codes, and how much of a text it repeats. Most of it is the table of codes.
+
 /** Every code that a `StemmaError` can carry, with what it means. The codes are stable: programs may compare them. */
 export const ERROR_CODES = {
   // messages
@@ -117,13 +118,13 @@ export function quote(text: string): string {
   return quoted.replace(/[\u007f-\u009f\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** What a value is, as an error names what it got. */
+/** Names the kind of a value for an error. */
 export function kindOf(value: unknown): string {
   if (value instanceof Promise) return "a promise: await it";
   return value === null ? "null" : Array.isArray(value) ? "an array" : typeof value;
 }
 
-/** What an error says; of what is no error, its text. */
+/** The message of an error; the text of anything else. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
@@ -162,7 +163,14 @@ export class StemmaError extends Error {
     Object.defineProperty(this, marker, { value: true });
   }
 
-  /** True for a `StemmaError` of any copy of the package, with this code if one is given. */
+  /**
+   * True for a `StemmaError` of any copy of the package, with this code if one is given.
+   * @example
+   * const session = await resumeSession("me").catch((error: unknown) => {
+   *   if (StemmaError.isInstance(error, "SESSION_NOT_FOUND")) return createSession({ id: "me" });
+   *   throw error;
+   * });
+   */
   static isInstance(error: unknown, code?: ErrorCode): error is StemmaError {
     if (typeof error !== "object" || error === null || !(marker in error)) return false;
     return code === undefined || (error as unknown as StemmaError).code === code;
@@ -183,3 +191,56 @@ declare const STEMMA_VERSION: string;
 
 /** The version of the package. */
 export const packageVersion = STEMMA_VERSION;
+
+// What a session's tree refuses, said alike by a store and over a provider that a user wrote.
+
+/** The error for an append that expected another active leaf; null for none. */
+export function leafMoved(sessionId: string, expectedLeaf: string | null, activeLeaf: string | null): StemmaError {
+  const [is, not] = [activeLeaf, expectedLeaf].map((id) => (id === null ? "none" : `"${id}"`));
+  const message = `The active leaf is ${is}, not ${not}. Read the history again, and append below its last message.`;
+  return new StemmaError("LEAF_MOVED", { sessionId, expectedLeaf, activeLeaf }, message);
+}
+
+export function noMessage(sessionId: string, messageId: string): StemmaError {
+  const message = `No message "${messageId}" is in this session.`;
+  return new StemmaError("MESSAGE_NOT_FOUND", { sessionId, messageId }, message);
+}
+
+export function messageExists(sessionId: string, messageId: string): StemmaError {
+  return new StemmaError("MESSAGE_EXISTS", { sessionId, messageId }, `Message "${messageId}" is in this session.`);
+}
+
+export function messageChanged(sessionId: string, messageId: string): StemmaError {
+  const message = `Another writer changed message "${messageId}" meanwhile: read it again, then write.`;
+  return new StemmaError("MESSAGE_CHANGED", { sessionId, messageId }, message);
+}
+
+export function noParent(
+  details: { readonly sessionId?: string; readonly parentId: string },
+  options?: { readonly cause: unknown },
+): StemmaError {
+  const advice = "Pass null to start a new root, or the id of a message that exists.";
+  const message = `Message "${details.parentId}" is not in this session. ${advice}`;
+  return new StemmaError("PARENT_NOT_FOUND", details, message, options);
+}
+
+export function noCompaction(sessionId: string, compactionId: string): StemmaError {
+  const message = `No compaction "${compactionId}" is in this session.`;
+  return new StemmaError("COMPACTION_NOT_FOUND", { sessionId, compactionId }, message);
+}
+
+/** The error for a summary over what is no range of one path. */
+export function invalidRange(
+  sessionId: string,
+  { fromMessageId, toMessageId }: { readonly fromMessageId: string; readonly toMessageId: string },
+  why: string,
+): StemmaError {
+  const message = `A summary cannot cover "${fromMessageId}" to "${toMessageId}": ${why}.`;
+  return new StemmaError("COMPACTION_INVALID_RANGE", { sessionId, fromMessageId, toMessageId }, message);
+}
+
+/** The error for a summary of what is no longer there as it was. */
+export function staleRange(sessionId: string): StemmaError {
+  const message = "The messages of the range changed while they were summarised; nothing was stored. Compact again.";
+  return new StemmaError("COMPACTION_STALE", { sessionId }, message);
+}

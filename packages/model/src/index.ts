@@ -36,24 +36,32 @@ export {
   ERROR_CODES,
   type ErrorCode,
   invalid,
+  invalidRange,
   kindOf,
+  leafMoved,
+  messageChanged,
+  messageExists,
+  noCompaction,
+  noMessage,
+  noParent,
   packageVersion,
   quote,
   reasonOf,
   StemmaError,
   shorten,
+  staleRange,
 } from "./errors.js";
 export * as check from "./lib/checks.js";
 export {
   atOnce,
   beginWork,
   forEachYielding,
-  inTurns,
-  isTurnDue,
+  inPieces,
+  isYieldDue,
   mapped,
   type Pieces,
-  turn,
-  turnIfDue,
+  yieldIfDue,
+  yieldNow,
 } from "./lib/event-loop.js";
 export {
   decodeJson,
@@ -64,8 +72,8 @@ export {
   isTooDeep,
   type JsonObject,
   sameJson,
+  setField,
 } from "./lib/json.js";
-export { setField } from "./lib/json-copy.js";
 export { once, perObject, unlessAborted } from "./lib/once.js";
 export {
   assertArgument,
@@ -93,26 +101,28 @@ export {
 } from "./messages/codec.js";
 export { applyCompactions, selectCompactions, summaryMessage } from "./messages/compactions.js";
 export { packFrames, unpackFrames } from "./messages/frames.js";
-export { givenMessage, givenMessages, MOST_AT_ONCE, takeSerialised } from "./messages/given-message.js";
 export { fromBase64, isInlineMedia, mediaTypeOf, toBase64 } from "./messages/media.js";
-export { applyMergePatch } from "./messages/merge-patch.js";
 export {
   assertMessage,
   contentForParts,
+  givenMessage,
+  givenMessages,
   type HistoryMessage,
   type HistoryMessagePart,
   isSummary,
   isSummaryMessage,
   jsonBytes,
+  MOST_AT_ONCE,
   reservedId,
   type SessionMessage,
   type SessionMessagePart,
   SUMMARY_ID_PREFIX,
   takeRecent,
+  takeSerialised,
 } from "./messages/message.js";
-export { assertFits, NAME_LIMITS } from "./messages/name-limits.js";
 export { sendable, sendableMessage, sendableText } from "./messages/sendable.js";
 export {
+  applyMergePatch,
   givenMetadata,
   isStoredMetadata,
   mergeMetadata,
@@ -133,7 +143,14 @@ export {
   type SkillChange,
   type SkillState,
 } from "./messages/skill-view.js";
-export { assertStorableText, isStorableText, nameOf, storableText } from "./messages/storable-text.js";
+export {
+  assertFits,
+  assertStorableText,
+  isStorableText,
+  NAME_LIMITS,
+  nameOf,
+  storableText,
+} from "./messages/storable-text.js";
 export { takenBack } from "./messages/taken-back.js";
 export {
   appendText,
@@ -151,7 +168,7 @@ export {
   estimateMessageTokens,
   estimateStringTokens,
   estimateTokens,
-  estimateTokensInTurns,
+  estimateTokensInPieces,
   TOKENS_PER_MESSAGE,
   WORDS_TOKEN_MULTIPLIER,
 } from "./messages/tokens.js";
@@ -168,16 +185,6 @@ export {
   toolNameOf,
 } from "./messages/tool-parts.js";
 export { answeredNow, formatDuration, ToolClock, toolMilliseconds, withoutToolTimes } from "./messages/tool-times.js";
-export {
-  invalidRange,
-  leafMoved,
-  messageChanged,
-  messageExists,
-  noCompaction,
-  noMessage,
-  noParent,
-  staleRange,
-} from "./messages/tree-errors.js";
 export { compare, joinedTerms, type Run } from "./search/joined-terms.js";
 export { parseQuery, quotedFrom, type SearchQuery } from "./search/query.js";
 export { joinResults, quoteField, quoteResult, quoteWord } from "./search/quoted-results.js";
@@ -202,7 +209,13 @@ export {
   scoreIn,
   withUsual,
 } from "./search/rank.js";
-export { type ByMeaning, Distribution, fuseRankings, withReasons } from "./search/score-fusion.js";
-export { explainResult, type SearchExplanation } from "./search/search-explanation.js";
+export {
+  type ByMeaning,
+  Distribution,
+  explainResult,
+  fuseRankings,
+  type SearchExplanation,
+  withReasons,
+} from "./search/score-fusion.js";
 export { beginning, excerpt, markedSnippet } from "./search/snippet.js";
 export { documentTerms, queryTerms, type TermSequences } from "./search/terms.js";

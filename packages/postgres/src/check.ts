@@ -6,7 +6,7 @@ const PAGE = 1_000;
 
 /**
  * True for a row `d` of an entry that names another session than the one that it is of. Where that is not there, nothing can be
- * told. Of tables that are spread each server looks for the entry under the session that is named. A message is found by its
+ * said. Of tables that are spread each server looks for the entry under the session that is named. A message is found by its
  * session: a row that names another one is of no message.
  */
 const MISNAMED = "EXISTS (SELECT FROM cf_agents_search_entries e WHERE e.n = d.n AND e.session_id <> d.session_id)";
@@ -14,7 +14,7 @@ const BESIDE = "LEFT JOIN cf_agents_search_entries r ON r.session_id = d.session
 /** A fingerprint that no document has. */
 const MISNAMED_SUM = -1;
 
-/** What a check asks Postgres: it looks after its own files and indexes. */
+/** The part of a check that is special to Postgres, which looks after its own files and indexes. */
 export const postgresCheck: CheckDialect = {
   integrity: null,
   *reindex() {},
@@ -24,9 +24,13 @@ export const postgresCheck: CheckDialect = {
   window: { messages: 5_000, entries: 200_000 },
   *open() {},
   *close() {},
-  *indexed({ isSpread }, index, { after, to }) {
+  *indexed({ layout }, index, { after, to }) {
     const isMessage = index === "messages";
-    const [misnamed, beside] = isMessage ? ["FALSE", ""] : isSpread ? ["r.n IS NULL", BESIDE] : [MISNAMED, ""];
+    const [misnamed, beside] = isMessage
+      ? ["FALSE", ""]
+      : layout === "spread"
+        ? ["r.n IS NULL", BESIDE]
+        : [MISNAMED, ""];
     const [columns, mark, order] = isMessage
       ? ["(d.session_id, d.n)", "(?, ?)", "d.session_id, d.n"]
       : ["d.n", "?", "d.n"];
@@ -62,10 +66,11 @@ export const postgresCheck: CheckDialect = {
     }
     return found;
   },
-  *emptyIndex({ isSpread }) {
+  *emptyIndex({ layout }) {
     // Rows that are there are written over, since an owner's columns stand in them.
     for (const index of ["messages", "entries"] as const) {
-      const isThere = isSpread || index === "messages" ? "d.session_id = r.session_id AND d.n = r.n" : "d.n = r.n";
+      const isThere =
+        layout === "spread" || index === "messages" ? "d.session_id = r.session_id AND d.n = r.n" : "d.n = r.n";
       const removal = `DELETE FROM ${INDEX_TABLES[index]} d WHERE NOT EXISTS (SELECT FROM ${ROWS[index]} r WHERE ${isThere})`;
       yield* run(removal);
     }

@@ -2,7 +2,7 @@ import type { EncodedMessage } from "@stemma/model";
 import { fromBase64, toBase64 } from "@stemma/model";
 import type { Appended, Dialect, NativeOperations, ParentRef } from "@stemma/store";
 import { all, appendMessages, importMessages, type Operation, run } from "@stemma/store";
-import { appendRow, appendRows, attachmentTo, resultOf, rowOf } from "./append/append-rows.js";
+import { appendRow, appendRows, attachmentTo, resultOf, rowOf } from "./append/append.js";
 import type { Placement } from "./citus/placement.js";
 import { isMessageId, readPath, readRecent } from "./path/read-path.js";
 import { postgresSearch } from "./search/search-sql.js";
@@ -11,7 +11,7 @@ import { POSTGRES_MIGRATIONS } from "./tables/migrations/index.js";
 import { qualify } from "./tables/names.js";
 import { migratePostgres } from "./tables/schema.js";
 
-/** A row is sent and kept whole, with its text beside its content, and must stay below a gigabyte. */
+/** A row is sent and stored whole, with its text beside its content, and must stay below a gigabyte. */
 const MAX_TEXT_BYTES = 200_000_000;
 
 /** Postgres 13 and later, over any client. */
@@ -31,14 +31,9 @@ export function postgresDialect(
     segmentOrder: " ORDER BY m.n",
     byteLength: (text) => `octet_length(${text})`,
     dayOf: (time) => `to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD')`,
-    keepsText: true,
-    namesSessions: true,
-    countsSessions: false,
-    get isSpread() {
-      return placement.isSpread;
+    get layout() {
+      return placement.isSpread ? "spread" : "server";
     },
-    isInProcess: false,
-    namesKeys: false,
     serverTime: "CAST(floor(extract(epoch FROM statement_timestamp()) * 1000) AS bigint)",
     // As text: clients have types of their own for bytes.
     bytes: {
@@ -73,7 +68,7 @@ const MAX_APPENDED = 32_000_000;
 const MOST_MESSAGES = 500;
 const MOST_TEXT = 4_000_000;
 
-/** Appends and histories in one round trip each, by functions of the database: see `append.ts`, `append-all.ts`, `path.ts` and `recent.ts`. */
+/** Appends and histories in one round trip each, by the functions of the database in `sql/`. */
 const postgresNative = (placement: Placement): NativeOperations => ({
   mayAppend(messages, parent) {
     if (messages.length === 0 || !isMessageId(parent ?? "")) return false;

@@ -2,7 +2,7 @@ import { type ErrorCode, noParent, StemmaError } from "@stemma/model";
 import type { SqlValue } from "@stemma/store";
 import { missingTable, owned, tablesMissing } from "@stemma/store";
 /**
- * What a failure says about the statement or transaction that it ended: `conflict`: undone, and another attempt may succeed;
+ * Tells what a failure means for the statement or transaction that it ended: `conflict`: undone, and another attempt may succeed;
  * `lost`: the connection is gone, and only the server knows; `unreached`: there was no connection to send it on; `refused`:
  * undone, and would be again.
  */
@@ -120,7 +120,7 @@ export function postgresError(error: unknown): unknown {
   return fail("STORE_FAILED", `The database refused: ${message}`);
 }
 
-/** What to do about a database that takes no writes. */
+/** Advice about a database that takes no writes. */
 export const READ_ONLY_ADVICE =
   "It is a replica, or default_transaction_read_only is on for it or for this role. Connect to the primary, or switch that off.";
 

@@ -38,6 +38,9 @@ const SCHEMA_SQL = defineOptions<PostgresOptions & { embeddings?: boolean }>({
  * runs one call at a time; do not begin a transaction on it while a call runs.
  * Errors: `INVALID_ARGUMENT`, `STORE_UNSUPPORTED`; at the first use `DRIVER_MISSING`, `MIGRATION_REQUIRED`,
  * `DATABASE_TOO_NEW`, `CONNECTION_LOST`.
+ * @example
+ * const store = postgres("postgres://app:secret@localhost/app", { schema: "stemma" });
+ * await store.migrate(); // with a role that may create tables; also done by the first call
  */
 export function postgres(source: string | PostgresSource, options: PostgresOptions = {}): EmbeddableStore {
   OPTIONS.assert(options, "postgres()");

@@ -72,7 +72,7 @@ export function openPostgres(
     const state = await readState();
     const settings = state ?? (await readSettings());
     if (settings !== undefined && settings.encoding !== "UTF8") throw unfitEncoding(settings.encoding);
-    if (state !== undefined) assertTables(state);
+    if (state !== undefined) assertTables(state, migrations.length);
     isIso = settings?.iso !== false;
     const isReady = state?.version === migrations.length && state.messages === null && state.entries === null;
     placement.isSpread = state?.spread === true;

@@ -17,8 +17,7 @@ import type { ModelSource } from "./models/model.js";
 import type { SessionRecord } from "./session-record.js";
 import type { AgentEvent, ExtendedUsageInfo, SDKMessage, SessionState } from "./types.js";
 
-export interface AgentSessionOptions
-  extends Pick<TurnOptions, "tools" | "approve" | "maxTurns" | "prices" | "settings"> {
+interface AgentSessionOptions extends Pick<TurnOptions, "tools" | "approve" | "maxTurns" | "prices" | "settings"> {
   /** Null: the session can be read and written, but not asked. */
   readonly model: ModelSource | null;
   readonly systemPrompt: string | undefined;
@@ -96,6 +95,9 @@ export class AgentSession implements AsyncDisposable {
    * for one; if there is nothing else, no message is added. Calls without a result are marked as interrupted. A message with
    * a known id changes nothing, so you can repeat a send.
    * Errors: `SESSION_CLOSED`, `SESSION_BUSY`, `INVALID_ARGUMENT`, `INVALID_MESSAGE`, and those of the storage.
+   * @example
+   * await agent.send("What is the weather in Bern?");
+   * await agent.send([{ type: "tool_result", tool_use_id: "call-1", content: "Sunny" }]);
    */
   async send(input: AgentInput): Promise<void> {
     this.#assertIdle();
@@ -108,7 +110,7 @@ export class AgentSession implements AsyncDisposable {
         await branch.settle();
         await branch.append(message);
       }
-      await this.#record.touch();
+      this.#record.touch();
     });
     this.#sends = sent.catch(() => {});
     return sent;
@@ -119,6 +121,11 @@ export class AgentSession implements AsyncDisposable {
    * model or the request to it fails, there is an `error` event; if the storage fails, its error is thrown. After a turn that
    * was cut off, the model is called again, also without a new message.
    * Errors: `SESSION_CLOSED`, `SESSION_BUSY`, `NOTHING_TO_ANSWER`, `MODEL_UNAVAILABLE`, and those of the storage.
+   * @example
+   * for await (const event of agent.receive()) {
+   *   if (event.type === "text") process.stdout.write(event.text);
+   *   if (event.type === "error") throw event.error;
+   * }
    */
   async *receive(options: ReceiveOptions = {}): AsyncGenerator<AgentEvent, void, undefined> {
     RECEIVE.assert(options, "receive()");
@@ -137,7 +144,11 @@ export class AgentSession implements AsyncDisposable {
     }
   }
 
-  /** Aborts a running turn and waits until everything is stored. May be called twice. The storage stays open. Errors: those of the storage. */
+  /**
+   * Aborts a running turn and waits until everything is stored. May be called twice. The storage stays open. Errors: those of the storage.
+   * @example
+   * await agent.close();
+   */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;

@@ -1,4 +1,4 @@
-import { modelMessages, repairInTurns } from "@stemma/chat";
+import { modelMessages, repairInPieces } from "@stemma/chat";
 import type { SessionMessage } from "@stemma/model";
 import { isInterrupted, isToolPart } from "@stemma/model";
 import type { PreparedTurn } from "@stemma/session";
@@ -17,7 +17,6 @@ import type { AgentEvent, ContentBlock } from "./types.js";
 type AgentEvents = AsyncGenerator<AgentEvent, void, undefined>;
 
 interface AgentTurnOptions extends Omit<TurnOptions, "store" | "sessionId"> {
-  /** The text before the prompt of the blocks. */
   readonly systemPrompt: string;
 }
 
@@ -44,7 +43,7 @@ export async function* agentTurn(
     update: async () => turn?.update() ?? null,
     write: async (message) => {
       await branch.put(message);
-      await record.touch();
+      record.touch();
     },
     addUsage: (usage, answered) => record.addUsage(usage, answered),
   };
@@ -68,8 +67,8 @@ function observedTurn(
       yield event;
     }
   }
-  const told = { type: "agent", name: "invokeAgent", sessionId: session.id, agent } as const;
-  return observedValues(store, told, noting(), () => outcome);
+  const observed = { type: "agent", name: "invokeAgent", sessionId: session.id, agent } as const;
+  return observedValues(store, observed, noting(), () => outcome);
 }
 
 /**
@@ -84,11 +83,10 @@ async function requestOf(
   const { convertToModelMessages } = await loadAiSdk();
   const shown = history.map((message, index) => withoutTail(message, history[index + 1]));
   const known = withBlockOutputs(tools);
-  const accepted = await repairInTurns(shown, model, { tools: known });
+  const accepted = await repairInPieces(shown, model, { tools: known });
   return modelMessages(convertToModelMessages, accepted as UIMessage[], { tools: known as never });
 }
 
-/** What was cut off and then said anew, or is about to be, is not shown twice. */
 function withoutTail(message: SessionMessage, next: SessionMessage | undefined): SessionMessage {
   if (!isInterrupted(message) || next?.role === "user") return message;
   return { ...message, parts: message.parts.slice(0, message.parts.findLastIndex(isToolPart) + 1) };

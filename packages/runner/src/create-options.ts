@@ -9,7 +9,7 @@ import type { AgentTools, Approve, ToolsOf } from "./tools/agent-tools.js";
 import type { ExtendedUsageInfo, ModelPrices } from "./types.js";
 export const DEFAULT_MAX_TURNS = 20;
 
-/** See `CompactOptions`. */
+/** Limits of the runner's own compaction. */
 export type AgentCompaction = Pick<CompactOptions, "protectHead" | "tailTokenBudget">;
 
 export interface CreateSessionOptions {
@@ -32,7 +32,7 @@ export interface CreateSessionOptions {
   id?: string | undefined;
   /** The name of a new session in lists. Default: the id. */
   name?: string | undefined;
-  /** What made a new session; stored in the registry. Default: `agent`. */
+  /** The program that made a new session; stored in the registry. Default: `agent`. */
   source?: string | undefined;
   /** Your own fields, stored with a new session in the registry (`SessionInfo.metadata`). A fork has those of its origin, too. */
   metadata?: Record<string, unknown> | undefined;
@@ -44,7 +44,7 @@ export interface CreateSessionOptions {
   compactAfter?: number | undefined;
   /** How to compact. Default: the session's model summarises. */
   onCompaction?: CompactFunction | undefined;
-  /** What the session's model leaves as it is when it summarises. Not beside `onCompaction`. */
+  /** Limits of what the session's model leaves as it is when it summarises. Not beside `onCompaction`. */
   compaction?: AgentCompaction | undefined;
   onCompactionError?: CompactionErrorHandler | undefined;
   /** Learns from the conversation into the blocks of `context`: see `Session.onLearning`. */
@@ -120,7 +120,7 @@ export function assertCreateOptions(options: CreateSessionOptions): void {
   }
 }
 
-/** What the AI SDK's `streamText` takes beside what a session gives it: `temperature`, `maxOutputTokens`, `providerOptions`, … */
+/** Settings for the AI SDK's `streamText` beside what a session gives it: `temperature`, `maxOutputTokens`, `providerOptions`, … */
 type CallSettings = Omit<
   Parameters<typeof streamText>[0],
   | "model"
@@ -145,13 +145,13 @@ export interface TurnOptions extends ToolsOf {
   readonly signal: AbortSignal;
 }
 
-/** What a turn reads and writes. */
+/** The reads and writes of a turn. */
 export interface TurnLog {
   /** The prompt, and the history as the model is to see it. */
   request(): Promise<{ readonly system: string; readonly messages: ModelMessage[] }>;
   /** True when the history that was last read for a request has since been rewritten (by a compaction). */
   rewritten(): boolean;
-  /** What others changed in the blocks since the request, or since this was last asked; null for nothing. */
+  /** Changes of others in the blocks since the request, or since this was last asked; null for nothing. */
   update(): Promise<string | null>;
   /** Stores a step's message, as new or in place of its earlier form. */
   write(message: SessionMessage): Promise<void>;

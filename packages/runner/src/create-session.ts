@@ -13,6 +13,10 @@ import type { ModelPrices, SessionStorage } from "./types.js";
 /**
  * Starts a session; with `resume` or `fork`, resumes or forks one. The model is looked for when it is first called. Errors:
  * `SESSION_NOT_FOUND` (`Session not found: …`), `SESSION_EXISTS`, `STORE_UNSUPPORTED`, `INVALID_ARGUMENT`, `CORRUPT_STATE`, `MODEL_UNAVAILABLE` for a `model` that is none.
+ * @example
+ * const session = await createSession({ model, sessionStorage: new SqliteSessionStorage("chat.db"), id: "me" });
+ * await session.send("Hello");
+ * for await (const event of session.receive()) if (event.type === "text") console.log(event.text);
  */
 export async function createSession(options: CreateSessionOptions = {}): Promise<AgentSession> {
   assertCreateOptions(options);
@@ -53,7 +57,11 @@ function holdIn(store: Store, id: string): { release(): Promise<void> } {
   return { release: () => store.release(id) };
 }
 
-/** Opens a stored session: `createSession` with `resume`. Errors as for `createSession`. */
+/**
+ * Opens a stored session: `createSession` with `resume`. Errors as for `createSession`.
+ * @example
+ * const session = await resumeSession("me", { model, sessionStorage: new SqliteSessionStorage("chat.db") });
+ */
 export function resumeSession(
   sessionId: string,
   options: Omit<CreateSessionOptions, "resume"> = {},

@@ -12,7 +12,7 @@ export {
 } from "./storages/create-storage.js";
 export { FileSessionStorage } from "./storages/file-storage.js";
 export { MemorySessionStorage } from "./storages/memory-storage.js";
-export type { RedisClient } from "./storages/redis-client.js";
+export type { RedisClient } from "./storages/redis-storage.js";
 export { RedisSessionStorage, type RedisStorageOptions } from "./storages/redis-storage.js";
 export { StoreSessionStorage } from "./storages/store-session-storage.js";
 export type { AgentTool, AgentTools, ApprovalRequest, Approve } from "./tools/agent-tools.js";

@@ -1,7 +1,6 @@
 import { type SessionMetadata, StemmaError, sameJson, splitMetadata } from "@stemma/model";
-import type { SessionInfo, Store } from "@stemma/store";
+import type { BlockKey, SessionInfo, Store } from "@stemma/store";
 import { addUsage, totalInput } from "./models/model.js";
-import { countsOf, type Extras, readExtras, saveExtras } from "./session-extras.js";
 import type { ExtendedUsageInfo, SDKMessage, SessionState } from "./types.js";
 
 /** The key of `SessionState.metadata` that is ours. */
@@ -36,10 +35,9 @@ export class SessionRecord {
 
   get metadata(): SessionMetadata {
     const { [OURS]: _ours, ...held } = this.info.metadata;
-    return { ...this.extras.beside, ...held, ...this.extras.metadata };
+    return { ...this.extras.beside, ...held };
   }
 
-  /** What made the session. */
   get source(): string | undefined {
     return this.info.source ?? undefined;
   }
@@ -52,18 +50,15 @@ export class SessionRecord {
     return parentId === null ? state : { ...state, parentId };
   }
 
-  /** Reads the entry anew. */
   async refresh(): Promise<void> {
     this.info = (await this.store.sessions.get(this.info.id)) ?? this.info;
   }
 
   /** Notes that the session was written to just now. */
-  async touch(): Promise<void> {
-    if (this.extras.metadata !== undefined) await this.setMetadata(this.metadata);
+  touch(): void {
     this.info.updated_at = new Date().toISOString();
   }
 
-  /** Counts a request to a model. */
   async addUsage(spent: ExtendedUsageInfo, model: string): Promise<void> {
     const { info } = this;
     const counts = countsOf(addUsage(this.usage, spent));
@@ -72,14 +67,13 @@ export class SessionRecord {
     info.input_tokens += totalInput(spent);
     info.output_tokens += spent.output_tokens;
     info.estimated_cost += cost;
-    await this.touch();
+    this.touch();
     await this.#save({ ...this.extras, ...counts });
   }
 
   /** Sets the counts of a usage that the registry has no columns for. */
   async setCounts(usage: ExtendedUsageInfo): Promise<void> {
-    const { beside, metadata } = this.extras;
-    await this.#save({ beside, metadata, ...countsOf(usage) });
+    await this.#save({ beside: this.extras.beside, ...countsOf(usage) });
   }
 
   /** Replaces the metadata: in the registry, and beside it what that cannot hold. */
@@ -91,7 +85,7 @@ export class SessionRecord {
     const change = Object.fromEntries([...changed, ...gone.map((field) => [field, null])]);
     if (Object.keys(change).length > 0) this.info = await this.store.sessions.update(id, { metadata: change });
     const beside = Object.keys(rest).length > 0 ? rest : undefined;
-    await this.#save({ ...this.extras, beside, metadata: undefined });
+    await this.#save({ ...this.extras, beside });
   }
 
   async #save(extras: Extras): Promise<void> {
@@ -101,6 +95,49 @@ export class SessionRecord {
   }
 }
 
-export function sessionNotFound(id: string): StemmaError {
+function sessionNotFound(id: string): StemmaError {
   return new StemmaError("SESSION_NOT_FOUND", { sessionId: id }, `Session not found: ${id}`);
+}
+
+/** Counts of a session's usage beyond the columns of its registry entry. */
+export interface Counts {
+  cacheRead?: number | undefined;
+  cacheWrite?: number | undefined;
+  /** Absent without prices: a cost of 0 is not an unknown one. */
+  priced?: true | undefined;
+}
+
+/** Fields of a session beside its messages and its registry entry. */
+interface Extras extends Counts {
+  /** The fields of the metadata that the registry cannot hold. */
+  beside?: SessionMetadata | undefined;
+}
+
+/** A fork copies blocks, but starts its own usage: so the counts say whose they are. */
+type StoredExtras = Extras & { readonly countedFor?: string };
+
+async function readExtras(store: Store, id: string): Promise<Extras> {
+  const block = await store.blocks.get(extrasKey(id));
+  if (block === null) return {};
+  const { countedFor = id, beside, ...counts } = JSON.parse(block.content) as StoredExtras;
+  return { ...(countedFor === id ? counts : {}), beside };
+}
+
+async function saveExtras(store: Store, id: string, extras: Extras): Promise<void> {
+  const stored: StoredExtras = { ...extras, countedFor: id };
+  await store.blocks.set(extrasKey(id), JSON.stringify(stored));
+}
+
+function countsOf(usage: ExtendedUsageInfo): Counts {
+  const { cache_read_input_tokens: cacheRead, cache_creation_input_tokens: cacheWrite, total_cost_usd: cost } = usage;
+  return {
+    ...(cacheRead === undefined ? {} : { cacheRead }),
+    ...(cacheWrite === undefined ? {} : { cacheWrite }),
+    ...(cost === undefined ? {} : { priced: true }),
+  };
+}
+
+/** The key of the extras. It stands beside the frozen prompt, whose label is "": no block of a host can have it. */
+export function extrasKey(sessionId: string): BlockKey {
+  return { sessionId, kind: "prompt", label: "agent" };
 }

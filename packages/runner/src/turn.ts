@@ -1,15 +1,26 @@
 import { stepResults } from "@stemma/chat";
-import type { SessionMessage } from "@stemma/model";
-import { type Deferred, defer, StemmaError, sendable, unlessAborted } from "@stemma/model";
+import type { SessionMessage, SessionMessagePart } from "@stemma/model";
+import {
+  type Deferred,
+  defer,
+  isSettled,
+  isToolPart,
+  StemmaError,
+  sendable,
+  settleToolCalls,
+  type ToolCallPart,
+  ToolClock,
+  unlessAborted,
+} from "@stemma/model";
 import { StepUpdates } from "@stemma/session";
 import type { LanguageModel, ModelMessage, StopCondition, TextStreamPart, ToolSet } from "ai";
 import type { TurnLog, TurnOptions } from "./create-options.js";
 import { errorText } from "./error-text.js";
 import { toSDKMessages } from "./messages/sdk-message.js";
 import { addUsage, loadAiSdk, NO_USAGE, usageOf } from "./models/model.js";
-import { StepRecorder } from "./step-recorder.js";
 import { guardTools } from "./tools/agent-tools.js";
 import type { AgentEvent, ExtendedUsageInfo, StopReason } from "./types.js";
+
 /**
  * One turn: asks the model, runs its tools, asks again, until it is done. A call is stored before its tool runs, its
  * result before it is reported, a step before the model is asked again. However the turn ends, aborted or left in the
@@ -45,8 +56,8 @@ export async function* runTurn(log: TurnLog, options: TurnOptions): AsyncGenerat
         updates = newUpdates();
         return promptOf(await stored(log.request()));
       }
-      const told = await stored(updates.before(stepNumber, messages));
-      return told === null ? {} : { messages: told };
+      const updated = await stored(updates.before(stepNumber, messages));
+      return updated === null ? {} : { messages: updated };
     },
     // Errors come through the stream; by default the AI SDK prints them as well.
     onError: () => {},
@@ -134,7 +145,7 @@ class Gates {
   }
 }
 
-/** What a consumer is told of a chunk; null for nothing. */
+/** The event of a chunk; null for none. */
 function eventOf(chunk: TextStreamPart<ToolSet>): AgentEvent | null {
   switch (chunk.type) {
     case "text-delta":
@@ -157,7 +168,7 @@ function textOf(output: unknown): string {
 
 type FinishStep = Extract<TextStreamPart<ToolSet>, { type: "finish-step" }>;
 
-/** What a step failed with; null for one that did not. */
+/** The failure of a step; null for one that did not fail. */
 function failureOf({ finishReason, rawFinishReason }: FinishStep): StemmaError | null {
   // A connection that closes early looks like an end without a reason.
   if (finishReason === "other" && rawFinishReason === undefined) {
@@ -176,7 +187,6 @@ function stopReason(finish: FinishStep["finishReason"], pending: boolean, last: 
   return finish === "tool-calls" && last ? "max_turns" : "end_turn";
 }
 
-/** A failure of a model as an error. */
 function asError(error: unknown): Error {
   if (error instanceof Error) return error;
   return new StemmaError("MODEL_FAILED", {}, `The model failed: ${errorText(error)}`, { cause: error });
@@ -202,4 +212,131 @@ async function* chunksOf<T>(
     // The failure was reported already, or nobody waits for it any more.
     reader?.cancel().catch(() => {});
   }
+}
+
+type Part = SessionMessagePart & Record<string, unknown>;
+
+/** Builds the message of one step out of what the model streams, in the AI SDK's `UIMessage` form. */
+class StepRecorder {
+  private readonly parts: Part[] = [];
+  private readonly open = new Map<string, Part>();
+  private readonly clock = new ToolClock();
+
+  constructor(private readonly id: string) {}
+
+  /** The message as it stands; null while it is empty. */
+  message(): SessionMessage | null {
+    // Copies: the parts go on changing here.
+    const parts = this.parts.filter((part) => part.type !== "text" || part.text !== "").map((part) => ({ ...part }));
+    return parts.length === 0 ? null : this.clock.on({ id: this.id, role: "assistant", parts });
+  }
+
+  /**
+   * The message as it is kept when the step was cut off: what was said and called, unfinished calls marked. Null when that
+   * is nothing. Reasoning and provider references are left out: a provider refuses those of a response that never ended.
+   */
+  interrupted(reason: "aborted" | "error"): SessionMessage | null {
+    const parts = this.parts
+      .filter((part) => (part.type === "text" && part.text !== "") || isToolPart(part))
+      .map(({ providerMetadata: _text, callProviderMetadata: _call, ...part }) => part as SessionMessagePart)
+      // It may have been cut in the middle of a character.
+      .map((part) => (part.type === "text" ? { ...part, text: (part.text ?? "").toWellFormed() } : part));
+    if (parts.length === 0) return null;
+    return this.clock.on(settleToolCalls({ id: this.id, role: "assistant", parts, metadata: { interrupted: reason } }));
+  }
+
+  /** True while a call waits for its result. */
+  get pending(): boolean {
+    return this.parts.some((part) => isToolPart(part) && !isSettled(part));
+  }
+
+  add(chunk: TextStreamPart<ToolSet>): void {
+    switch (chunk.type) {
+      case "text-start":
+      case "reasoning-start":
+        this.start(chunk.id, chunk.type === "text-start" ? "text" : "reasoning");
+        this.refer(chunk.id, chunk.providerMetadata);
+        return;
+      case "text-delta":
+      case "reasoning-delta": {
+        const part =
+          this.open.get(chunk.id) ?? this.start(chunk.id, chunk.type === "text-delta" ? "text" : "reasoning");
+        part.text += chunk.text;
+        this.refer(chunk.id, chunk.providerMetadata);
+        return;
+      }
+      case "text-end":
+      case "reasoning-end":
+        this.refer(chunk.id, chunk.providerMetadata);
+        this.open.delete(chunk.id);
+        return;
+      case "file": {
+        const { mediaType, base64 } = chunk.file;
+        this.push("file", { mediaType, url: `data:${mediaType};base64,${base64}` }, chunk.providerMetadata);
+        return;
+      }
+      case "source": {
+        const { type: _type, sourceType, id, providerMetadata, ...source } = chunk;
+        this.push(`source-${sourceType}`, { sourceId: id, ...source }, providerMetadata);
+        return;
+      }
+      case "tool-call":
+        this.call(chunk);
+        return;
+      case "tool-result":
+        if (chunk.preliminary !== true) {
+          this.settle(chunk.toolCallId, { state: "output-available", output: storedForm(chunk.output) });
+        }
+        return;
+      case "tool-error":
+        this.settle(chunk.toolCallId, { state: "output-error", errorText: errorText(chunk.error) });
+        return;
+    }
+  }
+
+  private start(id: string, type: string): Part {
+    const part: Part = { type, text: "" };
+    this.parts.push(part);
+    this.open.set(id, part);
+    return part;
+  }
+
+  private refer(id: string, providerMetadata: unknown): void {
+    const part = this.open.get(id);
+    if (part !== undefined && providerMetadata !== undefined) part.providerMetadata = providerMetadata;
+  }
+
+  private push(type: string, fields: Record<string, unknown>, providerMetadata: unknown): void {
+    this.parts.push({ type, ...fields, ...(providerMetadata === undefined ? {} : { providerMetadata }) });
+  }
+
+  private call(chunk: Extract<TextStreamPart<ToolSet>, { type: "tool-call" }>): void {
+    const { toolCallId, toolName, input, providerExecuted, providerMetadata, invalid, error } = chunk;
+    this.clock.called(toolCallId);
+    const name = chunk.dynamic ? { type: "dynamic-tool", toolName } : { type: `tool-${toolName}` };
+    const state = invalid
+      ? { state: "output-error", rawInput: storedForm(input), errorText: errorText(error) }
+      : { state: "input-available", input: storedForm(input) };
+    this.parts.push({
+      ...name,
+      toolCallId,
+      ...state,
+      ...(providerExecuted ? { providerExecuted } : {}),
+      ...(providerMetadata === undefined ? {} : { callProviderMetadata: providerMetadata }),
+    });
+  }
+
+  private settle(toolCallId: string, result: Partial<ToolCallPart>): void {
+    // A model may give two calls one id.
+    const calls = this.parts.filter((part) => isToolPart(part) && part.toolCallId === toolCallId);
+    const part = calls.find((call) => !isSettled(call as unknown as ToolCallPart)) ?? calls.at(-1);
+    if (part === undefined) return;
+    Object.assign(part, result);
+    this.clock.answered(toolCallId);
+  }
+}
+
+// What JSON makes of it: that is what is read back.
+function storedForm(value: unknown): unknown {
+  return typeof value === "string" ? value : JSON.parse(JSON.stringify(value) ?? "null");
 }

@@ -86,7 +86,7 @@ export interface SessionStorage {
   list(): Promise<string[]>;
 }
 
-/** What `receive()` gives. What an event tells, other than `text`, is stored already. */
+/** An event of `receive()`. What an event says, other than `text`, is stored already. */
 export type AgentEvent =
   | { type: "text"; text: string }
   | { type: "tool_use"; id: string; name: string; input: unknown }

@@ -20,10 +20,10 @@ export {
   type WritableContextProvider,
   type WriteOptions,
 } from "./context/provider.js";
-export { AgentContextProvider } from "./context/providers/agent-context.js";
 export { type AgentSearchOptions, AgentSearchProvider } from "./context/providers/agent-search.js";
 export { PostgresContextProvider, PostgresSearchProvider } from "./context/providers/postgres-search.js";
 export { type R2SkillOptions, R2SkillProvider, type SkillBucket } from "./context/providers/r2-skills.js";
+export { AgentContextProvider } from "./context/providers/store-context.js";
 export type { LearnBlock, LearnEdit, LearnEntry, LearnRequest, SkippedEdit } from "./learning/apply.js";
 export {
   createLearnFunction,
@@ -48,7 +48,7 @@ export { searchableHistory } from "./manager/session-cache.js";
 export { SessionManager } from "./manager/session-manager.js";
 export { assertFunction, assertText } from "./session/arguments.js";
 export { assertAnySession, assertSession, hasMethod, otherCopy } from "./session/assert-session.js";
-export type { CompactionErrorHandler } from "./session/compaction/compaction-work.js";
+export type { CompactionErrorHandler } from "./session/compaction/compactor.js";
 export type { TokenCounter, TokenCounterInput } from "./session/compaction/token-count.js";
 export type {
   MessageChange,
@@ -95,7 +95,6 @@ export type { ContextExplanation, ContextPart } from "./session/turn/explain.js"
 export type { PrefixBreak, TurnPage, TurnPageOptions, TurnSummary } from "./session/turn/log.js";
 export { parseNote } from "./session/turn/notes.js";
 export type { ContextSize, PartSource } from "./session/turn/parts.js";
-export { StepUpdates } from "./session/turn/plan.js";
 export {
   PREPARE_TURN,
   type PreparedTurn,
@@ -105,9 +104,21 @@ export {
   type RefreshReason,
   type TurnRequest,
 } from "./session/turn/request.js";
+export { StepUpdates } from "./session/turn/turns.js";
 export type { Reverted, RevertedEntry, RevertedText } from "./session/undo/revert-from.js";
 export { keyOfContent, keyOfTitle } from "./tools/entry-key.js";
 export { snippet } from "./tools/format-hits.js";
-export { type ObjectSchema, objectSchema, type ToolSchema, toolSchema, type ValueOf } from "./tools/input-schema.js";
-export { convert, readInput } from "./tools/read-input.js";
-export { createTool, refusal, type SessionTool, type SessionTools, type ToolCallOptions } from "./tools/tool.js";
+export {
+  convert,
+  createTool,
+  type ObjectSchema,
+  objectSchema,
+  readInput,
+  refusal,
+  type SessionTool,
+  type SessionTools,
+  type ToolCallOptions,
+  type ToolSchema,
+  toolSchema,
+  type ValueOf,
+} from "./tools/tool.js";

@@ -7,10 +7,10 @@ import type { SyncConnection } from "./engine/connection.js";
 import type { Row } from "./engine/operation.js";
 import { redactedWith } from "./redact/redact-store.js";
 import { openSqlStore } from "./sql/sql-store.js";
-import { MAX_TEXT_BYTES } from "./sqlite/agent-sql.js";
 import { sqliteCheck } from "./sqlite/check.js";
+import { tellingErrors } from "./sqlite/client.js";
 import { sqliteDialect } from "./sqlite/dialect.js";
-import { tellingErrors } from "./sqlite/error.js";
+import { MAX_TEXT_BYTES } from "./sqlite/host-sql.js";
 import { isPrepared } from "./sqlite/schema.js";
 import { scrubObject } from "./sqlite/scrub.js";
 import { sqliteVectors } from "./sqlite/sqlite-vectors.js";
@@ -48,6 +48,9 @@ const OPTIONS = defineOptions<DurableObjectOptions>({ search: check.flag, redact
  * wrote is durable before the runtime sends anything that the object sends afterwards. `close()` ends this store, but does
  * not close the object's database. Errors: `STORE_UNSUPPORTED` for an object that is not backed by SQLite; at the first use
  * `DATABASE_TOO_NEW`.
+ * @example
+ * // In the constructor of a class that extends DurableObject:
+ * const manager = SessionManager.create(durableObject(ctx));
  */
 export function durableObject(ctx: DurableObjectContext, options: DurableObjectOptions = {}): EmbeddableStore {
   OPTIONS.assert(options, "durableObject()");

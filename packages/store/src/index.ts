@@ -1,4 +1,3 @@
-export { assertSessionFits, assertSessionTexts } from "./assert-names.js";
 export { addTerm, type CheckDialect } from "./check/check-dialect.js";
 export { checkable } from "./check/store-check.js";
 export type { CompactionGuard, NewCompaction, StoredCompaction } from "./contract/compactions.js";
@@ -122,45 +121,45 @@ export {
   type Operation,
   oneNumber,
   type Row,
+  rowsOf,
   run,
   runEach,
   type SqlValue,
   type Statement,
   type Together,
 } from "./engine/operation.js";
-export { rowsOf } from "./engine/session-rows.js";
-export { withoutUnstorable } from "./engine/storable.js";
+export { withoutUnstorable } from "./engine/runner.js";
 export { DATA_TABLES, missingTable, SHARED_TABLES, tablesMissing } from "./engine/tables.js";
-export { skillsOf } from "./operations/memory/skill-state.js";
 export { readContents } from "./operations/messages/content.js";
-export { messageNotFound } from "./operations/messages/message-position.js";
 export { appendMessages, importMessages } from "./operations/messages/messages.js";
-export { MAX_NUMBER, SPAN, sessionOf } from "./operations/messages/row-id.js";
-export { storedBytes } from "./operations/path/view.js";
-export { isoNow } from "./operations/registry/clock.js";
+export { storedBytes } from "./operations/path/path.js";
 export { owned } from "./operations/registry/owners.js";
 export {
   APPENDS_UNDATED,
-  cursorOf,
-  isBehind,
+  isoNow,
   LATEST_CHANGE,
-  type ListPosition,
-  parseCursor,
-} from "./operations/registry/session-order.js";
-export { type Marks, markAllUnindexed, READ_MARKS, reindexSome } from "./operations/search/reindex.js";
-export { MOST_NAMED } from "./operations/search/search-scope.js";
+  MAX_NUMBER,
+  messageNotFound,
+  SPAN,
+  sessionOf,
+  skillsOf,
+} from "./operations/registry/session-head.js";
+export { cursorOf, isBehind, type ListPosition, parseCursor } from "./operations/registry/session-order.js";
+export { type Marks, READ_MARKS, reindexSome } from "./operations/search/reindex.js";
+export { MOST_NAMED } from "./operations/search/run-search.js";
 export { OLD_PREFIX } from "./operations/upgrade/old-tables.js";
 export { copyCompactions, copyMessages } from "./operations/upgrade/upgrade.js";
 export { redactLangChain } from "./redact/langchain.js";
 export { redactedObserver } from "./redact/observer.js";
 export { redactedWith, redactStore } from "./redact/redact-store.js";
-export { type HandOver, methodsOf, valuesIn } from "./sql/hand-over.js";
 export { completeKept, type KeptItem, readKept, writeKept } from "./sql/kept-items.js";
-export { allOwners, allSessions, listAll } from "./sql/list-all.js";
+export { allOwners, allSessions, listAll, valuesIn } from "./sql/list-all.js";
 export { type Outcome, observed, observedValues } from "./sql/observed.js";
 export {
   assertScope,
+  assertSessionFits,
   assertSessionId,
+  assertSessionTexts,
   assertUserId,
   isScope,
   keyScope,
@@ -170,6 +169,6 @@ export {
 export { confining, refuseBackup } from "./sql/sql-calls.js";
 export { type OpenStore, openSqlStore } from "./sql/sql-store.js";
 export { assertStore, isStore, kindOfHost, orderOf, storeOf } from "./sql/store-of.js";
-export type { SqlProvider } from "./sqlite/agent-sql.js";
-export { isDamage } from "./sqlite/error.js";
+export { isDamage } from "./sqlite/client.js";
+export type { SqlProvider } from "./sqlite/host-sql.js";
 export { storeTime } from "./store-time.js";

@@ -13,6 +13,8 @@ const OPTIONS = defineOptions<MemoryOptions>({ redact: check.callable });
 /**
  * A store that ends with the process, for tests and experiments. It is SQLite without a file, so it behaves like `sqlite()`.
  * Errors: `DRIVER_MISSING`, `INVALID_ARGUMENT`.
+ * @example
+ * const session = Session.create(memory()).withContext("notes");
  */
 export function memory(options: MemoryOptions = {}): EmbeddableStore {
   OPTIONS.assert(options, "memory()");

@@ -17,8 +17,8 @@ import type {
 } from "@stemma/store";
 
 /**
- * What the studio's server answers its page. All routes stand under `<base>/api/`; GET reads, POST with a JSON object writes
- * and answers 403 where the studio may not write. A failure is a status of 400 or more with a `StudioFailure`.
+ * The answers of the studio's server to its page. All routes stand under `<base>/api/`; GET reads, POST with a JSON object
+ * writes and answers 403 where the studio may not write. A failure is a status of 400 or more with a `StudioFailure`.
  */
 export interface StudioFailure {
   /** One of the library's codes, or of the server's: `NOT_ALLOWED`, `NOT_FOUND`, `READ_ONLY`, `BAD_REQUEST`. */
@@ -109,8 +109,8 @@ export interface MessagePage {
   /** There are messages behind the last. */
   readonly hasNewer: boolean;
   /**
-   * What was read: the leaf and whether summaries were left out. It differs from what was asked for where `around` names a
-   * message that is not visible there: then it is the path to that message, or the path without summaries.
+   * The leaf that was read and whether summaries were left out. They differ from the request where `around` names a message
+   * that is not visible there: then it is the path to that message, or the path without summaries.
    */
   readonly leafId: string | null;
   readonly originals: boolean;
@@ -210,7 +210,7 @@ export type RememberedRow = RememberedVersion;
 export interface UsageView {
   readonly rows: UsageRow[];
   readonly total: UsageSum;
-  /** What compactions made of the messages that they cover: by day, or of one session each; otherwise by session. */
+  /** Sums of compactions: by day, or of one session each; otherwise by session. */
   readonly compactions: {
     readonly by: CompactionSumRequest["by"];
     readonly rows: Named<CompactionSum>[];
@@ -229,7 +229,7 @@ export type Named<R> = R & { readonly sessionName?: string | undefined };
 
 export type UsageSum = Omit<UsageOf, "name">;
 
-/** What each route that reads answers. */
+/** The answer of each route that reads. */
 export interface StudioReads {
   info: StudioInfo;
   sessions: SessionList;
@@ -248,10 +248,7 @@ export interface StudioReads {
   usage: UsageView;
 }
 
-/**
- * What may be posted, by route. Each answers `{}` or what stands behind it. `GET export?id&format=jsonl|markdown|html`
- * answers a file.
- */
+/** The body of each route that writes. Each answers `{}` or what stands behind it. `GET export?id&format=jsonl|markdown|html` answers a file. */
 export interface StudioWrites {
   rename: { readonly id: string; readonly name: string };
   /** Makes the newest leaf below the message active. */

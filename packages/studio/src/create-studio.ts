@@ -1,20 +1,16 @@
 import { readJsonObject } from "@stemma/model";
 import { SessionManager } from "@stemma/session";
 import type { Store } from "@stemma/store";
-import { failed, refusal } from "./http/failure.js";
+import { failed, refusal, refusalOfOrigin, respond, respondJson } from "./http/failure.js";
 import { Fields } from "./http/fields.js";
-import { respond, respondJson } from "./http/headers.js";
-import { refusalOfOrigin } from "./http/origin.js";
 import { STUDIO, type Studio, type StudioAccess, type StudioOptions } from "./options.js";
 import type { StudioRoute, StudioSource } from "./route.js";
 import { contextRoutes } from "./routes/context.js";
 import { exportRoutes } from "./routes/export.js";
-import { memoryRoutes } from "./routes/memory.js";
-import { memoryWriteRoutes } from "./routes/memory-writes.js";
+import { memoryRoutes, memoryWriteRoutes } from "./routes/memory.js";
 import { messageRoutes } from "./routes/messages.js";
 import { searchRoutes } from "./routes/search.js";
-import { sessionWriteRoutes } from "./routes/session-writes.js";
-import { sessionRoutes } from "./routes/sessions.js";
+import { sessionRoutes, sessionWriteRoutes } from "./routes/sessions.js";
 import { usageRoutes } from "./routes/usage.js";
 
 const BODY = { maxBytes: 4 * 1024 * 1024, advice: "The studio takes no larger text." };
@@ -115,13 +111,11 @@ function document(path: string, type: string, text: string): StudioRoute {
 // The build puts it here: see `scripts/studio-page.mjs`.
 declare const STUDIO_PAGE: Readonly<Record<string, { readonly type: string; readonly text: string }>>;
 
-/** What the page is made of, by the name of the file; `type` is its content type. */
 const pageFiles = STUDIO_PAGE;
 
 /** The pages; each is the same document, whose script shows what the URL says. */
 const PAGES = ["/", "/search", "/session", "/context", "/memory", "/usage"] as const;
 
-/** The document of every page. */
 function shell(base: string): string {
   return `<!doctype html>
 <html lang="en">

@@ -4,7 +4,7 @@ import type { BlockKey, EntryScope, MemoryOwner, MemoryScope, Store } from "@ste
 import { refusal } from "./http/failure.js";
 import type { Fields } from "./http/fields.js";
 import { findSession } from "./route.js";
-/** What a request may see: nothing, everything, or what is one user's. */
+/** The rights of a request: none, all, or to see what is one user's. */
 export type StudioAccess = boolean | { readonly userId: string };
 
 export interface StudioOptions {

@@ -2,8 +2,7 @@ import type { SessionMessage } from "@stemma/model";
 import { fromBase64, invalid, isInlineMedia, mediaTypeOf, noMessage, type StemmaError } from "@stemma/model";
 import type { SessionStore } from "@stemma/store";
 import type { MediaStub } from "./api.js";
-import { respond } from "./http/headers.js";
-/** Which messages are paged through. */
+import { respond } from "./http/failure.js";
 export interface PathView {
   /** The message that the path ends with; undefined for the active leaf. */
   readonly leafId: string | undefined;
@@ -20,8 +19,7 @@ export interface PageRequest {
   readonly limit: number;
 }
 
-export interface PathPage {
-  /** Oldest first. */
+interface PathPage {
   readonly messages: SessionMessage[];
   readonly hasOlder: boolean;
   readonly hasNewer: boolean;

@@ -3,7 +3,6 @@ import type { SessionManager } from "@stemma/session";
 import type { SessionInfo, Store } from "@stemma/store";
 import type { StudioWrites } from "./api.js";
 import type { Fields } from "./http/fields.js";
-/** What a request is answered from. */
 export interface StudioSource {
   readonly store: Store;
   /** The program's, or one without any configuration. */
@@ -13,18 +12,16 @@ export interface StudioSource {
   readonly canWrite: boolean;
 }
 
-/** A request that may be answered. */
 export interface StudioCall extends StudioSource {
   /** The query of a read, the posted object of a write. */
   readonly fields: Fields;
 }
 
-/** What the server answers on one path. */
 export interface StudioRoute {
   readonly method: "GET" | "POST";
   /** Below the base path: `/api/info`. */
   readonly path: string;
-  /** What POST writes is refused where the studio only reads. */
+  /** A route that writes is refused where the studio only reads. */
   readonly access: "read" | "write";
   /** Gives a response, or what is answered as JSON. Fails with a `Refusal` or a `StemmaError`. */
   answer(call: StudioCall): Promise<unknown>;

@@ -1,6 +1,6 @@
 import type { Observed } from "@stemma/store";
 
-/** What one request to a model used, as a call counts it. */
+/** The usage of one request to a model, as a call counts it. */
 export interface CountedUsage {
   readonly sessionId: string;
   readonly input: number;
@@ -8,7 +8,7 @@ export interface CountedUsage {
   readonly model: string | undefined;
 }
 
-/** What a call counts: `addUsage(id, inputTokens, outputTokens, cost, model)`, or such writes of `writeTogether`. */
+/** Finds the usage that a call counts: `addUsage(id, inputTokens, outputTokens, cost, model)`, or such writes of `writeTogether`. */
 export function countedUsage({ name, values = [] }: Observed): CountedUsage[] {
   if (name === "sessions.addUsage") {
     const [id, input, output, , model] = values;

@@ -51,7 +51,7 @@ export function whenDone<T>(work: () => T, done: (result: unknown) => void, fail
   return result;
 }
 
-/** What an error is, without its message, which may repeat what was given. */
+/** The kind of an error, without its message, which may repeat a user's text. */
 export function errorType(error: unknown): string {
   if (StemmaError.isInstance(error)) return error.code;
   return error instanceof Error ? error.name : typeof error;

@@ -47,10 +47,10 @@ const DATABASE_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 const TOKEN_BUCKETS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
 /**
- * The same store with OpenTelemetry: a span and metrics for each call of it, for each statement, for the turns and
- * compactions of sessions on it, and for the answers of agents whose sessions it keeps, with their calls of tools. Use the
- * result in place of the store: it fails as the store does, and what `onEvent` throws is only printed. A store that is not
- * instrumented runs none of this code. Errors: `STORE_UNSUPPORTED` for what is no store.
+ * Makes a store with OpenTelemetry: a span and metrics for each call of it, for each statement, for the turns and compactions
+ * of sessions on it, and for the answers of agents whose sessions it keeps, with their calls of tools. Use the result in place
+ * of the store: it fails as the store does, and what `onEvent` throws is only printed. A store that is not instrumented runs
+ * none of this code. Errors: `STORE_UNSUPPORTED` for what is no store.
  */
 export function instrument<S extends Store>(store: S, options: InstrumentOptions = {}): S {
   assertStore(store, "instrument()");
@@ -140,7 +140,6 @@ function textOf(value: unknown): string {
 
 const bounded = (text: string): string => cut(text, 0, MOST).toWellFormed();
 
-/** A span, before it is known what became of it. */
 interface Described {
   readonly name: string;
   readonly attributes: Attributes;
@@ -197,7 +196,6 @@ function agentUsage(usage: AgentUsage | undefined): Attributes {
   return { [A.inputTokens]: usage.inputTokens, [A.outputTokens]: usage.outputTokens };
 }
 
-/** What tells of a model. */
 function modelAttributes({ model }: CountedUsage): Attributes {
   return { [A.operation]: "chat", [A.provider]: NAME, ...(model === undefined ? {} : { [A.model]: model }) };
 }

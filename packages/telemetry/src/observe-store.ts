@@ -1,6 +1,7 @@
 import type { AsyncConnection, Connection, Observer, Statement, Store, SyncConnection } from "@stemma/store";
 import { redactedObserver } from "@stemma/store";
-export interface ObserveOptions {
+
+interface ObserveOptions {
   /** Tell of every statement that the store runs too. */
   readonly statements: boolean;
 }
@@ -8,8 +9,8 @@ export interface ObserveOptions {
 type Method = (...values: unknown[]) => unknown;
 
 /**
- * The same store, which tells an observer of each call, and of the turns and compactions of sessions on it. Statements are told
- * of whichever object asked for them.
+ * Makes a store that tells an observer of each call, and of the turns and compactions of sessions on it. Statements are
+ * reported whichever object asked for them.
  */
 export function observeStore(store: Store, observer: Observer, { statements }: ObserveOptions): Store {
   if (statements) store.observeStatements?.((connection) => observeConnection(connection, observer, store.name));
@@ -20,7 +21,7 @@ export function observeStore(store: Store, observer: Observer, { statements }: O
 function withObserver<S extends Store>(store: S, observer: Observer, whole?: Store): S {
   // Nothing is awaited before the store's own method is called: calls of one turn keep their order.
   const telling = <T extends object>(family: string, methods: T, sessionId?: string): T => {
-    const told = Object.entries(methods).map(([key, method]) => {
+    const calls = Object.entries(methods).map(([key, method]) => {
       const name = family === "" ? key : `${family}.${key}`;
       if (typeof method !== "function" || UNTOLD.has(name)) return [key, method];
       const call = (...values: unknown[]) =>
@@ -30,7 +31,7 @@ function withObserver<S extends Store>(store: S, observer: Observer, whole?: Sto
         );
       return [key, call];
     });
-    return { ...methods, ...Object.fromEntries(told) } as T;
+    return { ...methods, ...Object.fromEntries(calls) } as T;
   };
   const { sessions, blocks, entries, records, vectors } = store;
   const observed: S = {
@@ -54,7 +55,7 @@ function withObserver<S extends Store>(store: S, observer: Observer, whole?: Sto
   return observed;
 }
 
-/** What runs on when it was called, or nothing at all: pages of it run statements, which are told. */
+/** Calls that run on when they were called, or do nothing: pages of them run statements, which are reported. */
 const UNTOLD: ReadonlySet<string> = new Set([
   "session.stream",
   "session.messages",
@@ -74,7 +75,7 @@ function sessionOf(family: string, [first]: unknown[]): string | undefined {
   return typeof named === "string" ? named : undefined;
 }
 
-/** The same connection, which tells an observer of each statement. */
+/** Makes a connection that tells an observer of each statement. */
 function observeConnection<C extends Connection>(connection: C, observer: Observer, store: string): C {
   const telling =
     <T>(run: (statement: Statement) => T) =>

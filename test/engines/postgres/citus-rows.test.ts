@@ -75,10 +75,10 @@ describeCitus("rows spread by session on Citus", (cluster) => {
 
   const message = "'b', 'user', '{}', '', 1, NULL, 0, '', NULL";
   const called = [
-    `assistant_append('one', now(), 'leaf', NULL, ${message})`,
-    "assistant_append_all('one', now(), '[]')",
-    `assistant_append_as('one', 'ada', now(), 'leaf', NULL, ${message})`,
-    "assistant_append_all_as('one', 'ada', now(), '[]')",
+    `assistant_append('one', NULL, now(), 'leaf', NULL, ${message})`,
+    "assistant_append_all('one', NULL, now(), '[]')",
+    `assistant_append('one', 'ada', now(), 'leaf', NULL, ${message})`,
+    "assistant_append_all('one', 'ada', now(), '[]')",
     "assistant_path('one', NULL)",
     "assistant_recent('one', NULL, 0, 50)",
   ];
@@ -96,23 +96,6 @@ describeCitus("rows spread by session on Citus", (cluster) => {
     await say(store, "one", "a");
     await expectDelegated(schema);
     await store.close();
-  });
-
-  it("have the functions of a user's appends where they were spread before there were such", async () => {
-    const { schema, store } = await spread();
-    await say(store, "one", "a");
-    await store.close();
-    await cluster.query(
-      `DROP FUNCTION ${schema}.assistant_append_as; DROP FUNCTION ${schema}.assistant_append_all_as;
-       DROP FUNCTION ${schema}.assistant_recent;
-       CREATE OR REPLACE FUNCTION ${schema}.assistant_version() RETURNS INTEGER LANGUAGE sql IMMUTABLE AS 'SELECT 12';
-       UPDATE ${schema}.assistant_schema SET version = 12`,
-      url,
-    );
-    const upgraded = postgres(url, { schema });
-    await say(upgraded.forUser("ada"), "one", "b");
-    await expectDelegated(schema);
-    await upgraded.close();
   });
 
   it("take a batch as one set, whatever of it is there, and whatever hangs elsewhere", async () => {

@@ -109,8 +109,8 @@ describeCitus("a schema per tenant on Citus", (cluster) => {
     const session = SessionManager.create(store).forUser("ada").getSession("one");
     await session.appendAll([textMessage("a"), textMessage("b")]);
     for (const call of [
-      "assistant_append('one', now(), 'leaf', NULL, 'b', 'user', '{}', '', 1, NULL, 0, '', NULL)",
-      "assistant_append_all_as('one', 'ada', now(), '[]')",
+      "assistant_append('one', NULL, now(), 'leaf', NULL, 'b', 'user', '{}', '', 1, NULL, 0, '', NULL)",
+      "assistant_append_all('one', 'ada', now(), '[]')",
       "assistant_path('one', NULL)",
       "assistant_recent('one', NULL, 0, 50)",
     ]) {

@@ -54,7 +54,7 @@ describeServer("tables that another program dropped", (server) => {
     expect((await failure(open())).details.tables).toEqual(["assistant_schema", "assistant_messages"]);
   });
 
-  it.each(Object.keys(DATA_TABLES))("are missed one by one: %s", async (table) => {
+  it.each(DATA_TABLES)("are missed one by one: %s", async (table) => {
     await fill();
     await drop([table]);
     expect(await failure(open())).toMatchObject({ code: "TABLES_MISSING", details: { tables: [table] } });
@@ -75,7 +75,7 @@ describeServer("tables that another program dropped", (server) => {
   it("are made anew when what was left is dropped too, as the documents say", async () => {
     await fill();
     await drop(TABLES);
-    const page = readFileSync(join(import.meta.dirname, "../../../docs/troubleshooting.md"), "utf8");
+    const page = readFileSync(join(import.meta.dirname, "../../../docs/errors.md"), "utf8");
     const script = /```sql\n([^`]*DROP FUNCTION[^`]*)```/.exec(page)?.[1] ?? "";
     await server.query(url, script);
     expect(await SessionManager.create(open()).list()).toEqual([]);

@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from "vitest";
 import { postgres } from "../../../packages/postgres/src/postgres.js";
-import { SPAN } from "../../../packages/store/src/operations/messages/row-id.js";
+import { SPAN } from "../../../packages/store/src/operations/registry/session-head.js";
 import { describeServer } from "../../postgres/server.js";
 
 const MESSAGES = 120_000;
@@ -41,11 +41,9 @@ describeServer("on Postgres, with 120,000 messages, many of them in two sessions
   /** How many messages hold each of some words, as a search counts them, and how many rows of the index it reads for that. */
   async function search(scope: string | readonly string[] | null, words: string[]) {
     await server.query(url, "SELECT pg_stat_reset()");
-    const ids = typeof scope === "string" ? `_in('${scope}', ` : `_among('{${scope?.join(",")}}', `;
-    const [call, bounds] = scope === null ? ["(", "NULL, NULL"] : [ids, `0, ${2 ** 52}`];
+    const ids = scope === null ? "NULL" : `'{${[scope].flat().join(",")}}'`;
     const list = words.map((each) => `"{${each.replace(" ", ",")}}"`).join(",");
-    const only = words.length === 1 ? `'${words[0]}'` : "NULL";
-    const query = `SELECT matches::json->'documents' AS documents FROM assistant_matches${call}${bounds}, '{${list}}', ${only}, 250, 0)`;
+    const query = `SELECT matches::json->'documents' AS documents FROM assistant_matches(${ids}, NULL, NULL, '{${list}}', 250, 0)`;
     const [row] = await server.query(url, query);
     await expect.poll(rowsRead).toBeGreaterThan(0);
     return { documents: row?.documents as number[], rows: await rowsRead() };

@@ -3,7 +3,7 @@ import postgresJs from "postgres";
 import { expect, it } from "vitest";
 import { type PostgresSource, postgres } from "../../../packages/postgres/src/postgres.js";
 import { Session, SessionManager, type SessionMessage } from "../../../packages/stemma/src/session.js";
-import { SPAN } from "../../../packages/store/src/operations/messages/row-id.js";
+import { SPAN } from "../../../packages/store/src/operations/registry/session-head.js";
 import { textMessage } from "../../helpers/messages.js";
 import { describeServer } from "../../postgres/server.js";
 
@@ -102,7 +102,7 @@ describeServer("on Postgres, with 20,000 messages", (server) => {
   it("a search knows about how many messages there are, also where half of them were deleted since", async () => {
     const { url, close } = await filled();
     const estimate = async () => {
-      const call = `SELECT matches::json->>'total' AS total FROM assistant_matches(NULL, NULL, '{"{quokka}"}', 'quokka', 250, 0)`;
+      const call = `SELECT matches::json->>'total' AS total FROM assistant_matches(NULL, NULL, NULL, '{"{quokka}"}', 250, 0)`;
       return Number((await server.query(url, call))[0]?.total) / (SESSIONS * MESSAGES);
     };
     expect(Math.abs((await estimate()) - 1)).toBeLessThan(0.15);

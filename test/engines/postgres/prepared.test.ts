@@ -45,7 +45,7 @@ describeServer("statements that the server keeps prepared", (server) => {
     await session.appendMessage(textMessage("e"));
     expect((await session.getHistory()).map(({ id }) => id)).toEqual(["a", "b", "d", "e"]);
     expect(await prepared(client)).toEqual(
-      ["assistant_path", "assistant_recent", "assistant_matches_in", "assistant_append_all", "assistant_append"].sort(),
+      ["assistant_path", "assistant_recent", "assistant_matches", "assistant_append_all", "assistant_append"].sort(),
     );
   });
 

@@ -1,10 +1,6 @@
 import type pg from "pg";
 import { describe, expect, it } from "vitest";
-import { APPEND, APPEND_ALL } from "../../../packages/postgres/src/append/append.js";
-import { USE } from "../../../packages/postgres/src/append/append-rows.js";
-import { PATH } from "../../../packages/postgres/src/path/read-path.js";
-import { RECENT } from "../../../packages/postgres/src/path/recent.js";
-import { EDITED, LOCK } from "../../../packages/postgres/src/tables/functions.js";
+import { APPEND, APPEND_ALL, EDITED, LOCK, PATH, RECENT, VIEW } from "../../../packages/postgres/src/sql/functions.js";
 import { textMessage } from "../../helpers/messages.js";
 import { openPool } from "../../postgres/databases.js";
 import { describeServer } from "../../postgres/server.js";
@@ -51,7 +47,7 @@ describe("the guard of statements", () => {
     ["assistant_append_all", APPEND_ALL],
     ["assistant_path", PATH],
     ["assistant_recent", RECENT],
-    ["assistant_use", USE],
+    ["assistant_view", VIEW],
     ["assistant_lock", LOCK],
     ["assistant_edited", EDITED],
   ])("passes each statement of %s", (_, definition) => {

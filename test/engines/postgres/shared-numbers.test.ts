@@ -84,6 +84,29 @@ describeServer("sessions that share a number", (server) => {
     await again.close();
   });
 
+  it("get it where a role may write to the tables, and no more", async () => {
+    await server.query(
+      url,
+      `DROP ROLE IF EXISTS registrar; CREATE ROLE registrar LOGIN;
+       GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO registrar`,
+    );
+    const other = postgres(url.replace("postgres@", "registrar@"));
+    await other.session("new").append([textMessage("a", "apples")], undefined);
+    const numbers = "SELECT count(*)::int AS sessions, count(DISTINCT no)::int AS numbers FROM assistant_sessions";
+    expect(await server.query(url, numbers)).toEqual([{ sessions: IDS.length + 1, numbers: 1 }]);
+    await other.close();
+  });
+
+  it("have the vector of an edited message marked by the statement that edits it, and no trigger", async () => {
+    await store.close();
+    const plain = postgres(url);
+    await Session.create(plain).forSession("session 1").updateMessage(textMessage("a", "plums"));
+    await plain.close();
+    const marked = "SELECT session_id, n FROM assistant_vectors WHERE embedder = 0";
+    expect(await server.query(url, marked)).toMatchObject([{ session_id: "session 1" }]);
+    expect(await server.query(url, "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal")).toEqual([]);
+  });
+
   it("tell that one was registered anew under the id of another, by an open history as well", async () => {
     const own = store.session("session 1");
     await own.append(

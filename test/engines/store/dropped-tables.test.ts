@@ -36,7 +36,7 @@ const failureOf = async (path: string) => {
 };
 
 describe("tables that another program dropped", () => {
-  it.each(Object.keys(DATA_TABLES))("are missed one by one in a file: %s", async (table) => {
+  it.each(DATA_TABLES)("are missed one by one in a file: %s", async (table) => {
     const path = await filled();
     drop(path, [table]);
     expect(await failureOf(path)).toMatchObject({ code: "TABLES_MISSING", details: { tables: [table] } });

@@ -1,16 +1,24 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { gunzipSync } from "node:zlib";
 import Database from "better-sqlite3";
-import { describe, expect, it } from "vitest";
-import { AgentSearchProvider, Session, SessionManager } from "../../../packages/stemma/src/session.js";
+import { beforeAll, describe, expect, it } from "vitest";
+import * as api from "../../../packages/stemma/src/session.js";
 import type { Store } from "../../../packages/store/src/contract/store.js";
 import { storeOf } from "../../../packages/store/src/sql/store-of.js";
 import { type SqliteClient, sqlite } from "../../../packages/store/src/sqlite.js";
-import { textMessage } from "../../helpers/messages.js";
+import { writeTwoSessions } from "../../fixtures/two-sessions.mjs";
 import { failingClient } from "../../store/file-target.js";
 
-const VERSION_1 = gunzipSync(readFileSync(join(import.meta.dirname, "../../fixtures/version-1.sqlite.gz")));
+const { AgentSearchProvider, Session, SessionManager } = api;
+
+/** A database whose index holds nothing that is found, and is marked to be made anew, as a coming version of the tables may do. */
+let marked: Buffer;
+beforeAll(async () => {
+  const database = new Database(":memory:");
+  await writeTwoSessions(api, sqlite(database));
+  database.exec(`DELETE FROM assistant_fts; INSERT INTO assistant_fts (rowid, terms) SELECT n, 'old' FROM assistant_messages;
+    DELETE FROM cf_agents_search_fts; INSERT INTO cf_agents_search_fts (rowid, terms) SELECT n, 'old' FROM cf_agents_search_entries;
+    UPDATE assistant_schema SET indexed = 0`);
+  marked = database.serialize();
+});
 
 async function find(store: Store, query: string): Promise<string[]> {
   const hits = await SessionManager.create(store).search(query);
@@ -42,15 +50,9 @@ function hostOn(database: SqliteClient, more: object = {}): object {
   };
 }
 
-describe("the search index of a database that version 1 wrote", () => {
-  it("did not find what Porter 2 brings together", () => {
-    const database = new Database(VERSION_1);
-    const count = database.prepare("SELECT count(*) FROM assistant_fts WHERE assistant_fts MATCH ?").pluck();
-    expect(["deploy", "sky", "die"].map((word) => count.get(word))).toEqual([0, 0, 0]);
-  });
-
+describe("a search index that is marked to be made anew", () => {
   it("is made anew once, and finds it then", async () => {
-    const database = new Database(VERSION_1);
+    const database = new Database(marked);
     await expectIndexed(sqlite(database));
     const state = () =>
       database.prepare("SELECT indexed, reindex_messages, reindex_entries FROM assistant_schema").raw();
@@ -66,14 +68,14 @@ describe("the search index of a database that version 1 wrote", () => {
   });
 
   it("is made anew where the database is an agent's, with transactions or without", async () => {
-    await expectIndexed(storeOf(hostOn(new Database(VERSION_1))));
-    const database = new Database(VERSION_1);
+    await expectIndexed(storeOf(hostOn(new Database(marked))));
+    const database = new Database(marked);
     const transactionSync = <T>(work: () => T): T => database.transaction(work)();
     await expectIndexed(storeOf(hostOn(database, { transactionSync })));
   });
 
   it("is not made where the database is opened without search, but when it is opened with it", async () => {
-    const database = new Database(VERSION_1);
+    const database = new Database(marked);
     await Session.create(sqlite(database, { search: false }))
       .forSession("new")
       .appendMessage({ id: "1", role: "user", parts: [{ type: "text", text: "Deploying without an index." }] });
@@ -82,7 +84,7 @@ describe("the search index of a database that version 1 wrote", () => {
   });
 
   it("is made anew some rows at a time, and goes on where it was cut off, losing and doubling nothing", async () => {
-    const database = new Database(VERSION_1);
+    const database = new Database(marked);
     fill(database, 3_000, 4_000);
     let largest = 0;
     let at = Number.POSITIVE_INFINITY;
@@ -121,40 +123,6 @@ describe("the search index of a database that version 1 wrote", () => {
   });
 });
 
-describe("the search index of a database that version 10 wrote", () => {
-  it("is made anew once, of normal texts", async () => {
-    const database = new Database(":memory:");
-    const store = sqlite(database);
-    const facts = { sessionId: "s", label: "facts" };
-    await Session.create(store).forSession("s").appendMessage(textMessage("1", "ＵＳＢケーブル"));
-    await store.entries.set(facts, { key: "k", content: "Straße" });
-    expect(await find(store, "usb")).toEqual(["s 1"]);
-    const indexed = (word: string) =>
-      (["assistant_fts", "cf_agents_search_fts"] as const).map((table) =>
-        database.prepare(`SELECT count(*) FROM ${table} WHERE ${table} MATCH ?`).pluck().get(word),
-      );
-    // As its terms were.
-    database.exec(`UPDATE assistant_schema SET version = 10;
-      DELETE FROM assistant_fts; INSERT INTO assistant_fts (rowid, terms) SELECT n, 'ｕｓｂ ケ ー ブ ル' FROM assistant_messages;
-      DELETE FROM cf_agents_search_fts; INSERT INTO cf_agents_search_fts (rowid, terms) SELECT n, 'k straße' FROM cf_agents_search_entries`);
-    expect([indexed("usb"), indexed("strass"), indexed("straße")]).toEqual([
-      [0, 0],
-      [0, 0],
-      [0, 1],
-    ]);
-    const next = sqlite(database);
-    expect(await find(next, "usb")).toEqual(["s 1"]);
-    expect((await next.entries.search(facts, "STRASSE", { limit: 1 })).map(({ key }) => key)).toEqual(["k"]);
-    expect([indexed("usb"), indexed("strass"), indexed("straße")]).toEqual([
-      [1, 0],
-      [0, 1],
-      [0, 0],
-    ]);
-    expect(await next.check?.()).toMatchObject({ ok: true });
-  });
-});
-
-// As version 1 would have written them; the index of before goes anyway.
 function fill(database: Database.Database, messages: number, length: number): void {
   const insert = database.prepare(
     `INSERT INTO assistant_messages (n, id, session_id, role, created_at, branch, tokens, content)
@@ -162,7 +130,7 @@ function fill(database: Database.Database, messages: number, length: number): vo
   );
   const now = "2026-01-01T00:00:00.000Z";
   database.exec(
-    `BEGIN; INSERT INTO assistant_sessions (id, name, created_at, updated_at) VALUES ('many', 'many', '${now}', '${now}')`,
+    `BEGIN; INSERT INTO assistant_sessions (id, registered, name, created_at, updated_at) VALUES ('many', 1, 'many', '${now}', '${now}')`,
   );
   const no = database.prepare("SELECT no FROM assistant_sessions WHERE id = 'many'").pluck().get() as number;
   const text = `deployment ${"and so on ".repeat(length / 10)}`;

@@ -1,10 +1,9 @@
 import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { gunzipSync } from "node:zlib";
 import Database from "better-sqlite3";
-import { afterAll, describe, expect, it } from "vitest";
-import { Session } from "../../../packages/stemma/src/session.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import * as api from "../../../packages/stemma/src/session.js";
 import type { Store } from "../../../packages/store/src/contract/store.js";
 import type { SyncConnection } from "../../../packages/store/src/engine/connection.js";
 import type { Migration } from "../../../packages/store/src/engine/migrations.js";
@@ -14,19 +13,26 @@ import { connectClient } from "../../../packages/store/src/sqlite/client.js";
 import { sqliteDialect } from "../../../packages/store/src/sqlite/dialect.js";
 import { SQLITE_MIGRATIONS } from "../../../packages/store/src/sqlite/migrations/index.js";
 import { isPrepared } from "../../../packages/store/src/sqlite/schema.js";
-import type { SqliteClient } from "../../../packages/store/src/sqlite.js";
+import { type SqliteClient, sqlite } from "../../../packages/store/src/sqlite.js";
+import { writeTwoSessions } from "../../fixtures/two-sessions.mjs";
 import { failingClient } from "../../store/file-target.js";
 
 const folder = mkdtempSync(join(tmpdir(), "stemma-migrations-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const VERSION_1 = gunzipSync(readFileSync(join(import.meta.dirname, "../../fixtures/version-1.sqlite.gz")));
 const KNOWN = SQLITE_MIGRATIONS.length;
 
+let present: Buffer;
+beforeAll(async () => {
+  const database = new Database(":memory:");
+  await writeTwoSessions(api, sqlite(database));
+  present = database.serialize();
+});
+
 let files = 0;
-function versionOne(): string {
+function presentVersion(): string {
   const path = join(folder, `${++files}.sqlite`);
-  writeFileSync(path, VERSION_1);
+  writeFileSync(path, present);
   return path;
 }
 
@@ -68,7 +74,7 @@ async function expectMadeUp(database: Database.Database): Promise<void> {
   ]);
   expect(rows("SELECT no FROM assistant_words ORDER BY no")).toEqual([[1], [2]]);
   const store = openWith(database, NEXT);
-  const session = Session.create(store).forSession("words");
+  const session = api.Session.create(store).forSession("words");
   expect((await session.getHistory()).map(({ id }) => id)).toEqual([
     "1",
     expect.stringMatching(/^compaction_/),
@@ -97,9 +103,8 @@ describe("the tables of SQLite", () => {
   it("are the same where they were upgraded", async () => {
     const fresh = new Database(":memory:");
     await openWith(fresh, SQLITE_MIGRATIONS).migrate();
-    for (const fixture of ["version-1.sqlite.gz", "agents-0.22.0.sqlite", "agents-0.9.0.sqlite"]) {
-      const bytes = readFileSync(join(import.meta.dirname, "../../fixtures", fixture));
-      const database = new Database(fixture.endsWith(".gz") ? gunzipSync(bytes) : bytes);
+    for (const fixture of ["agents-0.22.0.sqlite", "agents-0.9.0.sqlite"]) {
+      const database = new Database(readFileSync(join(import.meta.dirname, "../../fixtures", fixture)));
       await openWith(database, SQLITE_MIGRATIONS).migrate();
       const ours = definitions(fresh).split(/(?<=;\n)\n/);
       expect(definitions(database).split(/(?<=;\n)\n/)).toEqual(expect.arrayContaining(ours));
@@ -114,16 +119,18 @@ describe("the tables of SQLite", () => {
   });
 });
 
-describe("a version that is to come, on a database that version 1 wrote", () => {
+describe("a version that is to come, on a database of the present one", () => {
   it("is reached, with its record", async () => {
-    const database = new Database(versionOne());
+    const database = new Database(presentVersion());
     await openWith(database, NEXT).migrate();
     await expectMadeUp(database);
   });
 
-  it("is reached where any statement fails first, and each version whole or not at all", async () => {
-    const path = versionOne();
-    const database = new Database(path);
+  it.each([
+    ["nothing", () => ":memory:"],
+    ["the present one", presentVersion],
+  ])("is reached from %s where any statement fails first, and each version whole or not at all", async (from, path) => {
+    const database = new Database(path());
     let at = 0;
     let seen = 0;
     let failures = 0;
@@ -131,7 +138,9 @@ describe("a version that is to come, on a database that version 1 wrote", () => 
       seen += 1;
       if (seen === at) throw new RangeError("injected");
     });
-    const version = () => database.prepare("SELECT max(version) FROM assistant_schema").pluck().get();
+    const isThere = database.prepare("SELECT count(*) FROM sqlite_schema WHERE name = 'assistant_schema'").pluck();
+    const version = () =>
+      isThere.get() === 1 ? database.prepare("SELECT max(version) FROM assistant_schema").pluck().get() : null;
     // The search index is made behind the versions, in steps of its own.
     const tables = () =>
       database.prepare("SELECT sql FROM sqlite_schema WHERE name NOT LIKE '%_fts%' ORDER BY name").pluck().all();
@@ -154,11 +163,13 @@ describe("a version that is to come, on a database that version 1 wrote", () => 
       } else expect(tables()).toEqual(definitionsOf.get(reached));
     }
     expect(failures).toBeGreaterThan(10);
-    await expectMadeUp(database);
+    expect([...definitionsOf.keys()]).toEqual([...(from === "nothing" ? [null] : []), KNOWN, KNOWN + 1]);
+    if (from === "nothing") await writeTwoSessions(api, openWith(database, NEXT));
+    else await expectMadeUp(database);
   });
 
   it("is reached from what a kill leaves before any statement", async () => {
-    const path = versionOne();
+    const path = presentVersion();
     const database = new Database(path);
     database.pragma("journal_mode = WAL");
     const copies: string[] = [];
@@ -178,7 +189,7 @@ describe("a version that is to come, on a database that version 1 wrote", () => 
   });
 
   it("is reached statement by statement, where an engine has no transactions", async () => {
-    const database = new Database(versionOne());
+    const database = new Database(presentVersion());
     let at = 0;
     let seen = 0;
     const bare: SqliteClient = failingClient(database, (sql) => {
@@ -211,7 +222,7 @@ describe("a version that is to come, on a database that version 1 wrote", () => 
   });
 
   it("is refused by a program that does not know it, which changes nothing", async () => {
-    const database = new Database(versionOne());
+    const database = new Database(presentVersion());
     await openWith(database, NEXT).migrate();
     const before = database.serialize();
     await expect(openWith(database, SQLITE_MIGRATIONS).migrate()).rejects.toMatchObject({ code: "DATABASE_TOO_NEW" });

@@ -37,7 +37,7 @@ it("a session gets a free number where the last one is taken", async () => {
   await store.session("a").append(texts(1, "said"));
   const database = new Database(FILE);
   database.exec(
-    "INSERT INTO assistant_sessions (no, id, name, created_at, updated_at) SELECT 33554431, 'last', 'last', created_at, updated_at FROM assistant_sessions",
+    "INSERT INTO assistant_sessions (no, id, registered, name, created_at, updated_at) SELECT 33554431, 'last', registered, 'last', created_at, updated_at FROM assistant_sessions",
   );
   database.close();
   await store.session("b").append(texts(1, "said"));

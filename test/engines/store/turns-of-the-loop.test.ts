@@ -29,6 +29,16 @@ it("reads what a request holds of a long history once, and makes the request in 
   expect(explained).toBeLessThan(2 * read + patience(150));
 });
 
+it("renders and reads the prompt of many blocks in pieces", async () => {
+  let session = Session.create(memory()).withCachedPrompt() as Session;
+  for (let index = 0; index < 40_000; index += 1) session = session.withContext(`block ${index}`);
+  await session.tools();
+  const rendered = await measure(() => session.refreshSystemPrompt());
+  const looked = await measure(() => session.reminder());
+  expect(rendered.pause).toBeLessThan(patience(50));
+  expect(looked.pause).toBeLessThan(patience(50));
+});
+
 it("makes a request of the AI SDK in pieces, and looks at one before each step in pieces", async () => {
   const session = Session.create(memory());
   const parts = [{ type: "text", text: "The quick brown fox jumps over the lazy dog. ".repeat(2) }];

@@ -2,9 +2,8 @@ import { describe, it } from "vitest";
 import { parsePath } from "../../../packages/adapters/src/claude/memory/paths.js";
 import { escapeName, readName } from "../../../packages/adapters/src/langgraph/saver/keys.js";
 import { searchableText as searchablePaths } from "../../../packages/adapters/src/langgraph/store/stemma-store.js";
-import { nameIn } from "../../../packages/cli/src/chat/offline/learning.js";
 import { ruleFor } from "../../../packages/cli/src/chat/offline/responder.js";
-import { offlineSummary } from "../../../packages/cli/src/chat/offline/summary.js";
+import { nameIn, offlineSummary } from "../../../packages/cli/src/chat/offline/summary.js";
 import { isBearer } from "../../../packages/cli/src/http/node-server.js";
 import { withMember } from "../../../packages/cli/src/mcp/install/clients.js";
 import { lineDifference, withTable } from "../../../packages/cli/src/mcp/install/toml-edit.js";
@@ -37,7 +36,7 @@ import { excerpt, markedSnippet } from "../../../packages/model/src/search/snipp
 import { documentTerms, queryTerms, stem } from "../../../packages/model/src/search/terms.js";
 import { parseInput } from "../../../packages/runner/src/messages/sdk-message.js";
 import { BoundedOutput, boundedLines } from "../../../packages/runner/src/tools/bounded.js";
-import { globPattern } from "../../../packages/runner/src/tools/glob.js";
+import { globPattern } from "../../../packages/runner/src/tools/glob-and-grep.js";
 import { assertLabel } from "../../../packages/session/src/context/label.js";
 import { parsePrompt, renderPrompt, splitPrompt } from "../../../packages/session/src/context/prompt.js";
 import { readFrontMatter } from "../../../packages/session/src/context/providers/front-matter.js";
@@ -46,7 +45,7 @@ import { editedEntry, editedText } from "../../../packages/session/src/learning/
 import { parseEdits, titleIn } from "../../../packages/session/src/learning/learn.js";
 import { parseNote } from "../../../packages/session/src/session/turn/notes.js";
 import { keyOfContent, keyOfTitle } from "../../../packages/session/src/tools/entry-key.js";
-import { readInput } from "../../../packages/session/src/tools/read-input.js";
+import { readInput } from "../../../packages/session/src/tools/tool.js";
 import { lint } from "../../../packages/stemma/src/ai-sdk.js";
 import { readSessions } from "../../../packages/stemma/src/formats.js";
 import { truncateOlderMessages } from "../../../packages/stemma/src/utils.js";

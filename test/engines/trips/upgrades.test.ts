@@ -3,19 +3,21 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import pg from "pg";
 import { afterEach, describe, it } from "vitest";
-import { postgres } from "../../../packages/postgres/src/postgres.js";
+import { postgres, schemaSql } from "../../../packages/postgres/src/postgres.js";
 import type { Store } from "../../../packages/store/src/contract/store.js";
-import { driveSync } from "../../../packages/store/src/engine/drive.js";
-import { runNextMigration } from "../../../packages/store/src/engine/migrations.js";
+import { runSync } from "../../../packages/store/src/engine/runner.js";
 import { connectClient } from "../../../packages/store/src/sqlite/client.js";
 import { sqliteDialect } from "../../../packages/store/src/sqlite/dialect.js";
 import { SQLITE_MIGRATIONS } from "../../../packages/store/src/sqlite/migrations/index.js";
+import { migrateSqlite } from "../../../packages/store/src/sqlite/schema.js";
 import { sqlite } from "../../../packages/store/src/sqlite.js";
 import { describeServer } from "../../postgres/server.js";
 import { type OldDatabase, writeAgentsRows, writeOwnRows } from "../../trips/old-rows.js";
 import { expectUpgraded, readOldRows } from "../../trips/upgrades.js";
 
 const ROWS = 150;
+
+const DOCUMENTS = readFileSync(join(import.meta.dirname, "../../postgres/documents-schema.sql"), "utf8");
 
 function sqliteRows(database: Database.Database): OldDatabase {
   return {
@@ -56,26 +58,21 @@ describe("what was written to SQLite", () => {
     const database = new Database(":memory:");
     const dialect = sqliteDialect({ name: "sqlite", maxTextBytes: 900_000_000, search: true });
     const connection = connectClient(database);
-    database.exec(
-      "CREATE TABLE assistant_schema (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL, indexed INTEGER NOT NULL DEFAULT 1)",
-    );
-    for (let recorded = 0; recorded < version; recorded += 1)
-      driveSync(runNextMigration(dialect, SQLITE_MIGRATIONS, recorded), connection);
+    while (!runSync(migrateSqlite(dialect, SQLITE_MIGRATIONS.slice(0, version)), connection));
+    database.exec("UPDATE assistant_schema SET indexed = 0");
     await expectTrip(database, writeOwnRows);
   });
 });
 
 describeServer("what was written to Postgres", (server) => {
   it.each([
-    ["with the documents' DDL", "../postgres/documents-schema.sql", writeAgentsRows],
-    ["by version 1 of the tables", "../fixtures/version-1.postgres.sql", writeOwnRows],
+    ["with the documents' DDL", DOCUMENTS, writeAgentsRows],
+    ["by version 1 of the tables", schemaSql(), writeOwnRows],
   ])("%s is the same after the upgrade, or told by check", async (_title, script, write) => {
     const url = await server.createDatabase();
-    await server.query(url, readFileSync(join(import.meta.dirname, "../../trips", script), "utf8"));
+    await server.query(url, script);
     const client = new pg.Client(url);
     await client.connect();
-    for (const table of ["messages", "compactions"]) await client.query(`DELETE FROM assistant_${table}`);
-    if (write === writeOwnRows) await client.query("DELETE FROM assistant_fts; DELETE FROM assistant_sessions");
     const rows = postgresRows(client);
     await write(rows, ROWS);
     const before = await readOldRows(rows);

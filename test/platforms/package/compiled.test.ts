@@ -1,24 +1,26 @@
 // What TypeScript makes of the package: the code in the docs, the tests of types and the API, in one program.
+import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
-import { pages, snippetsOf } from "../../docs/snippets.js";
+import { examplesOf, pages, type Snippet, snippetsOf } from "../../docs/snippets.js";
 import { createProgram, declarationsOf, problemsOf } from "../../helpers/compiler.js";
 import { ENTRY_POINTS, ROOT } from "../../package/manifest.js";
 
-const snippets = pages()
-  .flatMap(snippetsOf)
-  .map(({ name, code }) => ({
-    name: `${name}, the program`,
-    path: `${ROOT}test/docs/compiled/${name.replace(/\W+/g, "-")}.ts`,
-    code: `${code}\nexport {};\n`,
-  }));
+const asFile = ({ name, code }: Snippet) => ({
+  name: `${name}, the program`,
+  path: `${ROOT}test/docs/compiled/${name.replace(/\W+/g, "-")}.ts`,
+  code: `${code}\nexport {};\n`,
+});
+const snippets = pages().flatMap(snippetsOf).map(asFile);
+const tracked = execFileSync("git", ["ls-files", "packages/*/src/*.ts"], { cwd: ROOT, encoding: "utf8" }).trim();
+const examples = tracked.split("\n").flatMap(examplesOf).map(asFile);
 const sources = ENTRY_POINTS.map(({ source }) => ROOT + source);
 const types = readdirSync(`${ROOT}test/types`).map((name) => `${ROOT}test/types/${name}`);
 
 const program = createProgram(
-  [...sources, ...types, ...snippets.map(({ path }) => path)],
-  new Map(snippets.map(({ path, code }) => [path, code])),
+  [...sources, ...types, ...[...snippets, ...examples].map(({ path }) => path)],
+  new Map([...snippets, ...examples].map(({ path, code }) => [path, code])),
 );
 
 describe("TypeScript", () => {
@@ -26,6 +28,11 @@ describe("TypeScript", () => {
     expect(program.getGlobalDiagnostics()).toEqual([]);
     expect(snippets.length).toBeGreaterThan(0);
     expect(snippets.flatMap(({ name, path }) => problemsOf(program, path, name))).toEqual([]);
+  });
+
+  it("compiles the examples in the docstrings of the methods that the docs call most", () => {
+    expect(examples.length).toBeGreaterThanOrEqual(40);
+    expect(examples.flatMap(({ name, path }) => problemsOf(program, path, name))).toEqual([]);
   });
 
   it("finds the public types to be what the tests of types say", () => {

@@ -166,26 +166,4 @@ describeServer("vectors in Postgres without pgvector", (server) => {
     expect(key).not.toContain("bit varying");
     await client.end();
   });
-
-  it("of version 1 are given their signs, and keep their numbers", async () => {
-    const url = await server.createDatabase();
-    const before = postgres(url).withEmbedder(embedder);
-    await Session.create(before).appendAll(messages);
-    await before.embeddings.flush();
-    const expected = await Session.create(before).search("restaurnat");
-    await before.close();
-    await server.query(
-      url,
-      `ALTER TABLE assistant_vectors DROP COLUMN signs; DROP FUNCTION assistant_vector_signs;
-       CREATE INDEX vectors_by_embedder ON assistant_vectors (embedder, n);
-       ALTER TABLE assistant_schema ALTER COLUMN vectors SET DEFAULT 1; UPDATE assistant_schema SET vectors = 1`,
-    );
-    const after = postgres(url).withEmbedder(embedder);
-    expect(await after.embeddings.backlog()).toBe(0);
-    expect(await Session.create(after).search("restaurnat")).toEqual(expected);
-    expect(await server.query(url, "SELECT vectors FROM assistant_schema")).toEqual([{ vectors: 3 }]);
-    const indexes = await server.query(url, "SELECT indexname FROM pg_indexes WHERE indexname LIKE 'vectors_by%'");
-    expect(indexes).toEqual([{ indexname: "vectors_by_signs" }]);
-    await after.close();
-  });
 });

@@ -3,7 +3,7 @@ import { snippetsOf } from "../../docs/snippets.js";
 import { sources } from "../../workers/sources.js";
 import { describeWorkerd, type WorkerDefinition } from "../../workers/workerd.js";
 
-const [program] = snippetsOf("docs/stores/durable-object.md");
+const [program] = snippetsOf("docs/stores/cloudflare.md");
 
 // The class of the page, in an object that can be called and evicted.
 const definition: WorkerDefinition<{
@@ -29,7 +29,7 @@ const definition: WorkerDefinition<{
   plugins: [sources],
 };
 
-describeWorkerd("the program of docs/stores/durable-object.md", definition, (workerd) => {
+describeWorkerd("the program of docs/stores/cloudflare.md", definition, (workerd) => {
   it("keeps a conversation", async () => {
     const page = workerd.object("Page", "a");
     await page.send({ id: "1", role: "user", parts: [{ type: "text", text: "Hello" }] });

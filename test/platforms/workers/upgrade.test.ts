@@ -70,32 +70,6 @@ describeWorkerd("a Durable Object that agents 0.22 wrote", conversations, (worke
   });
 });
 
-describeWorkerd("a Durable Object whose tables are of version 1", conversations, (workerd) => {
-  it.each(["ChatObject", "AgentObject"] as const)("has its search index made anew, as a %s", async (className) => {
-    const chat = workerd.object(className, "version 1");
-    await chat.call("getPathLength");
-    await workerd.stop();
-    replaceDatabase(
-      workerd.folderOf(className),
-      gunzipSync(readFileSync(join(import.meta.dirname, "../../fixtures/version-1.sqlite.gz"))),
-    );
-    const find = async (query: string) =>
-      ((await chat.manage("search", query)) as { sessionId: string; id: string }[])
-        .map(({ sessionId, id }) => `${sessionId} ${id}`)
-        .sort();
-    expect(await find("deploy")).toEqual(["words 1", "words 8"]);
-    expect(await find("sky")).toEqual(["words 2"]);
-    expect(await find("die")).toEqual(["other 1", "words 3"]);
-    await chat.callIn("words", "appendMessage", {
-      id: "new",
-      role: "user",
-      parts: [{ type: "text", text: "Deploying." }],
-    });
-    await workerd.stop();
-    expect(await find("deploy")).toEqual(["words 1", "words 8", "words new"]);
-  });
-});
-
 function replaceDatabase(folder: string, database: Uint8Array): void {
   const [file = ""] = readdirSync(folder).filter((name) => /^[0-9a-f]{64}\.sqlite$/.test(name));
   for (const suffix of ["-wal", "-shm"]) rmSync(join(folder, file + suffix), { force: true });

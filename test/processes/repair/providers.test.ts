@@ -225,7 +225,7 @@ describe.each(Object.entries(PROVIDERS) as [string, ProviderRules][])("%s", (nam
   });
 
   it("has the row in the docs that the table says", () => {
-    expect(readFileSync("docs/repairing-messages.md", "utf8")).toContain(rowOf(rules));
+    expect(readFileSync("docs/background/repairs.md", "utf8")).toContain(rowOf(rules));
   });
 });
 

@@ -71,7 +71,7 @@ async function idsOf(path: string): Promise<string[]> {
   }
 }
 
-/** As docs/keeping.md says it. */
+/** As docs/stores/sqlite.md says it. */
 function restore(backup: string, path: string): void {
   copyFileSync(backup, `${path}.restored`);
   for (const ending of ["-wal", "-shm"]) rmSync(path + ending, { force: true });

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { findSessionFiles } from "../../../packages/cli/src/import/find-files.js";
+import { findSessionFiles } from "../../../packages/cli/src/commands/import.js";
 import { watchFiles } from "../../../packages/cli/src/import/import-run.js";
 import { jsonl } from "../../cli/read.js";
 import { temporaryFolder } from "../../cli/run.js";

@@ -2,7 +2,7 @@
 
 import { describeStore, type StoreTarget } from "../../../packages/stemma/src/testing.js";
 import { type DurableObjectSqlStorage, durableObject } from "../../../packages/store/src/durable-object.js";
-import { agentStore } from "../../../packages/store/src/sqlite/agent-sql.js";
+import { hostStore } from "../../../packages/store/src/sqlite/host-sql.js";
 import { Agent, here } from "./host.js";
 import { describe, it } from "./vitest.js";
 
@@ -80,12 +80,12 @@ const targets: StoreTarget[] = [
     capabilities: { search: true, embeddings: false, transactions: true, check: false, durable: true },
     open: async () => {
       await empty();
-      return agentStore(new Agent());
+      return hostStore(new Agent());
     },
-    reopen: () => agentStore(new Agent()),
+    reopen: () => hostStore(new Agent()),
     openWithFaults: async (before) => {
       await empty();
-      return agentStore(new FaultyAgent(before));
+      return hostStore(new FaultyAgent(before));
     },
   },
 ];

@@ -1,11 +1,10 @@
 import { invalid, isJsonObject, type JsonObject, StemmaError, sameJson, sha256 } from "@stemma/model";
 import type { Session } from "@stemma/session";
 import type { KeptWrite } from "@stemma/store";
-import { ItemHistory } from "../item-history.js";
+import { addedItems, cutItems, ItemHistory } from "../item-history.js";
 import { findItems, withItems } from "../item-messages.js";
-import { addedItems, cutItems } from "../item-writes.js";
 import { agentItems, callIdOf, fromItemJson, toItemJson } from "./codec.js";
-import type { HistoryRewrite, HistoryTransaction, SdkSession } from "./sdk.js";
+
 /**
  * A `Session` of the OpenAI Agents SDK, with what the SDK asks for where a session has it. An `Item` is an `AgentInputItem` of
  * the SDK, if you name it.
@@ -137,12 +136,12 @@ async function replaceSuffix(
 ): Promise<KeptWrite[]> {
   const path = await history.path();
   const items = path.items.flat();
-  const kept = items.length - expected.length;
-  if (kept < 0 || !sameJson(items.slice(kept), expected)) {
+  const remaining = items.length - expected.length;
+  if (remaining < 0 || !sameJson(items.slice(remaining), expected)) {
     const message = "The history does not end with the expected items, so nothing was replaced. Read it again.";
     throw new StemmaError("HISTORY_CHANGED", { sessionId: history.session.id }, message);
   }
-  return cutItems(history, path, kept, replacement);
+  return cutItems(history, path, remaining, replacement);
 }
 
 function itemsIn(transaction: JsonObject, type: string, field: string): JsonObject[] | null {
@@ -157,4 +156,31 @@ function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, field: unknown) =>
     isJsonObject(field) ? Object.fromEntries(Object.entries(field).sort(([a], [b]) => (a < b ? -1 : 1))) : field,
   );
+}
+
+// The types of the OpenAI Agents SDK that its sessions are made of, written down here so that they need no installed SDK.
+
+/** Asks that calls be replaced by others with the same `callId`. */
+interface HistoryRewrite<Item> {
+  mutations: readonly { type: "replace_function_call"; callId: string; replacement: Item }[];
+}
+
+/** A change that is made once, however often it is asked for under its id. */
+interface HistoryTransaction<Item> {
+  operationId: string;
+  transaction:
+    | { type: "append_items"; items: Item[] }
+    | { type: "replace_suffix"; expectedSuffix: Item[]; replacement: Item[] };
+}
+
+interface SdkSession<Item> {
+  getSessionId(): Promise<string>;
+  /** The newest items, as many as the limit says, in the order in which they were added; without a limit all of them. */
+  getItems(limit?: number): Promise<Item[]>;
+  addItems(items: Item[]): Promise<void>;
+  /** Removes the newest item; undefined where there is none. */
+  popItem(): Promise<Item | undefined>;
+  clearSession(): Promise<void>;
+  applyHistoryMutations(rewrite: HistoryRewrite<Item>): Promise<void>;
+  applyHistoryTransaction(transaction: HistoryTransaction<Item>): Promise<void>;
 }

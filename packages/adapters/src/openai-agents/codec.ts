@@ -155,7 +155,6 @@ function stepItems(step: readonly SessionMessagePart[], loose: LooseResults): Js
   return [...(content.length === 0 ? [] : [message]), ...toolItems(step, loose)];
 }
 
-/** The calls among the parts, then the result of each. */
 function toolItems(parts: readonly SessionMessagePart[], loose: LooseResults): JsonObject[] {
   const pairs = pairsOf(parts, loose);
   return [...pairs.map(callItem), ...pairs.map(resultItem)];
@@ -165,7 +164,7 @@ function textOf(parts: readonly SessionMessagePart[]): string {
   return parts.flatMap(({ type, text }) => (type === "text" ? [text ?? ""] : [])).join("\n");
 }
 
-/** What the content of a message item says, as parts. What has no counterpart is left out. */
+/** The content of a message item as parts. What has no counterpart is left out. */
 function partsOfContent(content: unknown): SessionMessagePart[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
   return Array.isArray(content) ? content.flatMap((block) => partOfBlock(block) ?? []) : [];

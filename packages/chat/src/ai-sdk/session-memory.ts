@@ -3,7 +3,7 @@ import type { PrepareTurnOptions, Session, SessionTools } from "@stemma/session"
 import { assertAnySession, PREPARE_TURN, StepUpdates } from "@stemma/session";
 import { convertToModelMessages, type ModelMessage, type ToolSet, type UIMessage } from "ai";
 import { type ProviderName, providerName } from "./lint/known-providers.js";
-import { repairInTurns } from "./lint/lint.js";
+import { repairInPieces } from "./lint/lint.js";
 import { stepResults } from "./lint/outputs.js";
 import { modelMessages } from "./message/model-messages.js";
 
@@ -16,11 +16,11 @@ export interface SessionMemoryOptions extends PrepareTurnOptions {
 
 const OPTIONS = defineOptions<SessionMemoryOptions>({ ...PREPARE_TURN.checks, model: providerName });
 
-/** What `generateText`, `streamText` and `ToolLoopAgent` take of a session. */
+/** Options of `generateText`, `streamText` and `ToolLoopAgent` that are made of a session. */
 export interface SessionMemory {
   /** The frozen prompt; missing when the session has no blocks. */
   readonly system?: string;
-  /** The same, by the name that `ToolLoopAgent` has for it. */
+  /** The system prompt by the name that `ToolLoopAgent` has for it. */
   readonly instructions?: string;
   /** The visible history, with what is told behind the user's messages. */
   readonly messages: ModelMessage[];
@@ -46,7 +46,7 @@ export async function sessionMemory(session: Session, options: SessionMemoryOpti
   const { model = "any", tools: own = {}, ...turn } = options;
   const { system, messages, tools, update } = await session.prepareTurn<UIMessage>({ ...turn, tools: own });
   const all: ToolSet = { ...(tools as SessionTools), ...own };
-  const accepted = await repairInTurns(messages, model, { tools: all });
+  const accepted = await repairInPieces(messages, model, { tools: all });
   return {
     ...(system === "" ? {} : { system, instructions: system }),
     messages: await modelMessages(convertToModelMessages, accepted, { tools: all }),
@@ -59,7 +59,7 @@ export async function sessionMemory(session: Session, options: SessionMemoryOpti
 export function stepUpdates(update: () => Promise<string | null>, model: ProviderName): PrepareStep {
   const updates = new StepUpdates(update, stepResults(model));
   return async ({ stepNumber, messages }) => {
-    const told = await updates.before<ModelMessage>(stepNumber, messages);
-    return told === null ? {} : { messages: told };
+    const updated = await updates.before<ModelMessage>(stepNumber, messages);
+    return updated === null ? {} : { messages: updated };
   };
 }

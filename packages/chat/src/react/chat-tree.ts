@@ -15,18 +15,17 @@ export interface ChatTreeOptions<M extends UIMessage = UIMessage>
   throttle?: number | undefined;
 }
 
-/** Where a message stands among those that were written in its place. */
 export interface Siblings {
   /** From 0, in the order in which they were written. */
   readonly index: number;
   /** 1 for a message without siblings. */
   readonly count: number;
-  /** What to give to `select` for the one before; null for the first. */
+  /** The id to give to `select` for the message before; null for the first. */
   readonly previous: string | null;
   readonly next: string | null;
 }
 
-/** What `useChat` gives, and the tree. */
+/** The result of `useChat`, and the tree. */
 export interface ChatTree<M extends UIMessage = UIMessage> extends Omit<UseChatHelpers<M>, "stop"> {
   /** True until the stored messages are there. */
   readonly isLoading: boolean;

@@ -188,7 +188,6 @@ function emptyTree(chatId: string, isLoading: boolean): Tree {
 
 type Begun = Pick<RunData, "runId" | "edited">;
 
-/** The runs under way, by the chat. */
 class Runs {
   onEdit: (chatId: string, edited: NonNullable<RunData["edited"]>) => void = () => {};
   readonly #ids = new Map<string, string>();
@@ -231,7 +230,7 @@ class Runs {
 }
 
 /** So many messages tell the server which branch a new one continues. */
-const TOLD = 4;
+const NEWEST = 4;
 
 /** The transport of `useChat` to a handler's routes. It sends no more of the history than the server needs. */
 function transportTo<M extends UIMessage>(
@@ -250,8 +249,8 @@ function transportTo<M extends UIMessage>(
     credentials: () => latest.current.credentials ?? "same-origin",
     fetch: (input, init) => (latest.current.fetch ?? globalThis.fetch)(input, init),
     prepareSendMessagesRequest: ({ id, messages, trigger, messageId, body }) => {
-      const told = messages.filter((one, index) => index >= messages.length - TOLD || one.id === messageId);
-      return { body: { ...body, id, messages: told, trigger, messageId } };
+      const sent = messages.filter((one, index) => index >= messages.length - NEWEST || one.id === messageId);
+      return { body: { ...body, id, messages: sent, trigger, messageId } };
     },
   });
   const watched = (chatId: string, stream: ReadableStream<UIMessageChunk>) =>

@@ -13,8 +13,8 @@ export async function checkSkills(folder: string, tell: (problem: string) => voi
 }
 
 /**
- * What the model of the chat knows and can look up. `skills` is a folder of skills, or null; what is wrong with them is not told:
- * each conversation has blocks of its own.
+ * Makes the blocks of a conversation in the chat. `skills` is a folder of skills, or null; problems of skills are not reported,
+ * since each conversation has blocks of its own.
  */
 export function chatBlocks(store: Store, skills: string | null): ContextConfig[] {
   const soul: ContextConfig = { label: "soul", description: "Who you are", provider: { get: () => SOUL } };

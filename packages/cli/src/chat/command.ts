@@ -2,7 +2,6 @@ import type { Command } from "commander";
 import { nonEmpty } from "../options.js";
 import type { ChatOptions } from "./chat-options.js";
 
-/** Adds `stemma chat` to a program. */
 export function registerChat(program: Command): void {
   program
     .command("chat")

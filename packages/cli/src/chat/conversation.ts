@@ -8,8 +8,8 @@ import { findSession } from "../find.js";
 import { createSummarizer, type Summarizer } from "../summarizer.js";
 import { chatBlocks } from "./chat-blocks.js";
 import type { ChatOptions } from "./chat-options.js";
-import { offlineLearning } from "./offline/learning.js";
 import { offlineResponder } from "./offline/responder.js";
+import { offlineLearning } from "./offline/summary.js";
 
 /** Marks the sessions that the chat goes on with by itself. */
 const SOURCE = "chat";
@@ -17,14 +17,13 @@ const COMPACT_AFTER = 100_000;
 
 type Limits = Pick<CompactOptions, "protectHead" | "tailTokenBudget" | "minTailMessages">;
 
-/** What `/compact` leaves as it is. An automatic compaction leaves more. */
+/** Limits of `/compact`, which covers more than an automatic compaction. */
 const BY_HAND: Limits = { protectHead: 1, tailTokenBudget: 500, minTailMessages: 4 };
 
 /** The session that the chat is in, and how it comes to others. All of them are of one user. */
 export class Conversation {
-  /** The user's sessions. */
   readonly manager: SessionManager;
-  /** The same store, confined to the user. */
+  /** The store, confined to the user. */
   readonly store: Store;
   private open: AgentSession | null = null;
   private limits: Limits = {};
@@ -54,7 +53,6 @@ export class Conversation {
     return new Conversation(store, userId, model, name, summarizer, options.skills ?? null);
   }
 
-  /** The session that the chat is in. */
   get session(): AgentSession {
     if (this.open === null) throw new TypeError("The conversation has not begun.");
     return this.open;
@@ -97,13 +95,11 @@ export class Conversation {
     await this.session.session.refreshSystemPrompt();
   }
 
-  /** A new session. */
   async begin(id?: string, name?: string): Promise<void> {
     const options = await this.settings();
     await this.switchTo(await createSession({ ...options, source: SOURCE, id, name }));
   }
 
-  /** A copy of the present session, to go on with. */
   async fork(name?: string): Promise<void> {
     const { id } = this.session;
     const options = await this.settings();

@@ -61,7 +61,7 @@ async function nameIt({ conversation }: Chat): Promise<void> {
   await conversation.manager.rename(id, beginning(message.content.replace(/\s+/gu, " ").trim(), MAX_NAME));
 }
 
-/** What of a failure of the AI SDK tells where it comes from. */
+/** The fields of an error of the AI SDK that tell where it comes from. */
 interface ApiFailure {
   readonly message: string;
   readonly url: string;

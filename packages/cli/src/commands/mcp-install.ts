@@ -1,13 +1,13 @@
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { invalid, type StemmaError } from "@stemma/model";
+import { replaceFile } from "@stemma/model/files";
 import type { Command } from "commander";
 import { writeJson } from "../context.js";
 import type { Io } from "../io.js";
 import { confirm } from "../io.js";
 import { CLIENTS, type Machine, type McpClient, startOf } from "../mcp/install/clients.js";
-import { readConfiguration, writeConfiguration } from "../mcp/install/install-file.js";
 import { lineDifference } from "../mcp/install/toml-edit.js";
 import type { DatabaseOptions } from "../open-database.js";
 import { hasPassword, hidePasswords, isUrl } from "../open-database.js";
@@ -104,4 +104,33 @@ To keep it out, leave it out of the URL: write PGPASSWORD=… into a file that o
 function cannotChange({ title }: McpClient, file: string): StemmaError {
   const message = `${file} cannot be changed without the risk of losing something in it: it is broken, or names its servers in another way. Add the server by hand, as ${title} documents it.`;
   return invalid(message, { file });
+}
+
+const PRIVATE = 0o600;
+
+/** The text of a configuration file, "" where there is none. Errors: `INVALID_ARGUMENT` for one that is not UTF-8. */
+function readConfiguration(path: string): string {
+  if (!existsSync(path)) return "";
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(readFileSync(path));
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    const message = `${path} is no text in UTF-8. Nothing was changed.`;
+    throw invalid(message, { path }, { cause: error });
+  }
+}
+
+/**
+ * Replaces a configuration file whole or not at all, if it still holds `before`. A new one can be read by its owner only; a link
+ * stays, and what it leads to is replaced. Errors: `INVALID_ARGUMENT` where it holds something else by now.
+ */
+async function writeConfiguration(path: string, before: string, after: string): Promise<void> {
+  if (readConfiguration(path) !== before) {
+    const message = `${path} was changed by another program meanwhile. Nothing was changed; run the command again.`;
+    throw invalid(message, { path });
+  }
+  const isThere = existsSync(path);
+  const target = isThere ? realpathSync(path) : path;
+  if (!isThere) mkdirSync(dirname(path), { recursive: true });
+  await replaceFile(target, after, { mode: isThere ? statSync(target).mode & 0o777 : PRIVATE });
 }

@@ -36,18 +36,18 @@ export function registerMcp(program: Command, io: Io): void {
       const { readOnly = false, http, dotenv } = options;
       if (dotenv !== undefined) loadVariables(dotenv);
       const token = options.token ?? (process.env.STEMMA_MCP_TOKEN || undefined);
-      const given: McpServerOptions = {
+      const serverOptions: McpServerOptions = {
         userId: options.user,
         project: options.project,
         maxTokens: options.maxTokens,
         onError: (error) => reportError(io, error),
       };
-      MCP_SERVER.assert(given, "stemma mcp");
+      MCP_SERVER.assert(serverOptions, "stemma mcp");
       const database = self.optsWithGlobals<DatabaseOptions>();
       await withStore(self, io, readOnly ? "fail" : "make", async ({ store, json }) => {
         // Tells at once of a database that cannot be opened.
         await store.sessions.count();
-        const scope = scopeOf(store, given);
+        const scope = scopeOf(store, serverOptions);
         const stopped = untilStopped();
         if (http === undefined) {
           if (io.isTerminal.input) io.writeError(BY_HAND);

@@ -7,7 +7,6 @@ import type { ReadableStream as NodeStream } from "node:stream/web";
 import { invalid } from "@stemma/model";
 export interface RunningServer {
   readonly port: number;
-  /** Ends connections that are open, too. */
   close(): Promise<void>;
 }
 
@@ -93,14 +92,14 @@ export function randomToken(): string {
 }
 
 /** Takes the same time wherever two texts differ. */
-export function isEqualToken(given: string, secret: string): boolean {
-  return timingSafeEqual(digest(given), digest(secret));
+export function isEqualToken(token: string, secret: string): boolean {
+  return timingSafeEqual(digest(token), digest(secret));
 }
 
 /** True for `Authorization: Bearer <secret>` and nothing else. The scheme may be in upper or lower case. */
 export function isBearer(authorization: string | null, secret: string): boolean {
-  const [, given] = /^bearer +(.*)$/i.exec(authorization ?? "") ?? [];
-  return given !== undefined && isEqualToken(given, secret);
+  const [, token] = /^bearer +(.*)$/i.exec(authorization ?? "") ?? [];
+  return token !== undefined && isEqualToken(token, secret);
 }
 
 /** Throws `INVALID_ARGUMENT` for a token of the user's own that can be guessed, or that no header can hold. */

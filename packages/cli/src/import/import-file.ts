@@ -20,7 +20,7 @@ export interface ImportFileOptions {
 }
 
 /** How many messages an import added, and how many it completed. */
-export interface Imported {
+interface Imported {
   inserted: number;
   updated: number;
 }
@@ -43,8 +43,8 @@ export async function importFile(context: CommandContext, file: string, options:
   };
   const found = file === "-" ? readSessions(untilAborted(io.input, signal), read) : readSessionFile(file, read);
   /** Sessions of which further pieces follow. */
-  const begun = new Map<string, Told>();
-  const tell = async ({ session, report }: Told): Promise<void> => {
+  const begun = new Map<string, ImportedSession>();
+  const tell = async ({ session, report }: ImportedSession): Promise<void> => {
     summary.add(session, report);
     if (!json || (isWatched && !isNews(report))) return;
     progress.end();
@@ -62,10 +62,10 @@ export async function importFile(context: CommandContext, file: string, options:
       // Of one of which nothing was understood, earlier pieces have at most what was kept beside messages.
       const report = session.isUnread === true ? null : addTo(begun.get(session.id)?.report, done);
       const { id: sessionId, name, skipped } = session;
-      const told = { session: { id: sessionId, name, skipped }, report };
+      const imported = { session: { id: sessionId, name, skipped }, report };
       begun.delete(sessionId);
-      if (session.more === true) begun.set(sessionId, told);
-      else await tell(told);
+      if (session.more === true) begun.set(sessionId, imported);
+      else await tell(imported);
     }
     await tellBegun();
     if (!isWatched && summary.isRefused) io.fail();
@@ -98,7 +98,7 @@ async function sizeOf(file: string): Promise<number> {
 }
 
 /** A session as far as it was imported; of a piece of which nothing could be stored, there is no report. */
-interface Told {
+interface ImportedSession {
   session: SummarisedSession;
   report: ImportReport | null;
 }
@@ -149,10 +149,9 @@ const MAX_SKIPPED_SHOWN = 10;
 /** The report of a session of which nothing could be stored, but for what says which one it is. */
 const NOTHING = { messages: 0, inserted: 0, updated: 0, compactions: 0, kept: {} };
 
-/** What is told of a session. */
 type SummarisedSession = Pick<ParsedSession, "id" | "name" | "skipped">;
 
-/** What an import did with a file: one line, and below it what was left out. */
+/** The report of an import of one file: one line, and below it what was left out. */
 class FileSummary {
   #sessions = 0;
   #only: { id: string; name: string } | null = null;
@@ -214,7 +213,7 @@ class FileSummary {
       `${inserted.toLocaleString("en")} of ${count(messages, "message")} added`,
       ...(updated > 0 ? [`${updated.toLocaleString("en")} completed`] : []),
       ...(compactions > 0 ? [count(compactions, "summary", "summaries")] : []),
-      ...(kinds.length > 0 ? [keptBeside(kinds)] : []),
+      ...(kinds.length > 0 ? [besideLine(kinds)] : []),
       ...(left > 0 ? [`${count(left, "session")} not imported`] : []),
       ...(this.#skipped > 0 ? [`${this.#skipped.toLocaleString("en")} left out:`] : []),
     ];
@@ -234,7 +233,7 @@ class FileSummary {
 }
 
 // The most frequent kinds.
-function keptBeside(kinds: readonly (readonly [kind: string, count: number])[]): string {
+function besideLine(kinds: readonly (readonly [kind: string, count: number])[]): string {
   const named = kinds.slice(0, 3).map(([kind, count]) => `${count.toLocaleString("en")} ${oneLine(kind, 30)}`);
   return `kept beside them: ${[...named, ...(kinds.length > 3 ? ["…"] : [])].join(", ")}`;
 }

@@ -15,7 +15,7 @@ export interface ServeHttpOptions {
   readonly readOnly: boolean;
   /** 0 takes a free one. */
   readonly port: number;
-  /** What a client has to send, of at least 16 characters. Default: a random one. */
+  /** The token that a client has to send, of at least 16 characters. Default: a random one. */
   readonly token?: string | undefined;
   readonly limits?: ConnectionLimits | undefined;
 }
@@ -55,7 +55,7 @@ function refusalOf(request: Request, token: string) {
   return new URL(request.url).pathname === PATH ? null : refusal(404, "NOT_FOUND", `The server answers at ${PATH}.`);
 }
 
-/** What answers requests: a server for each connection of 2025; else one for each request, and one watcher for all. */
+/** Answers requests: by a server for each connection of 2025; else by one for each request, with one watcher for all. */
 function createHandler(scope: McpScope, { readOnly, limits }: ServeHttpOptions) {
   const watcher = createWatcher(scope, (uri) => handler.notify.resourceUpdated(uri));
   const inner = new InMemoryServerEventBus(scope.onError);

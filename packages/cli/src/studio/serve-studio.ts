@@ -60,7 +60,6 @@ const DAY = 24 * 60 * 60;
 
 /** Lets in who has a token, and from then on the browser that it was given to. */
 interface TokenGate {
-  /** A token for one use. */
   issue(): string;
   /** True for a request with the cookie. */
   authorize(request: Request): boolean;

@@ -2,7 +2,7 @@ import type { CompactFunction, SessionMessage } from "@stemma/model";
 import type { Session } from "@stemma/session";
 import { message, numbered } from "../samples.js";
 
-/** What a session tells `onCompactionError` and its subscribers of failures, from now on. */
+/** Failures that a session tells `onCompactionError` and its subscribers, from now on. */
 export function observed(session: Session): { failures: unknown[]; events: string[] } {
   const failures: unknown[] = [];
   const events: string[] = [];

@@ -6,7 +6,10 @@ import { chain, historyIds, historyTexts, idsOf, message, numbered } from "../sa
 import { defineTopic } from "../topic.js";
 import { allBut, long, observed, textsOf } from "./compact-samples.js";
 
-/** What `compact()` stores of what a compact function gives. When sessions compact by themselves is the topic of `automatic-compaction.ts`. */
+/**
+ * Summaries that `compact()` stores of what a compact function gives. When sessions compact by themselves is the topic of
+ * `automatic-compaction.ts`.
+ */
 export const compacting = defineTopic("compacting", (it) => {
   it("lays the compact function's summary over its range, and resolves to it", async ({ session }) => {
     session.onCompaction(allBut(1));

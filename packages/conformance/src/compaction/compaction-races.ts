@@ -7,7 +7,7 @@ import { reasonToSkip } from "../target.js";
 import { defineTopic } from "../topic.js";
 import { allBut, long } from "./compact-samples.js";
 
-/** What becomes of a compaction when something is written, or compacted, while the model summarises. */
+/** Compactions that meet a write, or another compaction, while the model summarises. */
 export const compactionRaces = defineTopic("compactions and what happens meanwhile", (it) => {
   it("stores nothing when the range was edited while the model was summarising", async ({ session, sessionOf }) => {
     const other = sessionOf("main");

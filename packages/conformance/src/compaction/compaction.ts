@@ -9,7 +9,7 @@ import { defineTopic } from "../topic.js";
 
 const LETTERS = ["a", "b", "c", "d", "e", "f"];
 
-/** What compactions do to what is read, and what becomes of them. When they are made is the topic of `compacting.ts` and `automatic-compaction.ts`. */
+/** Reads over compactions, and what becomes of these. When they are made is the topic of `compacting.ts` and `automatic-compaction.ts`. */
 export const compaction = defineTopic("compaction", (it) => {
   it("shows one synthetic message in the place of a compacted range", async ({ session }) => {
     await chain(session, LETTERS);

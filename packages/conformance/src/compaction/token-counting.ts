@@ -5,7 +5,7 @@ import { chain, message } from "../samples.js";
 import { defineTopic } from "../topic.js";
 import { allBut, long, observed } from "./compact-samples.js";
 
-/** What a session counts to decide whether to compact, and by which counter. */
+/** Counting tokens to decide whether to compact, and by which counter. */
 export const tokenCounting = defineTopic("token counting", (it) => {
   it("counts the prompt towards the threshold, frozen or not", async ({ sessionOf }) => {
     for (const freeze of [true, false]) {

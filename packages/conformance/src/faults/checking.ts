@@ -23,7 +23,7 @@ async function fill({ store, session }: Workspace): Promise<void> {
   await store.sessions.addUsage(MAIN, 10, 5, 0, "large");
 }
 
-/** What reads give of the sessions that `fill` writes. */
+/** Reads the sessions that `fill` writes. */
 async function shape({ store, sessionOf }: Workspace): Promise<unknown> {
   const seen: unknown[] = [];
   for (const id of [MAIN, "copy"]) {
@@ -185,7 +185,7 @@ const NOTICED: readonly { title: string; sql: string; read: (workspace: Workspac
   },
 ];
 
-/** What `store.check()` finds and mends, and what reads tell of damage by themselves. */
+/** Findings and repairs of `store.check()`, and what reads tell of damage by themselves. */
 export const check = defineTopic("check", (it) => {
   it("finds nothing wrong with what the store wrote", ["check"], async (workspace) => {
     const { store, session, manager } = workspace;

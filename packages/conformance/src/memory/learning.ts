@@ -39,7 +39,7 @@ const open = ({ sessionOf }: Workspace, learn: LearnFunction, id = "main") =>
 
 const memoryOf = async (session: Session) => (await session.readContextBlock("memory"))?.content;
 
-/** What a session learns of its messages: once, together, and so that it can be undone. */
+/** Learning from a session's messages: once, together, and so that it can be undone. */
 export const learning = defineTopic("learning", (it) => {
   it("learns with close() what is new, and each message once", async (workspace) => {
     const { learn, ids } = listening();

@@ -2,7 +2,7 @@ import { expect } from "../assert.js";
 import { message } from "../samples.js";
 import { defineTopic } from "../topic.js";
 
-/** What is remembered, listed: by whose it is, and by the message that it comes from. */
+/** Lists of memory: by whose it is, and by the message that it comes from. */
 export const memoryLists = defineTopic("memory lists", (it) => {
   it("lists the blocks of a session, of its user and of a key, each apart", async ({ store }) => {
     const [ada, bob] = [store.forUser("ada"), store.forUser("bob")];

@@ -28,7 +28,7 @@ async function chats(store: Store): Promise<Session> {
 
 const lastText = (messages: readonly { parts: { text?: string }[] }[]) => messages.at(-1)?.parts.at(-1)?.text ?? "";
 
-/** What a turn quotes from the user's other chats. */
+/** Quotes of a turn from the user's other chats. */
 export const recall = defineTopic("recall", (it) => {
   it(
     "quotes what the user's other chats say about the message, with where it stands",

@@ -18,7 +18,7 @@ function naming(name: string | null = '**"Tea in Lima."**\nA name.') {
 
 const managerOf = ({ store }: Workspace, generate: TitleFunction) => SessionManager.create(store).withTitles(generate);
 
-/** What names a session has that its program gave none. */
+/** Names of sessions that their program gave none. */
 export const titles = defineTopic("titles", (it) => {
   it("names a session after its first exchange, and never again", async (workspace) => {
     const { prompts, generate } = naming();

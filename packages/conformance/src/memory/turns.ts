@@ -20,7 +20,7 @@ async function next(session: Session): Promise<void> {
   await session.appendAll([answer(`m${count}`), message(`m${count + 1}`)]);
 }
 
-/** What a model is asked with: the frozen prompt, what changed since, and when both are made anew. */
+/** Requests to a model: the frozen prompt, what changed since, and when both are made anew. */
 export const turns = defineTopic("turns", (it) => {
   it("freezes the prompt with the first turn, and sends the same while nothing changes", async ({ sessionOf }) => {
     const session = sessionOf("main").withContext("memory").withCachedPrompt();

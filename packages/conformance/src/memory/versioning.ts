@@ -16,7 +16,7 @@ const answer = (id: string) => message(id, `text of ${id}`, "assistant");
 const withFacts = ({ store, sessionOf }: Workspace, id = "main") =>
   sessionOf(id).withContext("facts", { provider: new AgentSearchProvider(store) });
 
-/** What blocks and entries said before, who wrote it, and that nothing is replaced that the model has not seen. */
+/** Former versions of blocks and entries, who wrote them, and writes of what the model has not seen. */
 export const versions = defineTopic("versions", (it) => {
   it("keeps each version of a block, the newest first", async ({ sessionOf }) => {
     const session = sessionOf("main").withContext("memory");

@@ -56,7 +56,7 @@ const STORED: readonly Call[] = [
 
 const SEARCHES: readonly Call[] = [(session, a) => session.search(`word${a % 5}`).then((hits) => idsOf(hits).sort())];
 
-/** What the sequences call: the documented methods of a provider, or those of a store too. */
+/** Calls of the sequences: the documented methods of a provider, or those of a store too. */
 export function callsOf(kind: "provider" | "store", search: boolean): readonly Call[] {
   const calls = kind === "store" ? [...MESSAGES, ...STORED] : MESSAGES;
   return search ? [...calls, ...SEARCHES] : calls;

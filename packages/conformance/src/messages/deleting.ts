@@ -3,7 +3,7 @@ import { expect, expectError } from "../assert.js";
 import { chain, historyIds, historyTexts, idsOf, message } from "../samples.js";
 import { defineTopic } from "../topic.js";
 
-/** What becomes of a tree when messages are deleted, or all are cleared. */
+/** Trees of which messages are deleted, or all are cleared. */
 export const deleting = defineTopic("deleting messages", (it) => {
   it("splices the children of a deleted message to its parent", async ({ session }) => {
     await chain(session, ["a", "b", "c"]);

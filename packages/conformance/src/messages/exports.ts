@@ -9,7 +9,7 @@ import { callsOf, play, stepsOf } from "./call-sequences.js";
 const SEQUENCES = 6;
 const STEPS = 60;
 
-/** What a session was, it is again after it was written to a file and read from there. */
+/** Sessions that were written to a file and read from there. */
 export const exports = defineTopic("exports", (it) => {
   it("gives the same for every read after an export and an import of random sessions", async (workspace) => {
     const { store } = workspace;
@@ -100,7 +100,7 @@ export async function keepBeside(store: Store, id: string, seed: number): Promis
   await store.session(id).changeSkills({ type: "load", label: "skills", key: "k", toolCallId: `call ${seed}` });
 }
 
-/** What the contract tells of a session. */
+/** Reads all that the contract tells of a session. */
 export async function readEverything(store: Store, id: string) {
   const session = store.session(id);
   const tree = await session.tree();

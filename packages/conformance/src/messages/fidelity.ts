@@ -7,7 +7,7 @@ import type { Workspace } from "../workspace.js";
 
 const MEGABYTE = 1024 * 1024;
 
-/** What was given comes back, whatever it is. */
+/** Values that come back as they were written. */
 export const fidelity = defineTopic("fidelity", (it) => {
   it("gives a message back as it was given, with every field that JSON keeps", async (workspace) => {
     await roundTrip(workspace, {

@@ -3,7 +3,7 @@ import { expect, expectError } from "../assert.js";
 import { chain, historyIds, historyTexts, idsOf, message, numbered, snapshot } from "../samples.js";
 import { defineTopic } from "../topic.js";
 
-/** What appends and updates do, and what each refuses. Deleting is the topic of `deleting.ts`. */
+/** Appends and updates, and what each refuses. Deleting is the topic of `deleting.ts`. */
 export const messages = defineTopic("messages", (it) => {
   it("appends below the active leaf when no parent is given", async ({ session }) => {
     await chain(session, ["a", "b", "c"]);

@@ -15,7 +15,7 @@ const called = (id: string, ...toolCallIds: string[]) => ({
 /** So that what follows has a later time. */
 const pause = () => new Promise((resolve) => setTimeout(resolve, 5));
 
-/** What came of a message is taken back; a session is rewound with what it remembers. */
+/** Taking back what came of a message, and rewinding a session with what it remembers. */
 export const undoing = defineTopic("undoing", (it) => {
   it("takes back what a message made the model remember, and leaves what others wrote", async ({ manager, store }) => {
     const chats = manager.withContext("memory", { scope: "user" }).withContext("notes").forUser("ada");

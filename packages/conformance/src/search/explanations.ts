@@ -14,7 +14,7 @@ async function talk(session: Session): Promise<void> {
 
 const namesOf = (parts: readonly { source: string; name: string }[]) => parts.map(({ source, name }) => [source, name]);
 
-/** What of a request is told afterwards, and of the next one before. */
+/** Explanations of a request afterwards, and of the next one before. */
 export const explanations = defineTopic("explanations", (it) => {
   it("tells each piece of a request with its size and why it is there", async ({ sessionOf }) => {
     const session = sessionOf("main").withContext("memory").withContext("notes").withCachedPrompt();

@@ -6,7 +6,7 @@ import { defineTopic } from "../topic.js";
 const TIME = "2024-01-02T03:04:05.678Z";
 const LATER = "2024-02-03T04:05:06.789Z";
 
-/** What a copy of a session takes along: when it was written, and all that is kept beside its messages. */
+/** Copies of a session: when it was written, and all that is kept beside its messages. */
 export const copying = defineTopic("copying", (it) => {
   it("dates the messages of a copy as those of the original", async ({ store }) => {
     const session = store.session("main");

@@ -5,7 +5,7 @@ import { imageMessage } from "../messages/fidelity.js";
 import { forkedTree, managerOfScopes, message } from "../samples.js";
 import { defineTopic } from "../topic.js";
 
-/** What the receipts of deletions tell, and what is left of a user. */
+/** Receipts of deletions, and what is left of a user. */
 export const erasing = defineTopic("erasing", (it) => {
   it("counts what a deletion removed, and reads back that nothing is left", async (workspace) => {
     const { manager, session, store } = workspace;

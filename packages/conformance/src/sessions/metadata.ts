@@ -2,7 +2,7 @@ import { expect, expectError } from "../assert.js";
 import { idsOf, message, numbered } from "../samples.js";
 import { defineTopic } from "../topic.js";
 
-/** What an update does to a session's metadata, and which sessions a list finds by it. */
+/** Updates of a session's metadata, and lists of sessions by it. */
 export const metadata = defineTopic("metadata of sessions", (it) => {
   it("keeps a session's user and metadata, and changes no metadata but what an update names", async ({ manager }) => {
     const made = await manager.create("Chat", { id: "a", userId: "ada", metadata: { topic: "tea", n: 1, gone: null } });

@@ -8,7 +8,7 @@ import { sum } from "./erasing.js";
 
 const DAY = 86_400_000;
 
-/** What retention removes, and what it leaves. */
+/** Retention: what it removes, and what it leaves. */
 export const retaining = defineTopic("retaining", (it) => {
   it("removes sessions that did not change for so long, large ones too", async ({ manager, store }) => {
     await store.session("old").append(numbered("o", 700).map((id) => message(id)));

@@ -4,7 +4,7 @@ import { defineTopic } from "../topic.js";
 
 const today = () => new Date().toISOString().slice(0, 10);
 
-/** What sessions used, by day and model. */
+/** Usage of sessions, by day and model. */
 export const usage = defineTopic("usage", (it) => {
   it("counts each request for its session, day and model", async ({ store }) => {
     for (const id of ["main", "second"]) await store.session(id).append([message("a")]);

@@ -138,7 +138,7 @@ async function fill(workspace: Workspace): Promise<void> {
   }
 }
 
-/** What the contract tells of a whole store. */
+/** Reads all that the contract tells of a whole store. */
 export async function readWhole(store: Store) {
   const { sessions } = await store.sessions.list({ orderBy: "registered" });
   const orders = [];
@@ -166,7 +166,7 @@ export async function* bytesOf(chunks: readonly string[]): AsyncGenerator<Uint8A
 
 class Cut extends RangeError {}
 
-/** The same store; where `isCut` says so, a write fails, as if the process had ended before it. */
+/** A view of the store on which a write fails where `isCut` says so, as if the process had ended before it. */
 function failingAfter(store: Store, isCut: () => boolean): Store {
   const failing = <T extends object>(methods: T, names: readonly (keyof T)[]): T => {
     const wrapped = names.map((name) => {

@@ -1,10 +1,11 @@
-import type { ErrorCode, JsonObject } from "@stemma/model";
+import { type ErrorCode, type JsonObject, StemmaError } from "@stemma/model";
 import type { MemoryOwner } from "@stemma/store";
+import { ownerName } from "../stemma/stemma-jsonl.js";
 
-/** What a part is of: a session, whose memory it is, or the session whose vectors they are. */
+/** The owner of a part: a session, whose memory it is, or the session whose vectors they are. */
 export type PartOf = MemoryOwner | { readonly vectors: string };
 
-/** What is copied together: a session with all that is kept for it, its vectors, or what is remembered outside of sessions. */
+/** A unit that is copied together: a session with all that is kept for it, its vectors, or what is remembered outside of sessions. */
 export interface Part {
   readonly of: PartOf;
   /** The first of its lines, as `stemma export` writes them. */
@@ -17,13 +18,13 @@ export interface Part {
   again?(): Promise<Part | null>;
 }
 
-/** What can be copied from. */
+/** A place to copy from. */
 export interface CopySource {
   /** One after the other: each is read before the next is asked for. */
   parts(): AsyncIterable<Part>;
 }
 
-/** What can be copied to. */
+/** A place to copy to. */
 export interface CopyTarget {
   /** False where it keeps no vectors: they are left out. */
   readonly keepsVectors?: boolean | undefined;
@@ -37,7 +38,7 @@ export interface CopyTarget {
   end?(parts: readonly CopiedPart[]): Promise<void>;
 }
 
-/** What became of one part. */
+/** The outcome of copying one part. */
 export interface CopiedPart {
   readonly of: PartOf;
   /** `copied`: something was missing; `present`: nothing was; `failed`: see `problem`. */
@@ -46,7 +47,7 @@ export interface CopiedPart {
   readonly messages: number;
   /** Messages, summaries, blocks, entries and records; of vectors, those of messages that do not wait for theirs. */
   readonly items: number;
-  /** The same for both sides where it did not fail: a SHA-256 chained over all lines. */
+  /** A SHA-256 chained over all lines, equal for both sides where the part did not fail. */
   readonly digest: string;
   /** Missing where the part was copied, and is there as it was read. */
   readonly problem?: { readonly code: ErrorCode; readonly message: string } | undefined;
@@ -74,4 +75,16 @@ export interface CopyOptions {
   readonly vectors?: boolean | undefined;
   /** Ends the copy between two lines; what was copied stays, and the next call goes on. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** The error for a part of which the target holds something else. */
+export function conflict(of: PartOf, what: string): StemmaError {
+  const name = partName(of);
+  const message = `The target holds other data for ${name}: ${what}. It was not overwritten; delete it there, or copy to another place.`;
+  return new StemmaError("COPY_CONFLICT", { ...of }, message);
+}
+
+export function partName(of: PartOf): string {
+  if ("vectors" in of) return `vectors of session "${of.vectors}"`;
+  return "session" in of ? `session "${of.session}"` : ownerName(of);
 }

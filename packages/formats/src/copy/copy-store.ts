@@ -1,19 +1,24 @@
 import { check, defineOptions, isJsonObject, type JsonObject, StemmaError } from "@stemma/model";
 import { hasMethod } from "@stemma/session";
-import type { Store } from "@stemma/store";
-import { assertStore, isStore, kindOfHost } from "@stemma/store";
-import { conflict } from "./conflict.js";
-import type { CopiedPart, CopyOptions, CopyReport, CopySource, CopyTarget, Part, PartOf } from "./contract.js";
-import { isWaitingLine, writeParts } from "./jsonl-parts.js";
-import { storeSource } from "./store-source.js";
+import { allSessions, assertStore, isStore, kindOfHost, type MemoryOwner, type Store } from "@stemma/store";
+import { memoryHeader, memoryLines, ownersOf, sessionHeader, sessionLines } from "../stemma/store-lines.js";
+import {
+  type CopiedPart,
+  type CopyOptions,
+  type CopyReport,
+  type CopySource,
+  type CopyTarget,
+  conflict,
+  type Part,
+  type PartOf,
+} from "./contract.js";
+import { isWaitingLine, vectorHeader, vectorLine, writeParts } from "./jsonl-parts.js";
 import { storeTarget } from "./store-target.js";
 
-/** How often a part is read again that others write to. */
 const ATTEMPTS = 3;
 /** How long a record must last to be compared, in milliseconds. */
 const LASTING = 3_600_000;
 
-/** What is wrong with the whole store, or for a while. */
 const FATAL = [
   ...["STORE_CLOSED", "STORE_REPLACED", "STORE_FAILED", "STORE_LOCKED", "CONNECTION_LOST"],
   ...["DRIVER_MISSING", "MIGRATION_REQUIRED", "DATABASE_TOO_NEW", "NOT_A_DATABASE", "WRONG_KEY", "FILE_EXISTS"],
@@ -129,7 +134,6 @@ function different(of: PartOf): CopiedPart["problem"] {
   return { code, message };
 }
 
-/** Characters that are hashed together. */
 const PIECE = 65_536;
 
 /**
@@ -155,7 +159,6 @@ class LineDigest {
     if (this.#length >= PIECE) await this.#hashLines();
   }
 
-  /** Of all lines so far. */
   async hex(): Promise<string> {
     if (this.#lines.length > 0) await this.#hashLines();
     return this.#hash;
@@ -184,4 +187,80 @@ class LineDigest {
 export function exportStore(store: Store): AsyncGenerator<string> {
   assertStore(store, "exportStore()");
   return writeParts(storeSource(store));
+}
+
+/** All that a store holds: sessions as they were registered, what no session has, then what is remembered of users and under keys. */
+function storeSource(store: Store): CopySource {
+  return {
+    async *parts() {
+      for (const id of await sessionIds(store)) {
+        const part = await askFor(store, id);
+        if (part === null) continue;
+        yield part;
+        const vectors = await vectorsPart(store, id);
+        if (vectors !== null) yield vectors;
+      }
+      // Behind the sessions: what an upgrade brought along, those have by now in which it shows.
+      for await (const owner of ownersOf(store)) yield memoryPart(store, owner);
+    },
+  };
+}
+
+// One that cannot be asked for, as one whose id is reserved by now, is a part that fails: others are copied all the same.
+async function askFor(store: Store, id: string): Promise<Part | null> {
+  try {
+    return await sessionPart(store, id);
+  } catch (error) {
+    const lines = () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }) });
+    return { of: { session: id }, header: { session: { id } }, lines };
+  }
+}
+
+/** A session of a store; null where it is not registered. */
+async function sessionPart(store: Store, id: string): Promise<Part | null> {
+  const session = store.session(id);
+  const change = await session.change();
+  const info = await store.sessions.get(id);
+  if (info === null) return null;
+  return {
+    of: { session: id },
+    header: await sessionHeader(store, info),
+    lines: () => sessionLines(store, id),
+    isChanged: async () => (await session.change()) !== change,
+    again: () => sessionPart(store, id),
+  };
+}
+
+/** Vectors of a session; null where nothing was embedded. */
+async function vectorsPart(store: Store, id: string): Promise<Part | null> {
+  const { vectors } = store;
+  const model = (await vectors?.model()) ?? null;
+  if (vectors === undefined || model === null) return null;
+  for await (const _first of vectors.list(id, model)) {
+    return {
+      of: { vectors: id },
+      header: vectorHeader(id, model),
+      async *lines() {
+        for await (const vector of vectors.list(id, model)) yield vectorLine(vector);
+      },
+      again: () => vectorsPart(store, id),
+    };
+  }
+  return null;
+}
+
+function memoryPart(store: Store, of: MemoryOwner): Part {
+  return {
+    of,
+    header: memoryHeader(of),
+    lines: () => memoryLines(store, of),
+    again: async () => memoryPart(store, of),
+  };
+}
+
+// Only ids are held, so that no session is passed over that changes its place meanwhile.
+async function sessionIds(store: Store): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { id } of allSessions(store, { orderBy: "registered" })) ids.push(id);
+  return ids.reverse();
 }

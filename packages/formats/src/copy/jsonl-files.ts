@@ -5,8 +5,7 @@ import type { JsonObject } from "@stemma/model";
 import { cut, invalid, StemmaError, sha256 } from "@stemma/model";
 import { bytesOfFile, replaceFile } from "@stemma/model/files";
 import { assertText } from "@stemma/session";
-import { conflict } from "./conflict.js";
-import type { CopySource, CopyTarget, PartOf } from "./contract.js";
+import { type CopySource, type CopyTarget, conflict, type PartOf } from "./contract.js";
 import { readParts, writePart } from "./jsonl-parts.js";
 
 /** A folder or a file of JSONL. */

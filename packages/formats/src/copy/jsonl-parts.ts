@@ -55,7 +55,6 @@ async function* goneOn<T>(first: IteratorResult<T>, rest: AsyncIterator<T>): Asy
   }
 }
 
-/** The same of one part. */
 export async function* writePart(header: JsonObject, lines: AsyncIterable<JsonObject>): AsyncGenerator<string> {
   yield textOf(header);
   for await (const line of lines) yield textOf(line);
@@ -64,7 +63,6 @@ export async function* writePart(header: JsonObject, lines: AsyncIterable<JsonOb
 
 const textOf = (line: JsonObject) => `${JSON.stringify(line)}\n`;
 
-/** The lines behind a header, up to the next one. */
 class Rest {
   #next: JsonObject | null = null;
   #isDone = false;
@@ -119,12 +117,11 @@ function unknown(what: string): StemmaError {
   return new StemmaError("UNKNOWN_FORMAT", {}, message);
 }
 
-/** What `exportStore` gives, to copy from with `copyStore`. Errors at the first use: `UNKNOWN_FORMAT`, and those of `bytes`. */
+/** A source for `copyStore` of the bytes that `exportStore` gives. Errors at the first use: `UNKNOWN_FORMAT`, and those of `bytes`. */
 export function jsonl(bytes: AsyncIterable<Uint8Array>): CopySource {
   return { parts: () => readParts(bytes) };
 }
 
-/** The first line of a session's vectors. */
 export const vectorHeader = (session: string, { id, dimensions }: VectorModel): JsonObject => ({
   stemma: VERSION,
   vectors: { session, embedder: id, dimensions },

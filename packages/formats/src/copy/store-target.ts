@@ -1,31 +1,36 @@
-import type { JsonObject } from "@stemma/model";
-import { StemmaError, sameJson } from "@stemma/model";
-import type {
-  ImportedCompaction,
-  ImportedMessage,
-  ImportedVector,
-  KeptVector,
-  SessionInfo,
-  Store,
-  VectorModel,
-  VectorStore,
+import { type JsonObject, StemmaError, sameJson } from "@stemma/model";
+import {
+  completeKept,
+  type ImportedCompaction,
+  type ImportedMessage,
+  type ImportedVector,
+  type KeptItem,
+  type KeptVector,
+  type KeptWrite,
+  type MemoryOwner,
+  type MemoryScope,
+  type SessionInfo,
+  type Store,
+  type VectorModel,
+  type VectorStore,
+  writeKept,
 } from "@stemma/store";
 import type { ParsedSession, SessionCopy } from "../stemma/session-file.js";
 import { findOwner, openSession } from "../stemma/stemma-jsonl.js";
 import {
   compactionLines,
+  keptLines,
   memoryHeader,
   memoryLines,
   messageLines,
+  readKeptLine,
   scopeOf,
   sessionHeader,
   sessionLines,
 } from "../stemma/store-lines.js";
-import { conflict } from "./conflict.js";
-import type { CopyTarget } from "./contract.js";
+import { type CopyTarget, conflict } from "./contract.js";
 import { modelOf, readVectorLine, vectorHeader, vectorLine } from "./jsonl-parts.js";
-import { KeptWriter } from "./kept-writer.js";
-import { isSameLine, Matching } from "./matching.js";
+
 /** A store that is copied to: what it lacks is written behind what it has. */
 export function storeTarget(store: Store): CopyTarget {
   const { vectors } = store;
@@ -66,7 +71,6 @@ export function storeTarget(store: Store): CopyTarget {
 const MOST_MESSAGES = 500;
 const MOST_TEXT = 2_000_000;
 
-/** What must be the same in the registry of both sides. */
 const IDENTITY = ["name", "parent_session_id", "model", "source", "user_id", "metadata"] as const;
 
 /** Writes one session from its lines: first the messages, then what lies over them, then its registry entry as it was. */
@@ -228,7 +232,7 @@ class VectorWriter {
   readonly #model: VectorModel;
   #vectors: KeptVector[] = [];
   #isWritten = false;
-  /** What the target has made itself while the source waits for it. */
+  /** Messages whose vectors the target has made itself while the source waits for them. */
   readonly #own = new Set<string>();
   #last: string | null = null;
 
@@ -252,7 +256,6 @@ class VectorWriter {
     return this.#isWritten;
   }
 
-  /** The lines of what was written, as they are there now. */
   async *read(): AsyncGenerator<JsonObject> {
     yield vectorHeader(this.sessionId, this.#model);
     // Behind the last that is copied, what the target has is its own.
@@ -276,3 +279,110 @@ class VectorWriter {
     this.#last = messageId;
   }
 }
+
+/** Records, and bytes of them, that are written together. */
+const MOST_RECORDS = 200;
+
+/** Writes what is kept beside messages, or outside of sessions, where the store has none of it. */
+class KeptWriter {
+  readonly #stored: Matching;
+  #records: KeptWrite[] = [];
+  #bytes = 0;
+  #isWritten = false;
+
+  constructor(
+    private readonly store: Store,
+    private readonly scope: MemoryScope,
+    private readonly of: MemoryOwner,
+  ) {
+    this.#stored = new Matching(keptLines(store, scope));
+  }
+
+  /** Errors: `COPY_CONFLICT`, and those of the writes. */
+  async write(line: JsonObject): Promise<void> {
+    const item = readKeptLine(line.kept);
+    if (item === null)
+      throw new StemmaError("UNKNOWN_FORMAT", {}, "A line holds nothing that is kept beside messages.");
+    const present = await this.#stored.peek();
+    const known = present === null ? null : readKeptLine(present.kept);
+    if (present !== null && known !== null && JSON.stringify(describe(known)) === JSON.stringify(describe(item))) {
+      if (!isSameLine(present, line)) await this.#complete(item, known);
+      this.#stored.advance();
+      return;
+    }
+    if (item.kind === "record") await this.#addRecord(item);
+    else if (!(await writeKept(this.store, this.scope, item))) throw this.#conflict(item);
+    else this.#isWritten = true;
+  }
+
+  /** Writes what was held back. Resolves to whether anything was missing. */
+  async finish(): Promise<boolean> {
+    await this.#flush();
+    if ((await this.#stored.peek()) !== null) throw conflict(this.of, "it has further blocks, entries or records");
+    return this.#isWritten;
+  }
+
+  // A copy that was cut off may have left a text without its versions.
+  async #complete(item: KeptItem, known: KeptItem): Promise<void> {
+    if (!(await completeKept(this.store, this.scope, item, known))) throw this.#conflict(item);
+    this.#isWritten = true;
+  }
+
+  async #addRecord({ label, record }: Extract<KeptItem, { kind: "record" }>): Promise<void> {
+    const { key, value, version, expiresAt } = record;
+    const options = { version, expiresAt: expiresAt ?? undefined, expectedVersion: 0 };
+    this.#records.push({ records: { sessionId: this.scope.sessionId, label }, key, value, options });
+    this.#bytes += value.length;
+    if (this.#records.length >= MOST_RECORDS || this.#bytes >= MOST_BYTES) await this.#flush();
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#records.length === 0) return;
+    await this.store.writeTogether(this.#records);
+    this.#records = [];
+    this.#bytes = 0;
+    this.#isWritten = true;
+  }
+
+  #conflict(item: KeptItem): StemmaError {
+    const [kind, label = "", key = ""] = describe(item);
+    return conflict(
+      this.of,
+      `a ${kind} is another one${label === "" ? "" : ` ("${label}")`}${key === "" ? "" : ` ("${key}")`}`,
+    );
+  }
+}
+
+function describe(item: KeptItem): readonly [kind: string, label?: string, key?: string] {
+  if (item.kind === "prompt") return ["prompt"];
+  if (item.kind === "block") return ["block", item.block.label];
+  if (item.kind === "entry") return ["entry", item.label, item.entry.key];
+  return item.kind === "removed" ? ["removed", item.label, item.key] : ["record", item.label, item.record.key];
+}
+
+/** Walks along the lines that a target has, in the order of those that are copied to it. */
+class Matching {
+  readonly #lines: AsyncIterator<JsonObject>;
+  #next: JsonObject | null = null;
+  #isRead = false;
+
+  constructor(lines: AsyncIterable<JsonObject>) {
+    this.#lines = lines[Symbol.asyncIterator]();
+  }
+
+  async peek(): Promise<JsonObject | null> {
+    if (!this.#isRead) {
+      const step = await this.#lines.next();
+      this.#next = step.done === true ? null : step.value;
+      this.#isRead = true;
+    }
+    return this.#next;
+  }
+
+  advance(): void {
+    // Behind the last there is nothing more, also if something is written there meanwhile.
+    if (this.#next !== null) this.#isRead = false;
+  }
+}
+
+const isSameLine = (one: JsonObject, other: JsonObject): boolean => JSON.stringify(one) === JSON.stringify(other);

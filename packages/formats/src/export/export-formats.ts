@@ -1,6 +1,7 @@
 import {
   beginning,
   formatDuration,
+  inPieces,
   isoTime,
   isSummaryMessage,
   readToolPart,
@@ -10,11 +11,11 @@ import {
   senderName,
   type ToolPart,
   toolMilliseconds,
-  turnIfDue,
+  yieldIfDue,
 } from "@stemma/model";
-import type { MemoryOwner, SessionInfo, Store } from "@stemma/store";
-import { toOpenaiInTurns } from "../programs/openai/openai-export.js";
-import { toPiInTurns } from "../programs/pi/pi-export.js";
+import { assertStore, type MemoryOwner, type SessionInfo, type Store } from "@stemma/store";
+import { toOpenai } from "../programs/openai/openai-export.js";
+import { toPi } from "../programs/pi/pi-export.js";
 import { exportJsonl, exportMemory, readStoredSession } from "../stemma/store-lines.js";
 import { toHtml } from "./html.js";
 
@@ -80,12 +81,12 @@ function capitalised(text: string): string {
 }
 
 /** A format that can be written: one file each, listed below. */
-export interface ExportFormat {
+interface ExportFormat {
   name: string;
   about: string;
   /** The session as pieces of text, line ends included. */
   write(store: Store, session: SessionInfo): AsyncIterable<string>;
-  /** The same of what is remembered outside of sessions. Missing where the format has no place for it. */
+  /** Writes what is remembered outside of sessions, as pieces of text. Missing where the format has no place for it. */
   writeMemory?(store: Store, owner: MemoryOwner): AsyncIterable<string>;
 }
 
@@ -104,15 +105,24 @@ export const EXPORT_FORMATS: readonly ExportFormat[] = [
     about: "the active path without summaries, as OpenAI chat messages: a line of { messages: […] }",
     async *write(store, session) {
       const { messages } = await store.session(session.id).path({ summaries: false });
-      yield `${JSON.stringify(await toOpenaiInTurns(messages))}\n`;
+      const list = await inPieces(toOpenai(messages));
+      const [key = "", value] = Object.entries(list).at(-1) ?? [];
+      // In pieces, since the whole is one line.
+      let start = JSON.stringify({ ...list, [key]: [] }).slice(0, -2);
+      for (const message of value as unknown[]) {
+        await yieldIfDue();
+        yield start + JSON.stringify(message);
+        start = ",";
+      }
+      yield `${start === "," ? "" : start}]}\n`;
     },
   },
   {
     name: "pi",
     about: "all branches and summaries, as a pi session file",
     async *write(store, session) {
-      for (const entry of await toPiInTurns(await readStoredSession(store, session))) {
-        const due = turnIfDue();
+      for (const entry of await inPieces(toPi(await readStoredSession(store, session)))) {
+        const due = yieldIfDue();
         if (due !== null) await due;
         yield `${JSON.stringify(entry)}\n`;
       }
@@ -130,4 +140,21 @@ export function findExportFormat(name: string): ExportFormat {
   if (format !== undefined) return format;
   const names = EXPORT_FORMATS.map((known) => known.name).join(", ");
   throw new StemmaError("UNKNOWN_FORMAT", { format: name }, `There is no format "${name}". Known are: ${names}.`);
+}
+
+/**
+ * Writes a session as pieces of text, line ends included. The formats are `jsonl`, the default, which `importSession` makes
+ * an equal session of, `markdown`, `html`, `openai` and `pi`. Errors: `STORE_UNSUPPORTED`; while it is read,
+ * `UNKNOWN_FORMAT` and `SESSION_NOT_FOUND`.
+ */
+export function exportSession(store: Store, sessionId: string, format = "jsonl"): AsyncGenerator<string> {
+  assertStore(store, "exportSession()");
+  return piecesOf(store, sessionId, format);
+}
+
+async function* piecesOf(store: Store, sessionId: string, format: string): AsyncGenerator<string> {
+  const { write } = findExportFormat(format);
+  const info = await store.sessions.get(sessionId);
+  if (info === null) throw new StemmaError("SESSION_NOT_FOUND", { sessionId }, `There is no session "${sessionId}".`);
+  yield* write(store, info);
 }

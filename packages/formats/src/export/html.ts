@@ -114,7 +114,6 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] as string);
 }
 
-/** The style of an exported page. */
 const HTML_STYLE = `
 :root { color-scheme: light dark; font: 16px/1.55 system-ui, sans-serif; }
 body { margin: 0; background: light-dark(#fff, #16181c); color: light-dark(#1c1f24, #e6e8eb); }

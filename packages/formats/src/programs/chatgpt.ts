@@ -1,43 +1,36 @@
-import type { SessionMessage, SessionMessagePart } from "@stemma/model";
+import type { SessionMessagePart } from "@stemma/model";
 import { findJson, isJsonObject, isoTime, type JsonObject, nameOf } from "@stemma/model";
-import { type ExportedEntry, parentIdOf, piecesOfTree, readExport } from "../export/exported-tree.js";
 import { without } from "../origin.js";
-import { type Place, SessionBuilder } from "../session-builder.js";
-import type { ImportFormat, ParsedSession, Position } from "../stemma/session-file.js";
+import type { Place, SessionBuilder } from "../session-builder.js";
+import { type ExportedEntry, exportFormat, messagesOf, parentIdOf } from "./exported-tree.js";
+
 /** The export of ChatGPT: a list of conversations, each a tree of nodes. Edited prompts and second answers are branches. */
-export const chatgpt: ImportFormat = {
+export const chatgpt = exportFormat({
   name: "chatgpt",
   about: "ChatGPT's data export: its zip file, or conversations.json",
   recognises: (first) => {
     const conversation: unknown = Array.isArray(first) ? first[0] : first;
     return isJsonObject(conversation) && isJsonObject(conversation.mapping);
   },
-  read: (items, file) => readExport(items, file, "chatgpt", readConversation),
-};
-
-function readConversation(conversation: JsonObject, at: Position): Iterable<ParsedSession> | null {
-  const { mapping, title, current_node: leaf, default_model_slug: model } = conversation;
-  const id = nameOf(conversation.conversation_id) ?? nameOf(conversation.id);
-  if (!isJsonObject(mapping) || id === undefined) return null;
-  const builder = new SessionBuilder({ id, source: "chatgpt" });
-  builder.names.give(title);
-  builder.model = nameOf(model);
-  builder.keep({ key: "conversation", source: without(conversation, "mapping"), at, messageId: null, kind: null });
-  return piecesOfTree(builder, nodesOf(mapping, builder, at), String(leaf), (node, above, length) =>
-    addNode(builder, node, above, length),
-  );
-}
-
-function nodesOf(mapping: JsonObject, builder: SessionBuilder, at: Position): ExportedEntry[] {
-  const parents = parentsByChild(mapping);
-  return Object.entries(mapping).flatMap(([id, source]) => {
-    const place = { ...at, path: `${at.path ?? "$"}.mapping[${JSON.stringify(id)}]` };
-    if (isJsonObject(source))
-      return [{ id, parentId: parentIdOf(source.parent) ?? parents.get(id) ?? null, source, at: place }];
-    builder.skip(place, "not a node: it is no object");
-    return [];
-  });
-}
+  open(conversation) {
+    const { mapping, title, current_node: leaf, default_model_slug: model } = conversation;
+    if (!isJsonObject(mapping)) return null;
+    const parents = parentsByChild(mapping);
+    return {
+      id: nameOf(conversation.conversation_id) ?? nameOf(conversation.id),
+      title,
+      model,
+      rest: without(conversation, "mapping"),
+      messages: messagesOf(Object.entries(mapping), ([id, source]) => {
+        const parent = (isJsonObject(source) ? parentIdOf(source.parent) : null) ?? parents.get(id) ?? null;
+        return { id, parent, source, path: `.mapping[${JSON.stringify(id)}]` };
+      }),
+      leaf: () => String(leaf),
+    };
+  },
+  noMessage: "not a node: it is no object",
+  add: addNode,
+});
 
 // A node can also be named by its parent alone.
 function parentsByChild(mapping: JsonObject): Map<unknown, string> {
@@ -60,19 +53,13 @@ function addNode(builder: SessionBuilder, entry: ExportedEntry, above: Place, le
   const parts = message === null ? [] : partsOf(message, id);
   // The root, and what a system prompt that is not shown leaves.
   if (message === null || (parts.length === 0 && author.role !== "user" && author.role !== "tool")) {
-    builder.keep({ key: id, source: node, at, messageId: above.id, kind: null });
+    builder.keep(id, node, at, above.id);
     return above;
   }
   const result = author.role === "tool" ? answer(builder, message, above, length) : null;
   const place = result ?? addMessage(builder, entry, message, parts, above, length);
   const source = { ...node, message: without(message, "content") };
-  builder.keep({
-    key: id,
-    source,
-    at,
-    messageId: place.id,
-    kind: parts.some(({ type }) => type === KEPT) ? "content part" : null,
-  });
+  builder.keep(id, source, at, place.id, parts.some(({ type }) => type === RAW) ? "content part" : null);
   return place;
 }
 
@@ -89,14 +76,13 @@ function addMessage(
   const model = isJsonObject(message.metadata) ? nameOf(message.metadata.model_slug) : undefined;
   if (model !== undefined) builder.model = model;
   const seconds = message.create_time;
-  const createdAt = typeof seconds === "number" ? isoTime(seconds * 1000) : null;
-  const read: SessionMessage = {
+  const read = {
     id,
     role: role === "user" || role === "system" ? role : "assistant",
     // A result without its call is kept, but not as something that a model is told.
-    parts: isCallless ? [{ type: KEPT, data: message.content }] : parts,
-    ...(createdAt === null ? {} : { createdAt }),
-    ...(model === undefined || role === "user" ? {} : { metadata: { model } }),
+    parts: isCallless ? [{ type: RAW, data: message.content }] : parts,
+    createdAt: typeof seconds === "number" ? isoTime(seconds * 1000) : null,
+    model: role === "user" ? undefined : model,
   };
   return builder.addMessage(read, above, at, length);
 }
@@ -120,19 +106,18 @@ function answer(builder: SessionBuilder, { content }: JsonObject, above: Place, 
 type Part = SessionMessagePart & JsonObject;
 
 /** The type of a part that holds content as it stood in the file, a picture's place as a rule: no model is shown it. */
-const KEPT = "data-chatgpt";
+const RAW = "data-chatgpt";
 
-/** The parts of a message's content. */
 function partsOfContent(content: unknown): Part[] {
   if (content === null || content === "") return [];
   if (typeof content === "string") return [{ type: "text", text: content }];
-  if (!isJsonObject(content)) return [{ type: KEPT, data: content }];
+  if (!isJsonObject(content)) return [{ type: RAW, data: content }];
   const { content_type: type, parts, thoughts } = content;
   if (type === "thoughts" && Array.isArray(thoughts)) return thoughts.map(partOfThought);
   if (type === "reasoning_recap") return [];
   if (Array.isArray(parts)) return parts.flatMap(partsOfPart);
   const text = textOfContent(content);
-  return text === null ? [{ type: KEPT, data: content }] : text === "" ? [] : [{ type: "text", text }];
+  return text === null ? [{ type: RAW, data: content }] : text === "" ? [] : [{ type: "text", text }];
 }
 
 /** The text of content that is one text: code, what it printed, what a page says. Null for any other. */
@@ -150,11 +135,11 @@ function partsOfPart(part: unknown): Part[] {
   // What was said aloud.
   if (isJsonObject(part) && part.content_type === "audio_transcription" && typeof part.text === "string")
     return [{ type: "text", text: part.text }];
-  return [{ type: KEPT, data: part }];
+  return [{ type: RAW, data: part }];
 }
 
 function partOfThought(thought: unknown): Part {
   const { summary, content }: JsonObject = isJsonObject(thought) ? thought : {};
   const texts = [summary, content].filter((text) => typeof text === "string" && text !== "");
-  return texts.length === 0 ? { type: KEPT, data: thought } : { type: "reasoning", text: texts.join("\n\n") };
+  return texts.length === 0 ? { type: RAW, data: thought } : { type: "reasoning", text: texts.join("\n\n") };
 }

@@ -1,21 +1,38 @@
-import type { SessionMessage, SessionMessagePart } from "@stemma/model";
+import type { SessionMessagePart } from "@stemma/model";
 import { findJson, isJsonObject, isoTime, type JsonObject, nameOf } from "@stemma/model";
-import { type ExportedEntry, parentIdOf, piecesOfTree, readExport } from "../export/exported-tree.js";
-import { findText } from "../found.js";
 import { without } from "../origin.js";
-import { type Place, SessionBuilder } from "../session-builder.js";
-import type { ImportFormat, ParsedSession, Position } from "../stemma/session-file.js";
-import { keptPart } from "../unread.js";
+import type { Place, SessionBuilder } from "../session-builder.js";
+import { findText } from "../stemma/session-file.js";
+import { rawPart } from "../unread.js";
 import { partOfBlock } from "./chat/chat-messages.js";
 import { fileOf } from "./chat/model-content.js";
 import { fieldsOfOutput, isOutput, partOfItem, partsOfContent } from "./codex/codex-items.js";
+import { type ExportedEntry, exportFormat, messagesOf } from "./exported-tree.js";
+
 /** Chats as Open WebUI exports them: a list, or one. Edited prompts, second answers and those of several models are branches. */
-export const openWebui: ImportFormat = {
+export const openWebui = exportFormat({
   name: "open-webui",
   about: "chats exported from Open WebUI (JSON)",
   recognises: (first) => isJsonObject(first) && findHistory(first) !== null,
-  read: (items, file) => readExport(items, file, "open-webui", readConversation),
-};
+  open(conversation) {
+    const history = findHistory(conversation);
+    if (history === null) return null;
+    const chat = isJsonObject(conversation.chat) ? conversation.chat : conversation;
+    const { messages, currentId } = history;
+    return {
+      id: nameOf(conversation.id) ?? nameOf(chat.id),
+      title: conversation.title ?? chat.title,
+      model: Array.isArray(chat.models) ? chat.models[0] : undefined,
+      rest: { ...without(conversation, "chat", "history"), chat: without(chat, "history", "messages") },
+      messages: messagesOf(messages, ({ id, source, path }) => {
+        return { id, parent: (isJsonObject(source) ? source.parentId : null) ?? null, source, path };
+      }),
+      leaf: (ids) => (typeof currentId === "string" ? currentId : ids.at(-1)),
+    };
+  },
+  noMessage: "not a message: it is no object",
+  add: addMessage,
+});
 
 interface History {
   /** The messages with their ids, and where each stands in the conversation. */
@@ -48,44 +65,17 @@ function messagesOfList(list: readonly unknown[]): History["messages"] {
   });
 }
 
-function readConversation(conversation: JsonObject, at: Position): Iterable<ParsedSession> | null {
-  const history = findHistory(conversation);
-  const chat = isJsonObject(conversation.chat) ? conversation.chat : conversation;
-  const id = nameOf(conversation.id) ?? nameOf(chat.id);
-  if (history === null || id === undefined) return null;
-  const builder = new SessionBuilder({ id, source: "open-webui" });
-  builder.names.give(conversation.title ?? chat.title);
-  builder.model = Array.isArray(chat.models) ? nameOf(chat.models[0]) : undefined;
-  const source = { ...without(conversation, "chat", "history"), chat: without(chat, "history", "messages") };
-  builder.keep({ key: "conversation", source, at, messageId: null, kind: null });
-  const entries = entriesOf(history.messages, builder, at);
-  const leaf = typeof history.currentId === "string" ? history.currentId : entries.at(-1)?.id;
-  return piecesOfTree(builder, entries, leaf, (entry, above, length) => addMessage(builder, entry, above, length));
-}
-
-function entriesOf(messages: History["messages"], builder: SessionBuilder, at: Position): ExportedEntry[] {
-  return messages.flatMap(({ id, source, path }) => {
-    const place = { ...at, path: `${at.path ?? "$"}${path}` };
-    if (isJsonObject(source)) return [{ id, parentId: parentIdOf(source.parentId), source, at: place }];
-    builder.skip(place, "not a message: it is no object");
-    return [];
-  });
-}
-
 function addMessage(builder: SessionBuilder, { id, source, at }: ExportedEntry, above: Place, length: number): Place {
   const { role, timestamp } = source;
-  const model = role === "assistant" ? nameOf(source.model) : undefined;
-  if (model !== undefined) builder.model = model;
-  const createdAt = typeof timestamp === "number" ? isoTime(timestamp * 1000) : null;
-  const message: SessionMessage = {
+  const read = {
     id,
     role: role === "user" || role === "system" ? role : "assistant",
     parts: partsOf(source),
-    ...(createdAt === null ? {} : { createdAt }),
-    ...(model === undefined ? {} : { metadata: { model } }),
+    createdAt: typeof timestamp === "number" ? isoTime(timestamp * 1000) : null,
+    model: role === "assistant" ? nameOf(source.model) : undefined,
   };
-  const place = builder.addMessage(message, above, at, length);
-  builder.keep({ key: id, source: without(source, "content", "output"), at, messageId: id, kind: null });
+  const place = builder.addMessage(read, above, at, length);
+  builder.keep(id, without(source, "content", "output"), at, id);
   return place;
 }
 
@@ -99,33 +89,33 @@ function partsOf(message: JsonObject): SessionMessagePart[] {
 
 function partsOfContentOf(content: unknown, message: JsonObject): SessionMessagePart[] {
   if (typeof content === "string") return partsOfText(content);
-  return Array.isArray(content) ? content.map(partOfBlock) : [keptPart(message)];
+  return Array.isArray(content) ? content.map(partOfBlock) : [rawPart(message)];
 }
 
 // The items of a newer version: as those of OpenAI's Responses.
 function partsOfOutput(items: readonly unknown[]): SessionMessagePart[] {
   const parts: SessionMessagePart[] = [];
   for (const item of items) {
-    if (!isJsonObject(item)) parts.push(keptPart(item));
+    if (!isJsonObject(item)) parts.push(rawPart(item));
     else if (isOutput(item)) {
       const index = parts.findLastIndex((part) => part.toolCallId === item.call_id && part.state === "input-available");
       const call = parts[index];
-      if (call === undefined) parts.push(keptPart(item));
+      if (call === undefined) parts.push(rawPart(item));
       else parts[index] = { ...call, ...fieldsOfOutput(item) };
     } else if (item.type === "message") parts.push(...partsOfContent(item.content));
-    else parts.push(partOfItem(item) ?? keptPart(item));
+    else parts.push(partOfItem(item) ?? rawPart(item));
   }
   return parts;
 }
 
 // A picture is part of the message; of a document, the text is what the model was given.
 function partOfFile(file: unknown): SessionMessagePart {
-  if (!isJsonObject(file)) return keptPart(file);
+  if (!isJsonObject(file)) return rawPart(file);
   const { type, url, name } = file;
   const stored = isJsonObject(file.file) ? file.file : {};
   const text = isJsonObject(stored.data) ? findText(stored.data.content) : undefined;
-  if (type === "image" && typeof url === "string") return fileOf({ ...file, data: url }) ?? keptPart(file);
-  return text === undefined ? keptPart(file) : { type: "text", text: `${findText(name) ?? "file"}:\n${text}` };
+  if (type === "image" && typeof url === "string") return fileOf({ ...file, data: url }) ?? rawPart(file);
+  return text === undefined ? rawPart(file) : { type: "text", text: `${findText(name) ?? "file"}:\n${text}` };
 }
 
 const OPENING = '<details type="';

@@ -1,58 +1,42 @@
-import type { SessionMessage, SessionMessagePart } from "@stemma/model";
-import { isJsonObject, isoTime, isTooDeep, type JsonObject, metadataOfFolder, nameOf } from "@stemma/model";
-import { type ExportedEntry, piecesOfTree, readExport } from "../export/exported-tree.js";
+import type { SessionMessagePart } from "@stemma/model";
+import { isJsonObject, isoTime, type JsonObject, metadataOfFolder, nameOf } from "@stemma/model";
 import { without } from "../origin.js";
-import { type Place, SessionBuilder } from "../session-builder.js";
-import {
-  costOf,
-  type ImportFormat,
-  type ParsedSession,
-  type Position,
-  TOO_DEEP,
-  tokensOf,
-} from "../stemma/session-file.js";
-import { keptPart } from "../unread.js";
+import type { Place, SessionBuilder } from "../session-builder.js";
+import { costOf, tokensOf } from "../stemma/session-file.js";
+import { rawPart } from "../unread.js";
 import { fileOf } from "./chat/model-content.js";
+import { type ExportedEntry, exportFormat, messagesOf } from "./exported-tree.js";
 
-/** What `opencode export` writes. The messages stand in their order; those that a revert undid are behind the active leaf. */
-export const opencode: ImportFormat = {
+/** Sessions as `opencode export` writes them. The messages stand in their order; those that a revert undid are behind the active leaf. */
+export const opencode = exportFormat({
   name: "opencode",
   about: "what `opencode export` writes (JSON)",
   recognises: (first) => isJsonObject(first) && isJsonObject(first.info) && Array.isArray(first.messages),
-  read: (items, file) => readExport(items, file, "opencode", readConversation),
-};
+  open(conversation) {
+    const { messages } = conversation;
+    const info = infoOf(conversation.info);
+    if (!Array.isArray(messages)) return null;
+    return {
+      id: nameOf(info.id),
+      title: info.title,
+      parentSessionId: nameOf(info.parentID),
+      metadata: metadataOfFolder(info.directory),
+      rest: without(conversation, "messages"),
+      messages: messagesOf<unknown>(messages, (source, index) => {
+        return { id: infoOf(infoOf(source).info).id, parent: undefined, source, path: `.messages[${index}]` };
+      }),
+      leaf: (ids) => {
+        const undone = ids.indexOf(String(infoOf(info.revert).messageID));
+        return undone === -1 ? ids.at(-1) : ids[undone - 1];
+      },
+    };
+  },
+  noMessage: "not a message: its info has no id",
+  add: addMessage,
+});
 
 /** Parts that say something beside the conversation. */
 const BESIDE = ["step-finish", "snapshot", "patch", "agent", "retry", "compaction"];
-
-function readConversation(conversation: JsonObject, at: Position): Iterable<ParsedSession> | null {
-  const { info, messages } = conversation;
-  const id = isJsonObject(info) ? nameOf(info.id) : undefined;
-  if (id === undefined || !isJsonObject(info) || !Array.isArray(messages)) return null;
-  const builder = new SessionBuilder({ id, source: "opencode", parentSessionId: nameOf(info.parentID) });
-  builder.names.give(info.title);
-  builder.describe(metadataOfFolder(info.directory));
-  const source = without(conversation, "messages");
-  builder.keep({ key: "conversation", source, at, messageId: null, kind: null });
-  const entries = entriesOf(messages, builder, at);
-  const undone = isJsonObject(info.revert)
-    ? entries.findIndex((entry) => entry.id === infoOf(info.revert).messageID)
-    : -1;
-  const leaf = undone === -1 ? entries.at(-1) : entries[undone - 1];
-  return piecesOfTree(builder, entries, leaf?.id, (entry, above, length) => addMessage(builder, entry, above, length));
-}
-
-function entriesOf(messages: readonly unknown[], builder: SessionBuilder, at: Position): ExportedEntry[] {
-  const entries: ExportedEntry[] = [];
-  for (const [index, message] of messages.entries()) {
-    const place = { ...at, path: `${at.path ?? "$"}.messages[${index}]` };
-    const id = isJsonObject(message) ? infoOf(message.info).id : undefined;
-    if (isTooDeep(message)) builder.skip(place, TOO_DEEP);
-    else if (!isJsonObject(message) || typeof id !== "string") builder.skip(place, "not a message: its info has no id");
-    else entries.push({ id, parentId: entries.at(-1)?.id ?? null, source: message, at: place });
-  }
-  return entries;
-}
 
 function infoOf(info: unknown): JsonObject {
   return isJsonObject(info) ? info : {};
@@ -65,25 +49,19 @@ function addMessage(builder: SessionBuilder, { id, source, at }: ExportedEntry, 
   const given: unknown[] = Array.isArray(source.parts) ? source.parts : [source.parts];
   const parts = given.flatMap((part) => partOf(part) ?? []);
   const model = nameOf(info.modelID);
-  if (model !== undefined) builder.model = model;
+  builder.model = model ?? builder.model;
   countUsage(builder, info, createdAt);
   const summary = info.summary === true ? textOf(parts) : "";
   const beside = given.filter((part) => isJsonObject(part) && BESIDE.includes(String(part.type)));
   const keep = (place: Place): Place => {
-    builder.keep({ key: id, source: { ...source, parts: beside }, at, messageId: place.id, kind: null });
+    builder.keep(id, { ...source, parts: beside }, at, place.id);
     return place;
   };
   if (summary !== "" && above.root !== null) return keep(builder.summarise(id, above, at, { id, summary, createdAt }));
   // What only asks for a summary, and an answer that failed before it began.
   if (parts.length === 0) return keep(above);
-  const message: SessionMessage = {
-    id,
-    role: info.role === "user" || info.role === "system" ? info.role : "assistant",
-    parts,
-    ...(createdAt === undefined ? {} : { createdAt }),
-    ...(model === undefined ? {} : { metadata: { model } }),
-  };
-  return keep(builder.addMessage(message, above, at, length));
+  const role = info.role === "user" || info.role === "system" ? info.role : "assistant";
+  return keep(builder.addMessage({ id, role, parts, createdAt, model }, above, at, length));
 }
 
 function countUsage(builder: SessionBuilder, { tokens, cost, modelID }: JsonObject, time: string | undefined): void {
@@ -99,15 +77,15 @@ function countUsage(builder: SessionBuilder, { tokens, cost, modelID }: JsonObje
 
 /** A part of ours for one of OpenCode's; null for what stands beside the conversation. */
 function partOf(part: unknown): SessionMessagePart | null {
-  if (!isJsonObject(part)) return keptPart(part);
+  if (!isJsonObject(part)) return rawPart(part);
   const { type, text, prompt, callID, tool, state } = part;
   if (BESIDE.includes(String(type))) return null;
   if (type === "step-start") return { type };
   if ((type === "text" || type === "reasoning") && typeof text === "string")
     return part.ignored === true ? null : { type, text };
   if (type === "subtask" && typeof prompt === "string") return { type: "text", text: prompt };
-  if (type === "file") return fileOf({ ...part, mediaType: part.mime }) ?? keptPart(part);
-  if (type !== "tool" || typeof tool !== "string" || !isJsonObject(state)) return keptPart(part);
+  if (type === "file") return fileOf({ ...part, mediaType: part.mime }) ?? rawPart(part);
+  if (type !== "tool" || typeof tool !== "string" || !isJsonObject(state)) return rawPart(part);
   const call = {
     type: "dynamic-tool",
     toolName: tool,

@@ -4,7 +4,7 @@ import { type Conversation, firstMessages, nameSession, openSession, readSession
 import { deriveId } from "../identity.js";
 import { without } from "../origin.js";
 import { areParts, type FileInfo, type ImportFormat, type ParsedSession } from "../stemma/session-file.js";
-import { keptPart } from "../unread.js";
+import { rawPart } from "../unread.js";
 import { dialectOf } from "./chat/chat-dialect.js";
 import { fileOf } from "./chat/model-content.js";
 /**
@@ -28,7 +28,7 @@ export function* readUiMessages(conversation: Conversation, file: FileInfo, numb
   let parentId: string | null = null;
   for (const { value: read, at } of conversation.messages) {
     yield;
-    const value = read.role === "data" ? keptMessage(read) : read;
+    const value = read.role === "data" ? rawMessage(read) : read;
     const given = partsOfUiMessage(value);
     const parts = given?.filter((part) => areParts([part])) ?? [];
     const why = faultOf(value, given, parts);
@@ -64,9 +64,9 @@ const READ = [
 ];
 
 // What versions 3 and 4 let a program send beside the messages: no model takes its role.
-function keptMessage(value: JsonObject): JsonObject {
+function rawMessage(value: JsonObject): JsonObject {
   const { id, createdAt } = value;
-  return { id, role: "assistant", parts: [keptPart(value)], ...(createdAt === undefined ? {} : { createdAt }) };
+  return { id, role: "assistant", parts: [rawPart(value)], ...(createdAt === undefined ? {} : { createdAt }) };
 }
 
 // A message of version 5 is taken over as it is. What an older one has beside its parts is metadata.
@@ -96,8 +96,8 @@ function partsOfUiMessage(message: JsonObject): unknown[] | null {
     ...read(reasoning, (text) => (text === "" ? [] : [{ type: "reasoning", text }])),
     ...listOf(toolInvocations).map((toolInvocation) => partOfVersion5({ type: "tool-invocation", toolInvocation })),
     ...read(content, (text) => (text === "" ? [] : [{ type: "text", text }])),
-    ...listOf(attachments).map((file) => (isJsonObject(file) ? fileOf(file) : null) ?? keptPart(file)),
-    ...(Array.isArray(parts) ? [] : listOf(parts).map(keptPart)),
+    ...listOf(attachments).map((file) => (isJsonObject(file) ? fileOf(file) : null) ?? rawPart(file)),
+    ...(Array.isArray(parts) ? [] : listOf(parts).map(rawPart)),
   ];
 }
 
@@ -105,7 +105,7 @@ function partsOfUiMessage(message: JsonObject): unknown[] | null {
 function partOfVersion5(part: unknown): unknown {
   if (!isJsonObject(part)) return part;
   const { type, toolInvocation, source, reasoning, text } = part;
-  if (type === "tool-invocation" && isJsonObject(toolInvocation)) return toolPartOf(toolInvocation) ?? keptPart(part);
+  if (type === "tool-invocation" && isJsonObject(toolInvocation)) return toolPartOf(toolInvocation) ?? rawPart(part);
   if (type === "reasoning" && typeof reasoning === "string" && text === undefined) return { type, text: reasoning };
   if (type === "source" && isJsonObject(source) && typeof source.url === "string")
     return { type: "source-url", sourceId: String(source.id ?? source.url), url: source.url, title: source.title };
@@ -125,5 +125,5 @@ function listOf(value: unknown): unknown[] {
 }
 
 function read(text: unknown, asParts: (text: string) => SessionMessagePart[]): SessionMessagePart[] {
-  return typeof text === "string" ? asParts(text) : listOf(text).map(keptPart);
+  return typeof text === "string" ? asParts(text) : listOf(text).map(rawPart);
 }

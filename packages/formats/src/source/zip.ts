@@ -8,13 +8,11 @@ const CONVERSATIONS = /(^|\/)conversations(-\d+)?\.json$/;
 /** Files that an archive may hold: the pictures of an export are beside the conversations. */
 const MAX_ENTRIES = 100_000;
 
-/** A file in an archive. */
 export interface ZippedFile {
   name: string;
   bytes: AsyncIterable<Uint8Array>;
 }
 
-/** True for the beginning of a zip file. */
 export function isZip(start: Uint8Array): boolean {
   return start[0] === 0x50 && start[1] === 0x4b && (start[2] === 3 || start[2] === 5);
 }

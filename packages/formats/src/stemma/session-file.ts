@@ -1,5 +1,5 @@
 import type { SessionMessage, SkillState } from "@stemma/model";
-import { isJsonObject, type JsonObject } from "@stemma/model";
+import { isJsonObject, isoTime, type JsonObject } from "@stemma/model";
 import type { ImportedCompaction, KeptItem, MemoryOwner, SessionDates, UsageRow } from "@stemma/store";
 
 /**
@@ -20,20 +20,20 @@ export interface ParsedSession {
   metadata?: JsonObject | undefined;
   /** Of the whole file so far. */
   usage?: Usage | undefined;
-  /** The same by day and model. */
+  /** The usage by day and model. */
   usageRows?: readonly UsageRow[] | undefined;
   messages: ParsedMessage[];
   /** Oldest first. */
   compactions: ImportedCompaction[];
   /** The message that the conversation continues from; null for none; the last one when absent. */
   activeLeafId?: string | null | undefined;
-  /** What only our own files tell. */
+  /** Facts that only our own files tell. */
   copy?: SessionCopy | undefined;
-  /** What the file says beside its messages, word for word. */
+  /** Pieces of the file beside its messages, word for word. */
   kept?: readonly KeptPiece[] | undefined;
-  /** What of the file is not in `messages` or `compactions`. */
+  /** Values of the file that are not in `messages` or `compactions`. */
   skipped: Skipped[];
-  /** What the reader did not understand, beside the parts in which it kept such content. `skipped` tells of it, each kind once. */
+  /** Content that the reader did not understand, beside the parts in which it kept such content. `skipped` tells of it, each kind once. */
   unread?: readonly Unread[] | undefined;
   /** True for a session of which nothing was understood: it is not imported. */
   isUnread?: boolean | undefined;
@@ -58,7 +58,7 @@ export interface KeptPiece {
   at: Position;
   /** The message that what follows the piece is attached to; null before the first one. */
   messageId: string | null;
-  /** What a report counts it as; null for what belongs to a message or a summary. */
+  /** The kind that a report counts it as; null for what belongs to a message or a summary. */
   kind: string | null;
 }
 
@@ -84,7 +84,7 @@ export interface ParsedMessage {
   again?: boolean | undefined;
 }
 
-/** What of a file was not understood: what it is, and where it stands. */
+/** Content of a file that was not understood: what it is, and where it stands. */
 export interface Unread {
   what: string;
   at: Position;
@@ -111,7 +111,7 @@ export function costOf(value: unknown): number {
   return typeof value === "number" && Math.abs(value) <= Number.MAX_SAFE_INTEGER ? value : 0;
 }
 
-/** What a file says beside its sessions. */
+/** Facts about a file beside its sessions. */
 export interface FileInfo {
   /** The file's name without folder and ending: what sessions without an id or a name are called after. */
   stem: string;
@@ -126,7 +126,7 @@ export type Item =
 /** A format that can be read: one file each, listed in `formats.ts`. */
 export interface ImportFormat {
   name: string;
-  /** What the format is, in words for the user. */
+  /** The format in words for the user. */
   about: string;
   /** True when a file whose first value this is has the format. */
   recognises(first: unknown): boolean;
@@ -134,6 +134,16 @@ export interface ImportFormat {
   alsoReads?(first: unknown): boolean;
   /** The sessions of a file, one at a time; no more than one is held. */
   read(items: AsyncIterable<Item>, file: FileInfo): AsyncIterable<ParsedSession>;
+}
+
+/** A text that says something; undefined for any other value. */
+export function findText(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** The time that a text tells, as ISO text in UTC; undefined for any other value. */
+export function findTime(value: unknown): string | undefined {
+  return (typeof value === "string" ? isoTime(value) : null) ?? undefined;
 }
 
 /** True for a list that can be the parts of a message. */

@@ -2,9 +2,10 @@ import type { SessionMessage, SkillState } from "@stemma/model";
 import { givenMetadata, isJsonObject, type JsonObject, mergeMetadata } from "@stemma/model";
 import type { MemoryOwner, UsageRow } from "@stemma/store";
 import { assertUserId } from "@stemma/store";
-import { findText, findTime } from "../found.js";
 import {
   costOf,
+  findText,
+  findTime,
   type ImportFormat,
   type ParsedSession,
   type Position,
@@ -18,7 +19,6 @@ interface OpenSession {
   session: ParsedSession & { copy: SessionCopy };
   header: JsonObject;
   at: Position;
-  /** Its last line was there. */
   isEnded: boolean;
 }
 
@@ -191,7 +191,6 @@ function givenUserId(userId: unknown): string {
   return userId;
 }
 
-/** What the memory of an owner is called. */
 export function ownerName(owner: MemoryOwner): string {
   const [[kind, name] = []] = Object.entries(owner);
   return `memory of ${kind} ${name}`;

@@ -1,8 +1,7 @@
 import type { SessionMessage } from "@stemma/model";
-import { fromBase64, isJsonObject, type JsonObject, toBase64 } from "@stemma/model";
+import { fromBase64, isJsonObject, type JsonObject, mapped, type Pieces, toBase64 } from "@stemma/model";
 import type { MemoryOwner, MemoryScope, SessionInfo, Store, StoredCompaction } from "@stemma/store";
 import { allOwners, type KeptItem, listAll, readKept } from "@stemma/store";
-/** The version of our own lines that is written. */
 export const VERSION = 2;
 
 /** The last line of what belongs together. */
@@ -30,7 +29,6 @@ export async function sessionHeader(store: Store, session: SessionInfo): Promise
   };
 }
 
-/** The first line of what is remembered outside of sessions. */
 export const memoryHeader = (owner: MemoryOwner): JsonObject => ({ stemma: VERSION, memory: owner });
 
 /** A line for each message of every branch, in the order in which they were written. */
@@ -41,7 +39,6 @@ export async function* messageLines(store: Store, sessionId: string): AsyncGener
   }
 }
 
-/** A line for each summary, oldest first. */
 export async function* compactionLines(store: Store, sessionId: string): AsyncGenerator<JsonObject> {
   const compactions = await store.session(sessionId).compactions();
   if (compactions.length === 0) return;
@@ -57,7 +54,7 @@ export async function* sessionLines(store: Store, sessionId: string): AsyncGener
   yield* keptLines(store, { sessionId });
 }
 
-/** The same of what is remembered of a user, under a key, or for an id that no session has. */
+/** The lines of what is remembered of a user, under a key, or for an id that no session has. */
 export async function* memoryLines(store: Store, owner: MemoryOwner): AsyncGenerator<JsonObject> {
   const [target, scope] = scopeOf(store, owner);
   yield* keptLines(target, scope);
@@ -91,7 +88,7 @@ export async function* exportMemory(store: Store, owner: MemoryOwner): AsyncGene
   yield JSON.stringify(END);
 }
 
-/** What is kept beside the messages, as the values of lines: `{ kept }`, the bytes of a record as base64. Errors: `USER_REQUIRED`. */
+/** Items kept beside the messages, as the values of lines: `{ kept }`, the bytes of a record as base64. Errors: `USER_REQUIRED`. */
 export async function* keptLines(store: Store, scope: MemoryScope): AsyncGenerator<JsonObject> {
   for await (const item of readKept(store, scope)) {
     if (item.kind !== "record") yield { kept: item };
@@ -160,7 +157,6 @@ export interface StoredSession {
   activeLeafId: string | null;
 }
 
-/** Reads a whole session into memory. */
 export async function readStoredSession(store: Store, info: SessionInfo): Promise<StoredSession> {
   const session = store.session(info.id);
   const messages: StoredSession["messages"] = [];
@@ -171,10 +167,12 @@ export async function readStoredSession(store: Store, info: SessionInfo): Promis
 }
 
 /** The messages from the root to `leafId`, or to the active leaf. */
-export function pathOf({ messages, activeLeafId }: StoredSession, leafId = activeLeafId): SessionMessage[] {
-  const byId = new Map(messages.map((node) => [node.message.id, node]));
+export function* pathOf({ messages, activeLeafId }: StoredSession, leafId = activeLeafId): Pieces<SessionMessage[]> {
+  const byId = new Map(yield* mapped(messages, (node) => [node.message.id, node] as const));
   const path: SessionMessage[] = [];
-  for (let node = byId.get(leafId ?? ""); node !== undefined; node = byId.get(node.parentId ?? ""))
+  for (let node = byId.get(leafId ?? ""); node !== undefined; node = byId.get(node.parentId ?? "")) {
     path.push(node.message);
+    yield;
+  }
   return path.reverse();
 }

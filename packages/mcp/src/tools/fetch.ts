@@ -19,9 +19,9 @@ import { defineTool } from "../tool.js";
 import { neighboursOf, readTranscript } from "../transcript.js";
 
 const MOST_NEIGHBOURS = 10;
-/** What of an answer the messages beside the one that was asked for may take. */
+/** The share of an answer for the messages beside the one that was asked for. */
 const SHARE_OF_NEIGHBOURS = 0.4;
-/** What the text gets at least, however long the ids of the messages beside it are. */
+/** The least share of the text, however long the ids of the messages beside it are. */
 const SHARE_OF_TEXT = 0.3;
 
 const neighbours = listOf({ id: textField, role: textField, text: textField });

@@ -109,8 +109,8 @@ export async function findTailStart(messages: readonly SessionMessage[], options
 }
 
 /**
- * The same, synchronously and by the built-in estimate: the index where the tail starts, not before `headEnd` and with at least
- * one message in the tail. No tool call is parted from its result. Throws nothing.
+ * Finds the index where the tail starts, synchronously and by the built-in estimate: not before `headEnd` and with at least one
+ * message in the tail. No tool call is parted from its result. Throws nothing.
  */
 export function findTailCutByTokens(
   messages: readonly SessionMessage[],

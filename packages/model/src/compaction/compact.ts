@@ -4,7 +4,7 @@ import { defineOptions } from "../lib/option-table.js";
 import { isSummaryMessage, type SessionMessage } from "../messages/message.js";
 import { searchableText } from "../messages/text.js";
 import { findSafeCuts, findTailStart, nextSafeCut, previousSafeCut } from "./boundary.js";
-import { buildSummaryPromptInTurns, computeSummaryBudgetInTurns } from "./summary.js";
+import { buildSummaryPromptInPieces, computeSummaryBudgetInPieces } from "./summary.js";
 import {
   type CompactTokenCounter,
   type ContextTokenCounter,
@@ -40,7 +40,7 @@ const OPTIONS = defineOptions<CompactOptions>({
   tokenCounter: check.callable,
 });
 
-/** What a session hands to its compaction function. */
+/** The state of a session that its compaction function gets. */
 export interface CompactContext {
   /** The counter of `compactAfter()`. It takes `{ messages, systemPrompt, contextBlocks }`, or messages alone. */
   tokenCounter?: ContextTokenCounter | undefined;
@@ -61,7 +61,7 @@ export interface CompactResult {
   summary: string;
 }
 
-/** What `onCompaction()` takes. Null when there is nothing to compact. */
+/** A function for `onCompaction()`. It gives null when there is nothing to compact. */
 export interface CompactFunction {
   (messages: SessionMessage[], context?: CompactContext): Promise<CompactResult | null>;
   /** Messages at the start that it never summarises. */
@@ -82,6 +82,9 @@ const DEFAULT_TAIL = 20_000;
  * The function resolves to null when the middle has only an earlier summary, and when the model's answer is empty. If a
  * counter throws or does not return a finite number of at least 0, the built-in estimate is used.
  * Errors: `INVALID_ARGUMENT` for invalid options; the function fails with it when `summarize` does not resolve to text.
+ * @example
+ * const summarize = async (prompt: string) => (await generateText({ model, prompt })).text;
+ * const session = Session.create(store).onCompaction(createCompactFunction({ summarize })).compactAfter(50_000);
  */
 export function createCompactFunction(options: CompactOptions): CompactFunction {
   OPTIONS.assert(options, "createCompactFunction()");
@@ -94,7 +97,7 @@ export function createCompactFunction(options: CompactOptions): CompactFunction 
     const cuts = findSafeCuts(messages);
     const start = findHeadEnd(messages, cuts, protectHead);
     const summaryTokens = async (news: readonly SessionMessage[], previous = "") =>
-      Math.min(await computeSummaryBudgetInTurns(news, previous), Math.max(100, Math.floor(tokenThreshold / 4)));
+      Math.min(await computeSummaryBudgetInPieces(news, previous), Math.max(100, Math.floor(tokenThreshold / 4)));
     // What stays is known before the model is asked, but for the length of its answer.
     const roomForTail = async (): Promise<number> => {
       if (tokenThreshold === Infinity) return DEFAULT_TAIL;
@@ -113,7 +116,7 @@ export function createCompactFunction(options: CompactOptions): CompactFunction 
     const summaries = middle.filter(isSummaryMessage).map(searchableText);
     const previous = summaries.length === 0 ? null : summaries.join("\n\n");
     const length = await summaryTokens(news, previous ?? "");
-    const answer = await summarize(await buildSummaryPromptInTurns(news, previous, length));
+    const answer = await summarize(await buildSummaryPromptInPieces(news, previous, length));
     const summary = answer.trim();
     if (summary !== "") return { fromMessageId: first.id, toMessageId: last.id, summary };
     context.onEmptyAnswer?.();

@@ -158,8 +158,8 @@ function cutToBytes(text: string, maxBytes: number): string {
     if (jsonBytes(text.slice(0, middle)) <= room) low = middle;
     else high = middle - 1;
   }
-  const kept = sliceWhole(text, low);
-  return kept + truncationNote(text.length - kept.length);
+  const head = sliceWhole(text, low);
+  return head + truncationNote(text.length - head.length);
 }
 
 /** The size of a value as JSON, in bytes of UTF-8. */

@@ -24,8 +24,8 @@ export function sliceWhole(text: string, end: number): string {
 export function truncateText(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   const room = maxChars - truncationNote(text.length).length;
-  const kept = sliceWhole(text, Math.max(room, Math.floor(maxChars / 2)));
-  const cut = kept + truncationNote(text.length - kept.length);
+  const head = sliceWhole(text, Math.max(room, Math.floor(maxChars / 2)));
+  const cut = head + truncationNote(text.length - head.length);
   return cut.length < text.length ? cut : text;
 }
 
@@ -124,7 +124,6 @@ function mediaNote(holder: unknown, data: string): string {
   return `[${type === "" ? "media" : type} left out, ${data.length} characters]`;
 }
 
-/** What stands at the end of a cut text. */
 export function truncationNote(characters: number): string {
   return `… [truncated, ${characters} characters]`;
 }

@@ -1,8 +1,8 @@
-import { atOnce, inTurns, type Pieces } from "../lib/event-loop.js";
+import { atOnce, inPieces, type Pieces } from "../lib/event-loop.js";
 import type { SessionMessage, SessionMessagePart } from "../messages/message.js";
 import { sendable, sendableText } from "../messages/sendable.js";
 import { isoTime, senderName } from "../messages/text.js";
-import { estimateStringTokens, estimateTokens, estimateTokensInTurns } from "../messages/tokens.js";
+import { estimateStringTokens, estimateTokens, estimateTokensInPieces } from "../messages/tokens.js";
 import { readToolPart } from "../messages/tool-parts.js";
 import { shrinkJson, truncateText } from "./shrink.js";
 
@@ -41,13 +41,13 @@ export function buildSummaryPrompt(
   return atOnce(summaryPrompt(messages, previousSummary, targetTokens));
 }
 
-/** The same, which lets the event loop turn meanwhile. */
-export function buildSummaryPromptInTurns(
+/** Builds the prompt of a summary as `buildSummaryPrompt` does, in pieces between which the event loop runs. */
+export function buildSummaryPromptInPieces(
   messages: readonly SessionMessage[],
   previousSummary: string | null,
   targetTokens: number,
 ): Promise<string> {
-  return inTurns(summaryPrompt(messages, previousSummary, targetTokens));
+  return inPieces(summaryPrompt(messages, previousSummary, targetTokens));
 }
 
 function* summaryPrompt(
@@ -91,12 +91,12 @@ export function computeSummaryBudget(messages: readonly SessionMessage[], previo
   return budgetOf(estimateTokens(messages), previousSummary);
 }
 
-/** The same, which lets the event loop turn meanwhile. */
-export async function computeSummaryBudgetInTurns(
+/** Computes a summary's budget as `computeSummaryBudget` does, in pieces between which the event loop runs. */
+export async function computeSummaryBudgetInPieces(
   messages: readonly SessionMessage[],
   previousSummary: string,
 ): Promise<number> {
-  return budgetOf(await estimateTokensInTurns(messages), previousSummary);
+  return budgetOf(await estimateTokensInPieces(messages), previousSummary);
 }
 
 function budgetOf(tokens: number, previousSummary: string): number {

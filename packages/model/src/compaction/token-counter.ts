@@ -1,5 +1,5 @@
 import { invalid } from "../errors.js";
-import { turnIfDue } from "../lib/event-loop.js";
+import { yieldIfDue } from "../lib/event-loop.js";
 import type { SessionMessage } from "../messages/message.js";
 import { estimateMessageTokens } from "../messages/tokens.js";
 
@@ -9,7 +9,7 @@ import { estimateMessageTokens } from "../messages/tokens.js";
  */
 export type CompactTokenCounter = (messages: SessionMessage[]) => number | Promise<number>;
 
-/** What the counter of `compactAfter()` is given; without prompt and blocks when only messages are counted. */
+/** The input of the counter of `compactAfter()`; without prompt and blocks when only messages are counted. */
 export interface CountedInput {
   messages: SessionMessage[];
   systemPrompt?: string | undefined;
@@ -22,7 +22,7 @@ export type ContextTokenCounter = (input: SessionMessage[] | CountedInput) => nu
 /** Told what is wrong with a counter; the estimate is used instead. */
 export type CounterErrorHandler = (error: unknown) => void | Promise<void>;
 
-/** What a counter gives; the estimate, when it throws or gives something that is no finite number from 0. */
+/** Counts with a user's counter. Gives the estimate when that throws, or gives something that is no finite number from 0. */
 export async function countOrEstimate(
   count: () => number | Promise<number>,
   estimate: () => number | Promise<number>,
@@ -44,7 +44,7 @@ export async function countEach(
 ): Promise<number> {
   let tokens = 0;
   for (const message of messages) {
-    const due = turnIfDue();
+    const due = yieldIfDue();
     if (due !== null) await due;
     const estimate = () => estimateMessageTokens(message);
     tokens += counter === undefined ? estimate() : await countOrEstimate(() => counter([message]), estimate, onError);

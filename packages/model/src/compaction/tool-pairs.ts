@@ -3,7 +3,6 @@ import { assertArgument } from "../lib/option-table.js";
 import type { SessionMessage, SessionMessagePart } from "../messages/message.js";
 import { readToolPart } from "../messages/tool-parts.js";
 
-/** What stands for a result that is not there any more. */
 const MISSING_RESULT = "[This result belongs to an earlier part of the conversation; see its summary.]";
 
 /**

@@ -1,3 +1,11 @@
-export { findRealPath, isHidden, listFiles, readText, within } from "./confined.js";
-export { bytesOfFile, ifThere, whyNotWritten } from "./read-file.js";
+export {
+  bytesOfFile,
+  findRealPath,
+  ifThere,
+  isHidden,
+  listFiles,
+  readText,
+  whyNotWritten,
+  within,
+} from "./read-file.js";
 export { codeOf, type FileContent, files, paths, replaceFile, syncDirectoryOf, writeDraft } from "./replace-file.js";

@@ -1,6 +1,6 @@
-/** How long work keeps the event loop from turning, in milliseconds. */
+/** How long work keeps the event loop waiting, in milliseconds. */
 const LONGEST = 20;
-/** How many go on in one turn at most. */
+/** How many go on in one yield at most. */
 const AT_ONCE = 100;
 
 // Those that are there now: a test may put others in their place.
@@ -9,25 +9,24 @@ const afterPoll: (work: () => void) => unknown = globalThis.setImmediate ?? setT
 
 // Of all work, whoever does it: a program may read from one store and write to another.
 let busySince: number | null = null;
-/** What waits for a turn, and goes on in this order. */
 const waiting: (() => void)[] = [];
 let scheduled = 0;
-/** Since when what waited goes on in this turn. */
+/** Since when what waited goes on in this yield. */
 let goingOnSince: number | null = null;
 
-const turned = (): void => {
+const yielded = (): void => {
   busySince = null;
 };
 
-const nextTurn = (): void => {
+const nextYield = (): void => {
   goingOnSince = null;
 };
 
-// What goes on works before the next one does: it makes its next call, say. So each turn lets one go on, and more while there is time.
+// What goes on works before the next one does: it makes its next call, say. So each yield lets one go on, and more while there is time.
 const letOneGoOn = (): void => {
   if (goingOnSince === null) {
     goingOnSince = now();
-    afterPoll(nextTurn);
+    afterPoll(nextYield);
   } else if (now() - goingOnSince >= LONGEST) {
     afterPoll(letOneGoOn);
     return;
@@ -37,20 +36,20 @@ const letOneGoOn = (): void => {
   else scheduled -= 1;
 };
 
-/** Notes that there is work in this turn of the event loop. */
+/** Notes that there is work in this round of the event loop. */
 export function beginWork(): void {
   if (busySince !== null) return;
   busySince = now();
-  afterPoll(turned);
+  afterPoll(yielded);
 }
 
-/** True when work has kept the event loop from turning for so long that others are due. */
-export function isTurnDue(): boolean {
+/** True when work has kept the event loop waiting for so long that others are due. */
+export function isYieldDue(): boolean {
   return waiting.length > 0 || (busySince !== null && now() - busySince >= LONGEST);
 }
 
-/** Waits until the event loop has turned, and for what waited before. */
-export function turn(): Promise<void> {
+/** Lets the event loop run, and waits for what waited before. */
+export function yieldNow(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve);
     if (scheduled === AT_ONCE) return;
@@ -59,17 +58,17 @@ export function turn(): Promise<void> {
   });
 }
 
-/** What long work waits for between two of its pieces. Null while it need not wait. */
-export function turnIfDue(): Promise<void> | null {
+/** Long work waits for this between two of its pieces. Null while it need not wait. */
+export function yieldIfDue(): Promise<void> | null {
   beginWork();
-  return isTurnDue() ? turn() : null;
+  return isYieldDue() ? yieldNow() : null;
 }
 
-/** Does something for each item, and lets the event loop turn meanwhile. */
+/** Does something for each item, and lets the event loop run meanwhile. */
 export async function forEachYielding<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
   for (const item of items) {
     work(item);
-    const due = turnIfDue();
+    const due = yieldIfDue();
     if (due !== null) await due;
   }
 }
@@ -85,17 +84,16 @@ export function atOnce<T>(work: Pieces<T>): T {
   }
 }
 
-/** Does work, and lets the event loop turn meanwhile. */
-export async function inTurns<T>(work: Pieces<T>): Promise<T> {
+/** Does work, and lets the event loop run meanwhile. */
+export async function inPieces<T>(work: Pieces<T>): Promise<T> {
   for (;;) {
     const piece = work.next();
     if (piece.done) return piece.value;
-    const due = turnIfDue();
+    const due = yieldIfDue();
     if (due !== null) await due;
   }
 }
 
-/** What `make` gives for each item. */
 export function* mapped<T, R>(items: readonly T[], make: (item: T, index: number) => R): Pieces<R[]> {
   const made: R[] = [];
   for (const item of items) {

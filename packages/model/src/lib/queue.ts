@@ -1,5 +1,5 @@
 import { perObject } from "./once.js";
-/** What a work holds of a queue: several `read` the same key at once, one that may `write` it is alone. */
+/** The keys that work holds in a queue: several `read` the same key at once, one that may `write` it is alone. */
 export interface Locks {
   readonly read?: readonly string[];
   readonly write?: readonly string[];
@@ -10,14 +10,14 @@ interface Lane {
   running: number;
   writing: boolean;
   /** Those that came later, each knowing the next one; null while nobody waits. */
-  first: Turn | null;
-  last: Turn | null;
+  first: Waiter | null;
+  last: Waiter | null;
 }
 
-interface Turn {
+interface Waiter {
   readonly writes: boolean;
   readonly begin: () => void;
-  next: Turn | null;
+  next: Waiter | null;
 }
 
 /**
@@ -28,12 +28,10 @@ interface Turn {
 export class Queue {
   readonly #lanes = new Map<string, Lane>();
 
-  /** How many keys are held. */
   get size(): number {
     return this.#lanes.size;
   }
 
-  /** True while a work on the key is under way or waits. */
   has(key: string): boolean {
     return this.#lanes.has(key);
   }
@@ -49,8 +47,8 @@ export class Queue {
   /** Holds several keys. Each is asked for at once, so works that share keys cannot wait for each other in a circle. */
   hold<T>({ read = [], write = [] }: Locks, work: () => Promise<T>): Promise<T> {
     const modes = new Map([...read.map((key) => [key, false] as const), ...write.map((key) => [key, true] as const)]);
-    const turns = [...modes].map(([key, writes]) => this.#enter(key, writes)).filter((turn) => turn !== null);
-    return finish(turns.length === 0 ? work : () => Promise.all(turns).then(work), () => {
+    const waits = [...modes].map(([key, writes]) => this.#enter(key, writes)).filter((wait) => wait !== null);
+    return finish(waits.length === 0 ? work : () => Promise.all(waits).then(work), () => {
       for (const key of modes.keys()) this.#leave(key);
     });
   }
@@ -61,8 +59,8 @@ export class Queue {
   }
 
   #run<T>(key: string, writes: boolean, work: () => Promise<T>): Promise<T> {
-    const turn = this.#enter(key, writes);
-    return finish(turn === null ? work : () => turn.then(work), () => this.#leave(key));
+    const wait = this.#enter(key, writes);
+    return finish(wait === null ? work : () => wait.then(work), () => this.#leave(key));
   }
 
   // Null for a work that may begin at once.
@@ -77,10 +75,10 @@ export class Queue {
       return null;
     }
     return new Promise((begin) => {
-      const turn: Turn = { writes, begin, next: null };
-      if (lane.last === null) lane.first = turn;
-      else lane.last.next = turn;
-      lane.last = turn;
+      const waiter: Waiter = { writes, begin, next: null };
+      if (lane.last === null) lane.first = waiter;
+      else lane.last.next = waiter;
+      lane.last = waiter;
     });
   }
 
@@ -88,20 +86,20 @@ export class Queue {
     const lane = this.#lanes.get(key) as Lane;
     lane.running -= 1;
     if (lane.running > 0) return;
-    let turn = lane.first;
-    if (turn === null) {
+    let waiter = lane.first;
+    if (waiter === null) {
       this.#lanes.delete(key);
       return;
     }
-    lane.writing = turn.writes;
+    lane.writing = waiter.writes;
     // The next one that writes, or all that read before it.
     do {
       lane.running += 1;
-      turn.begin();
-      turn = turn.next;
-    } while (turn !== null && !lane.writing && !turn.writes);
-    lane.first = turn;
-    if (turn === null) lane.last = null;
+      waiter.begin();
+      waiter = waiter.next;
+    } while (waiter !== null && !lane.writing && !waiter.writes);
+    lane.first = waiter;
+    if (waiter === null) lane.last = null;
   }
 }
 

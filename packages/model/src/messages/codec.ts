@@ -1,14 +1,12 @@
 import { findJsonObject, isJsonObject } from "../lib/json.js";
-import { givenMessage, takeSerialised } from "./given-message.js";
 import { type MediaPlace, MIN_MEDIA_LENGTH, mayHoldMedia, putMedia, takeMedia } from "./media.js";
-import { assertMessage, type SessionMessage } from "./message.js";
+import { assertMessage, givenMessage, type SessionMessage, takeSerialised } from "./message.js";
 import { isoTime, searchableText, senderName } from "./text.js";
 import { estimateMessageTokens } from "./tokens.js";
 
-/** What plain JSON cannot say stands in one last field of the stored object, which readers of the table may ignore. */
+/** A last field of the stored object, for what plain JSON cannot say. Readers of the table may ignore it. */
 const MARKER = "$stemma";
 
-/** What the field says. */
 interface Marker {
   /** `createdAt` was a `Date`. */
   date?: true;
@@ -48,11 +46,11 @@ export interface EncodedMessage {
   readonly tokens: number;
   /** The message's own `createdAt` as ISO text, when it has one that is a time. */
   readonly createdAt: string | null;
-  /** What was taken out of `content`, once per content, with its SHA-256 in hex. */
+  /** The media that were taken out of `content`, once per content, with their SHA-256 in hex. */
   readonly media: readonly { readonly hash: string; readonly data: string }[];
 }
 
-/** What a content holds that says less, or more, than the message it stands for. */
+/** Stands in a content that says less, or more, than the message it stands for. */
 export const MARK = `"${MARKER}":`;
 
 /** True for such a content. */
@@ -99,7 +97,7 @@ export function encodeMessage(given: unknown): EncodedMessage {
   return { id: message.id, role: message.role, content, text, name, tokens, createdAt, media };
 }
 
-/** What is written beside a message's content. */
+/** Measures a message for the columns beside its content. */
 export function measureMessage(
   message: SessionMessage,
 ): Pick<EncodedMessage, "text" | "name" | "tokens" | "createdAt"> {

@@ -1,7 +1,7 @@
 import { StemmaError } from "../errors.js";
 import { decodeJson, encodeJson } from "../lib/json.js";
 
-/** What one record holds: a header, and byte strings behind it. */
+/** One record: a header, and byte strings behind it. */
 export interface Frames<Header> {
   readonly header: Header;
   readonly frames: readonly Uint8Array[];

@@ -1,6 +1,5 @@
 import type { SessionMessage } from "./message.js";
 
-/** What stands for a character that no request can hold. */
 const UNREADABLE = "\ufffd";
 
 /**
@@ -11,7 +10,7 @@ export function sendableText(text: string): string {
   return isSendable(text) ? text : text.toWellFormed().replaceAll("\0", UNREADABLE);
 }
 
-/** The same for every text and every key of a JSON value, however deep; the same value when nothing is to mend. */
+/** Mends every text and every key of a JSON value, however deep; gives the value itself when nothing is to mend. */
 export function sendable<T>(value: T): T {
   return isWhole(value) ? value : (mended(value) as T);
 }

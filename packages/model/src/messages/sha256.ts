@@ -1,6 +1,5 @@
 import type { SessionMessage } from "./message.js";
 
-/** What of `node:crypto` is used here. */
 interface NativeCrypto {
   createHash(name: "sha256"): {
     update(data: string | Uint8Array): { digest(): Uint8Array; digest(form: "hex"): string };
@@ -27,7 +26,6 @@ export function sha256(text: string): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** The 32 bytes of the SHA-256 of bytes. */
 export function sha256Bytes(bytes: Uint8Array): Uint8Array {
   const crypto = findNative();
   return crypto === null ? portableSha256(bytes) : new Uint8Array(crypto.createHash("sha256").update(bytes).digest());
@@ -44,7 +42,6 @@ const primes = firstPrimes();
 const ROUND_CONSTANTS = Int32Array.from(primes, (prime) => Math.cbrt(prime) * 2 ** 32);
 const START = Int32Array.from(primes.slice(0, 8), (prime) => Math.sqrt(prime) * 2 ** 32);
 
-/** The 32 bytes of the SHA-256 of bytes. */
 export function portableSha256(bytes: Uint8Array): Uint8Array {
   const digest = new DataView(new ArrayBuffer(32));
   for (const [index, word] of digestWords(bytes).entries()) digest.setInt32(4 * index, word);
@@ -112,12 +109,12 @@ function firstPrimes(): number[] {
   return found;
 }
 
-/** What a message says, in 64 characters: equal for two messages that are the same as JSON, and for no others. */
+/** A digest of a message in 64 characters: equal for two messages that are the same as JSON, and for no others. */
 export function digestMessage(message: SessionMessage): string {
   return sha256(JSON.stringify(message));
 }
 
-/** What a run of messages says, from the digest of each. */
+/** A digest of a run of messages, from the digest of each. */
 export function digestRange(digests: readonly string[]): string {
   return sha256(digests.join());
 }

@@ -134,7 +134,7 @@ interface UnloadedSkill extends LoadedSkill {
 
 export const NO_SKILLS: SkillState = { loaded: [], unloaded: [] };
 
-/** What a session notes of its skills. `toolCallIds` of an unload are loads that nobody noted; null for one without a call. */
+/** A note of a session on its skills. `toolCallIds` of an unload are loads that nobody noted; null for one without a call. */
 export type SkillChange =
   | { readonly type: "load"; readonly label: string; readonly key: string; readonly toolCallId?: string | undefined }
   | {
@@ -147,7 +147,7 @@ export type SkillChange =
 /** Looks through messages, newest first, for the calls that loaded a document. */
 export interface LoadFinder {
   look(message: SessionMessage): void;
-  /** What is loaded, the latest load first; the id of each call, null for one without. */
+  /** The loads, the latest first; the id of each call, null for one without. */
   readonly loads: readonly {
     readonly label: string;
     readonly key: string;

@@ -1,6 +1,5 @@
 import { StemmaError } from "../errors.js";
 import { utf8Length } from "../lib/utf8.js";
-import { NAME_LIMITS } from "./name-limits.js";
 /** False for what no database column keeps: NUL and halves of surrogate pairs. */
 export const isStorableText = (text: string) => !text.includes("\0") && text.isWellFormed();
 
@@ -21,4 +20,42 @@ export function storableText(text: string): string {
 export function nameOf(value: unknown): string | undefined {
   const isName = typeof value === "string" && value !== "" && utf8Length(value) <= NAME_LIMITS.model;
   return isName && storableText(value) === value ? value : undefined;
+}
+
+/**
+ * The most bytes of UTF-8 that each name takes, the same on every store. An entry of an index of Postgres has at most 2,704
+ * bytes, and must hold a session, a label and a key together. What an earlier version stored is read and deleted as ever.
+ */
+export const NAME_LIMITS = {
+  /** Of a session or a message. */
+  id: 1024,
+  /** Of a user; the key of a scope. */
+  owner: 512,
+  /** Of a block, and of a collection of entries or records. */
+  label: 384,
+  /** Of an entry or a record: an id, with what stands before it. */
+  key: 1152,
+  /** Of a message. */
+  role: 256,
+  /** The model and the source of a session. */
+  model: 1024,
+  /** What a session is called. */
+  name: 65_536,
+} as const;
+
+/** Throws unless `text` has at most the bytes that its kind of name may have. `what` begins the sentence that says so. */
+export function assertFits(
+  text: string,
+  what: string,
+  kind: keyof typeof NAME_LIMITS,
+  code: "INVALID_ARGUMENT" | "INVALID_MESSAGE" = "INVALID_ARGUMENT",
+): void {
+  const limit = NAME_LIMITS[kind];
+  // No character takes more than three bytes for each of its units.
+  if (text.length * 3 <= limit) return;
+  const bytes = utf8Length(text);
+  if (bytes <= limit) return;
+  const [most, has] = [limit, bytes].map((number) => number.toLocaleString("en"));
+  const message = `${what} may have at most ${most} bytes of UTF-8; this one has ${has}. Use a shorter one.`;
+  throw new StemmaError(code, { what, limit, bytes }, message);
 }

@@ -25,15 +25,15 @@ function linesTakenBack(
   before: readonly string[],
   after: readonly string[],
 ): string[] | null {
-  const kept = placesOf(after, present);
+  const anchors = placesOf(after, present);
   const goes = new Set<number>();
   const comes = new Map<number, readonly string[]>();
   for (const { at, removed, added } of changesOf(compare(before, after))) {
-    const places = added.map((_, index) => kept.get(at + index));
+    const places = added.map((_, index) => anchors.get(at + index));
     if (places.some((place) => place === undefined)) return null;
     for (const place of places) goes.add(place as number);
     if (removed.length === 0) continue;
-    const place = places[0] ?? placeBetween(kept, at, after.length, present.length);
+    const place = places[0] ?? placeBetween(anchors, at, after.length, present.length);
     if (place === null) return null;
     comes.set(place, removed);
   }

@@ -27,14 +27,14 @@ export function appendText(before: string, text: string): string {
   return joins ? before + text : `${before}\n${text}`;
 }
 
-/** What is indexed of a message: the sender's name and date, then the text. "" for a message without text. */
+/** The text that is indexed of a message: the sender's name and date, then the text. "" for a message without text. */
 export function searchDocument(message: { text: string; name: string; createdAt: string | null }): string {
   const { text, name, createdAt } = message;
   if (text === "" || (name === "" && createdAt === null)) return text;
   return `${name} ${createdAt === null ? "" : dateWords(createdAt)}\n${text}`;
 }
 
-/** The same of a message that is not encoded. */
+/** The text that is indexed of a message that is not encoded. */
 export function documentOf(message: SessionMessage): string {
   return searchDocument({
     text: searchableText(message),

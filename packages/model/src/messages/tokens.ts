@@ -98,8 +98,8 @@ export function estimateTokens(messages: readonly SessionMessage[]): number {
   return tokens;
 }
 
-/** The same, which lets the event loop turn meanwhile. */
-export async function estimateTokensInTurns(messages: readonly SessionMessage[]): Promise<number> {
+/** Estimates the tokens of messages in pieces between which the event loop runs. */
+export async function estimateTokensInPieces(messages: readonly SessionMessage[]): Promise<number> {
   let tokens = 0;
   await forEachYielding(messages, (message) => {
     tokens += estimateMessageTokens(message);

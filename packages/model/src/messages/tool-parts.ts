@@ -1,7 +1,7 @@
 import type { SessionMessage, SessionMessagePart } from "./message.js";
 /** A tool call, its result, or both, whatever the part that holds it is called. */
 export interface ToolPart {
-  /** What the part holds: a call without its result, a result whose call stands elsewhere, or both. */
+  /** A part is a call without its result, a result whose call stands elsewhere, or both. */
   readonly kind: "call" | "result" | "both";
   /** Null when the part has none; such a part cannot be paired. */
   readonly toolCallId: string | null;
@@ -116,7 +116,6 @@ export function isSettled(part: ToolCallPart): boolean {
   return part.state === "output-error" || part.state === "output-denied";
 }
 
-/** What a result gives to its call. */
 export interface SettledFields {
   readonly state: string;
   readonly output?: unknown;
@@ -128,7 +127,7 @@ export function isInterrupted({ metadata }: SessionMessage): boolean {
   return typeof (metadata as { interrupted?: unknown } | null | undefined)?.interrupted === "string";
 }
 
-/** What stands as the result of a call that was cut off. */
+/** Stands as the result of a call that was cut off. */
 export const INTERRUPTED =
   "Interrupted: this call was cut off before its result was there. It may have taken effect, in part or in full.";
 

@@ -22,8 +22,8 @@ function lowerCase(four: number): number {
   const lower = four | (capitals >>> 2);
   const letters = (lower + 0x1f1f1f1f) & ~(lower + 0x05050505);
   const digits = (four + 0x50505050) & ~(four + 0x46464646);
-  const kept = (letters | digits) & 0x80808080;
-  return lower & (kept | (kept - (kept >>> 7)));
+  const mask = (letters | digits) & 0x80808080;
+  return lower & (mask | (mask - (mask >>> 7)));
 }
 
 const encoder = new TextEncoder();
@@ -143,7 +143,7 @@ export interface Run {
 // Beyond so many steps the rest counts as replaced as a whole.
 const MOST_STEPS = 1500;
 
-/** What of two lists is the same, removed and added, by the shortest script of Myers (1986). */
+/** Compares two lists by the shortest script of Myers (1986): runs that are the same, removed and added. */
 export function compare(before: readonly string[], after: readonly string[]): Run[] {
   let start = 0;
   while (start < before.length && start < after.length && before[start] === after[start]) start += 1;

@@ -11,7 +11,6 @@ const JOINS = "[\\p{M}\\xad\\uff9e\\uff9f\\u1160-\\u11ff\\u3131-\\u318e\\uffa0-\
 const CHARACTER = new RegExp(`[^]${JOINS}`, "gu");
 const CHARACTERS = new RegExp(`[^]{1,64}${JOINS}`, "gu");
 
-/** True for a text of nothing but ASCII. */
 export function isAscii(text: string): boolean {
   return !/[^\0-\x7f]/.test(text);
 }
@@ -33,7 +32,6 @@ export function normalText(text: string): string {
 
 const withSpaces = (sign: string) => (IS_WORD.test(sign.normalize("NFKC")) ? ` ${sign} ` : sign);
 
-/** A range of characters. */
 export interface Range {
   readonly start: number;
   readonly end: number;

@@ -44,9 +44,9 @@ export function parseQuery(query: string): SearchQuery {
 }
 
 /**
- * What to look for, as sequences of words that stand side by side; a character of an unspaced script is a word. A row
- * matches when it holds any of them. An unspaced run is looked for whole, and by each two of its characters. Quoted
- * phrases stand last, from `quotedFrom` on.
+ * Splits a query into sequences of words that stand side by side; a character of an unspaced script is a word. A row matches
+ * when it holds any of them. An unspaced run is looked for whole, and by each two of its characters. Quoted phrases stand last,
+ * from `quotedFrom` on.
  */
 export function querySequences(query: SearchQuery): readonly string[][] {
   return sequencesOf(query).all;

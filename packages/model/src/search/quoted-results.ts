@@ -27,7 +27,7 @@ export function quoteField(text: string): string {
   });
 }
 
-/** The same of a field behind which another one follows after a space. */
+/** Quotes a field behind which another one follows after a space. */
 export function quoteWord(text: string): string {
   return /\s/.test(text) && !RISKY.test(text) ? JSON.stringify(text) : quoteField(text);
 }

@@ -1,4 +1,4 @@
-/** What the messages of a search have to do with each other. */
+/** How the messages of a search belong together. */
 interface Neighbourhood {
   /** The session of a message. Numbers grow along a session. */
   sessionOf(n: number): number;
@@ -46,7 +46,7 @@ function takeNearby(best: Float64Array, term: FlatMatches, messages: Float64Arra
   }
 }
 
-/** What each message is given of its session's best matches. */
+/** The share that each message gets of its session's best matches. */
 function sessionShares(messages: Float64Array, own: Float64Array, { sessionOf }: Neighbourhood): Float64Array {
   const shares = new Float64Array(messages.length);
   const best = new Float64Array(SESSION_MATCHES);
@@ -70,14 +70,13 @@ function keepBest(best: Float64Array, score: number): void {
 /** Never past the end: the indexes are those of the messages. */
 const at = (list: Float64Array | Uint32Array, index: number) => list[index] as number;
 
-/** The row of a message. */
 export interface RowAddress {
   readonly n: number;
   /** Where the number alone does not tell of which session it is. */
   readonly sessionId?: string | undefined;
 }
 
-/** What tells a row from all others. */
+/** A key that no other row has. */
 export const keyOf = ({ n, sessionId }: RowAddress): number | string =>
   sessionId === undefined ? n : `${n} ${sessionId}`;
 
@@ -97,7 +96,7 @@ export interface Ranked extends RowAddress {
 
 /** Why a message ranks where it does. */
 export interface RankReasons {
-  /** What each term adds to the score by words, lent by neighbours or its own; in the order of the terms. */
+  /** The part of the score by words that each term adds, lent by neighbours or its own; in the order of the terms. */
   readonly shares: readonly number[];
   /** Its places in the ranking by words and in that by meaning, from 1; null where it is not in that. */
   readonly ranks: { readonly words: number | null; readonly meaning: number | null };
@@ -283,7 +282,7 @@ export function scoreBy(rarity: number, meanLength: number): (times: number, len
   return (times, length) => (rarity * times * (K1 + 1)) / (times + K1 * (1 - B + (B * length) / meanLength));
 }
 
-/** The same of a sequence that `holding` documents of the scope hold. */
+/** Makes the score of a sequence that `holding` documents of the scope hold. */
 export function scoreIn({ documents, length }: ScopeSize, holding: number): (times: number, length: number) => number {
   return scoreBy(rarityOf(documents, holding), length);
 }

@@ -83,14 +83,13 @@ function wordEnd(text: string, end: number, limit: number): number {
 
 /** A piece of a text that a query looks for. */
 interface Match extends Range {
-  /** What of the query it matches. */
   readonly term: string;
 }
 
 /** Characters of a long text in which every word is looked at; beyond them only the first place that may match. */
 const LOOKED_AT = 100_000;
 
-/** What of a query is marked, and the words of a text of nothing but ASCII of which one may be a form of a term: forms differ at the end. */
+/** The marked words of a query, and the words of a text of nothing but ASCII of which one may be a form of a term: forms differ at the end. */
 interface Marked {
   readonly terms: ReadonlySet<string>;
   readonly runs: ReadonlySet<string>;

@@ -21,7 +21,6 @@ export function queryTerms(query: SearchQuery): TermSequences {
   return querySequences(query).map((sequence) => sequence.map(termOf));
 }
 
-/** The term that a word is found by. */
 export function termOf(word: string): string {
   // Marks may fold away; what is far behind them makes no difference.
   if (word.length > MAX_FOLDED) return makeTerm(word.slice(0, MAX_FOLDED).toWellFormed());
@@ -97,7 +96,6 @@ function endings(list: string): Endings {
   };
 }
 
-/** The stem of an English word in lower case. */
 export function stem(word: string): string {
   const special = SPECIAL.get(word);
   if (special !== undefined) return special;

@@ -2,20 +2,20 @@ import type * as SpreadSearch from "../search/spread-search.js";
 
 /** Where the rows are, which is known when a store has looked at its tables. */
 export interface Placement {
-  /** See `Dialect`. */
+  /** On several servers by session: the layout `spread`. */
   isSpread: boolean;
   /**
    * A function may run on another server than the one that has the rows. Then it sees one state of them only in a transaction, and its
    * transactions are not numbered as theirs.
    */
   isApart: boolean;
-  /** What only tables need that are, or are to be, spread; null where they are made already, and are not. */
+  /** The code that only tables need that are, or are to be, spread; null where they are made already, and are not. */
   code: SpreadCode | null;
 }
 
 export interface SpreadCode {
   readonly search: typeof SpreadSearch;
-  /** What spreads the tables. */
+  /** The statements that spread the tables. */
   readonly statements: readonly string[];
 }
 

@@ -44,7 +44,7 @@ export interface PostgresHandle {
   readonly $client: PostgresClient | PostgresPool | PostgresJs | PGliteDatabase;
 }
 
-/** What can stand behind a Postgres store. Which one it is shows in its methods. */
+/** A client that can stand behind a Postgres store. Its methods tell which one it is. */
 export type PostgresSource = PostgresClient | PostgresPool | PostgresJs | PGliteDatabase | PostgresHandle;
 
 /** The client that an object holds: a database of Drizzle as `$client`, a transaction of it in its session. Any other is itself. */
@@ -53,7 +53,7 @@ export function clientOf(source: PostgresSource): PostgresSource {
   return $client ?? (has(source, "execute") ? session?.client : undefined) ?? source;
 }
 
-/** The driver for a client, told by its shape. `prepare` as in `PostgresOptions`. Errors: `STORE_UNSUPPORTED`. */
+/** The driver for a client, chosen by its shape. `prepare` as in `PostgresOptions`. Errors: `STORE_UNSUPPORTED`. */
 export function postgresDriver(source: PostgresSource, prepare?: boolean): PostgresDriver {
   if (isOverHttp(source)) throw apart();
   if (has(source, "unsafe") && !isOtherDatabase(source)) {

@@ -18,7 +18,7 @@ const ISO_TIMES = "SELECT set_config('datestyle', 'ISO', true)";
 
 const MAX_ATTEMPTS = 6;
 
-/** What a store learns about its database when it looks at its tables. */
+/** Properties of a database that a store learns when it looks at its tables. */
 export interface Circumstances {
   /** Calls of several sessions may share a statement. */
   readonly mayGather: () => boolean;
@@ -39,8 +39,8 @@ export function connectPostgres(
     texts.set(sql, text);
     return text;
   };
-  const run = async (query: PostgresQuery, given: Statement): Promise<Row[]> => {
-    const { sql, values, isFrequent } = withoutUnstorable(given, isUnstorable);
+  const run = async (query: PostgresQuery, statement: Statement): Promise<Row[]> => {
+    const { sql, values, isFrequent } = withoutUnstorable(statement, isUnstorable);
     try {
       return readRows(await query(textOf(sql), values, isFrequent));
     } catch (error) {
@@ -113,7 +113,7 @@ export function connectPostgres(
 
 type Query = (statement: Statement) => Promise<Row[]>;
 
-/** What may be said of an attempt whose connection was lost. */
+/** Says what is known of an attempt whose connection was lost. */
 interface Attempted {
   readonly mayRepeat: () => boolean;
   readonly mayHaveWritten: () => boolean;
@@ -198,9 +198,9 @@ export function gathering(run: Run): (statement: Statement) => Promise<Row[] | n
 // Gives a result for each, or none: whatever it is that failed shows again where each runs alone.
 async function runTogether(some: readonly Waiting[], run: Run): Promise<readonly (string | null)[]> {
   const [{ sql }] = some.map(({ statement }) => statement.together) as [Together];
-  const given = JSON.stringify(some.map(({ statement }) => statement.together?.given));
+  const calls = JSON.stringify(some.map(({ statement }) => statement.together?.given));
   try {
-    const [row] = await run({ sql, values: [given], isFrequent: true });
+    const [row] = await run({ sql, values: [calls], isFrequent: true });
     return JSON.parse((row as { results: string }).results);
   } catch (error) {
     if (failureOf(error) === "lost") throw error;

@@ -3,13 +3,13 @@ import { statementNames } from "../tables/names.js";
 import type { PostgresDriver, PostgresQuery, PostgresRows } from "./column-types.js";
 import { alone, BEGIN, inTransaction, isInTransaction, SAVEPOINT } from "./transaction.js";
 
-/** What pg and PGlite answer. */
+/** An answer of pg and PGlite. */
 export interface FieldsResult {
   rows: Row[];
   fields: { name: string; dataTypeID: number }[];
 }
 
-/** What of a `Client` of pg is used. */
+/** The part of a `Client` of pg that is used. */
 export interface PgClientShape {
   query(config: object): Promise<FieldsResult | FieldsResult[]>;
   on?(event: "error", listener: () => void): unknown;
@@ -19,7 +19,7 @@ export interface PgClientShape {
   getTransactionStatus?(): string | null;
 }
 
-/** What of a `Pool` of pg is used. */
+/** The part of a `Pool` of pg that is used. */
 export interface PgPoolShape extends Omit<PgClientShape, "on"> {
   connect(): Promise<PgClientShape & { release(destroy?: boolean): void }>;
   on?(event: "error" | "connect", listener: (client: PgClientShape) => void): unknown;

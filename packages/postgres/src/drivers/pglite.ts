@@ -2,7 +2,7 @@ import type { SqlValue } from "@stemma/store";
 import type { PostgresDriver, PostgresQuery } from "./column-types.js";
 import { type FieldsResult, fromFields } from "./pg.js";
 
-/** What of a PGlite database is used. */
+/** The part of a PGlite database that is used. */
 export interface PGliteShape {
   query(sql: string, values: readonly SqlValue[], options?: object): Promise<FieldsResult>;
   transaction<T>(work: (connection: Pick<PGliteShape, "query">) => Promise<T>): Promise<T>;

@@ -3,7 +3,7 @@ import { untyped } from "../error.js";
 import type { PostgresDriver, PostgresQuery, PostgresRows } from "./column-types.js";
 import { SETTINGS } from "./transaction.js";
 
-/** What of the function of postgres.js is used, and of Bun's. */
+/** The part of the function of postgres.js, and of Bun's, that is used. */
 export interface PostgresJsShape {
   /** Bun's names the kind of database. */
   readonly options?: { readonly adapter?: unknown };

@@ -6,7 +6,7 @@ export function alone<T>(client: object, work: () => Promise<T>): Promise<T> {
   return queueOf(client).write("", work);
 }
 
-/** What our statements read an index has, but without statistics the planner may not see that it pays. */
+/** Rules out reading whole tables: our statements read by an index, but without statistics the planner may not see that it pays. */
 export const SETTINGS = "SELECT set_config('jit', 'off', true), set_config('enable_seqscan', 'off', true)";
 
 interface Frame {

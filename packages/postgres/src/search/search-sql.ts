@@ -14,7 +14,7 @@ import {
 } from "@stemma/store";
 import { type Placement, spreadSearchOf } from "../citus/placement.js";
 import { arrayLiteral } from "../drivers/column-types.js";
-import { callMatches, callMatchesOf, frequentQuery, quotasOf, timesOfPhrase } from "./hits-function.js";
+import { callMatches, callMatchesOf, frequentQuery, quotasOf, timesOfPhrase } from "./matches.js";
 /**
  * Full-text search on an index of our own, which ranks as SQLite's FTS5 does: a row for each document holds
  * its terms in order, and an inverted index (GIN) tells which rows hold a term. A `tsvector` would refuse documents of
@@ -23,8 +23,6 @@ import { callMatches, callMatchesOf, frequentQuery, quotasOf, timesOfPhrase } fr
 
 export const postgresSearch = (placement: Placement): SearchDialect => ({
   rows: INDEX_TABLES,
-  mayLag: false,
-  indexesLater: false,
   get atOnce() {
     return !placement.isSpread && !placement.isApart;
   },
@@ -47,16 +45,16 @@ export const postgresSearch = (placement: Placement): SearchDialect => ({
       const terms = documentTerms(document);
       return terms.length === 0 ? [] : [{ session: sessionId, n: rowId, length: terms.length, terms: terms.join(" ") }];
     });
-    const given = "json_to_recordset(?::text::json) AS r (session TEXT, n BIGINT, length INTEGER, terms TEXT)";
+    const documentRows = "json_to_recordset(?::text::json) AS r (session TEXT, n BIGINT, length INTEGER, terms TEXT)";
     // An entry's number is its own, whatever session its row names; a row that is spread stays with that.
     const isNamed = index === "messages" || placement.isSpread;
     const [session, isOf] = isNamed ? ["", "d.session_id = r.session AND "] : ["session_id = r.session, ", ""];
-    const update = `UPDATE ${table} d SET ${session}length = r.length, terms = string_to_array(r.terms, ' ') FROM ${given}
+    const update = `UPDATE ${table} d SET ${session}length = r.length, terms = string_to_array(r.terms, ' ') FROM ${documentRows}
        WHERE ${isOf}d.n = r.n RETURNING d.n AS n, d.session_id AS session_id`;
     const known = yield* all<{ n: number; session_id: string }>(update, JSON.stringify(rows));
     const nameOf = (sessionId: string, rowId: number) => `${sessionId} ${rowId}`;
     const there = new Set(known.map((row) => nameOf(row.session_id, row.n)));
-    const insertion = `INSERT INTO ${table} (session_id, n, length, terms) SELECT r.session, r.n, r.length, string_to_array(r.terms, ' ') FROM ${given}`;
+    const insertion = `INSERT INTO ${table} (session_id, n, length, terms) SELECT r.session, r.n, r.length, string_to_array(r.terms, ' ') FROM ${documentRows}`;
     yield* run(insertion, JSON.stringify(rows.filter((row) => !there.has(nameOf(row.session, row.n)))));
     const [within, bounds] =
       index === "messages"
@@ -114,7 +112,7 @@ interface EntryScope {
   readonly values: readonly SqlValue[];
 }
 
-/** See `SearchDialect.entries`. */
+/** Finds the best entries. See `SearchDialect.entries`. */
 function* searchEntries(sequences: TermSequences, { where, values }: EntryScope, limit: number): Operation<Ranked[]> {
   if (sequences.length === 0) return [];
   const rows = `${TABLE} d JOIN cf_agents_search_entries e ON e.session_id = d.session_id AND e.n = d.n WHERE ${where}`;

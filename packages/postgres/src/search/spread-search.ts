@@ -3,8 +3,7 @@ import { messagesOf, nearMessages, needOthers, neighboursOf, type ScopeSize, sco
 import type { FoundMatches, RowRange, SequenceMatches } from "@stemma/store";
 import { all, type Condition, first, type Operation, SPAN, type SqlValue, sessionOf } from "@stemma/store";
 import { arrayLiteral } from "../drivers/column-types.js";
-import { type FoundRows, type Numbering, numberSessions, PHRASES, quotasOf, timesOfPhrase } from "./hits-function.js";
-import { MANY } from "./search-parts.js";
+import { type FoundRows, MANY, type Numbering, numberSessions, PHRASES, quotasOf, timesOfPhrase } from "./matches.js";
 /**
  * Search in tables that are spread over servers, where a statement of all sessions cannot look at a row by another one. So the
  * servers count first; then each gives its newest rows, with what a score is made of. See `SearchDialect.matches`.
@@ -104,19 +103,19 @@ function* withOthers(
   return all;
 }
 
-/** The rows `among` those given, or all, that hold a sequence. */
+/** Finds rows that hold a sequence, of all or of those in `among`. */
 function* holdingOf(
   terms: readonly string[],
   { condition, values }: Condition,
   among: FoundRows | null,
 ): Operation<Pick<NewestRow, "n" | "session_id">[]> {
   // Joined with: `= ANY` of a bound text would be read anew for each row of each shard.
-  const given = "unnest(?::text::text[], ?::text::bigint[]) AS g (session_id, n)";
+  const addresses = "unnest(?::text::text[], ?::text::bigint[]) AS g (session_id, n)";
   const [some, pairs] =
     among === null
       ? ["", []]
       : [
-          `JOIN ${given} ON g.session_id = d.session_id AND g.n = d.n `,
+          `JOIN ${addresses} ON g.session_id = d.session_id AND g.n = d.n `,
           [arrayLiteral(among.sessions), `{${among.numbers.join(",")}}`],
         ];
   const { sql, values: bound } = timesOf(terms);

@@ -1,72 +1,41 @@
 import { fromBase64, StemmaError } from "@stemma/model";
 import { EMBEDDER_TABLE, first, NO_MODEL, run, type VectorDialect, versionColumn } from "@stemma/store";
-import { lacks, SPREAD_NEW } from "../tables/names.js";
+import { VECTOR_SIGNS } from "../sql/functions.js";
+import { SPREAD_NEW } from "../tables/names.js";
 
-const VERSION = 3;
+const VERSION = 1;
 
-/** So many numbers of a vector have their signs kept: an entry of an index has room for no more. */
+/** So many numbers of a vector have their signs stored: see `vector-signs.sql`. */
 const MAX_SIGNS = 8_000;
 
-/** Statements of a block that gives vectors a key that begins with the session, which version 3 made otherwise. May be run again. */
-export const KEY_VECTORS = `
-  IF EXISTS (SELECT FROM pg_constraint WHERE conrelid = 'assistant_vectors'::regclass AND contype = 'p'
-    AND pg_get_constraintdef(oid) = 'PRIMARY KEY (n, session_id)')
-  THEN
-    ALTER TABLE assistant_vectors DROP CONSTRAINT assistant_vectors_pkey;
-    ALTER TABLE assistant_vectors ADD CONSTRAINT assistant_vectors_pkey PRIMARY KEY (session_id, n);
-  END IF;
-`;
-
-/** Statements of a block that brings vectors of version 2 to version 3: each names its session. May be run again. */
-export const NAME_VECTORS = `
-  IF ${lacks("assistant_vectors", "session_id")} THEN
-    ALTER TABLE assistant_vectors DROP CONSTRAINT IF EXISTS assistant_vectors_n_fkey, ADD COLUMN session_id TEXT;
-    UPDATE assistant_vectors v SET session_id = m.session_id FROM assistant_messages m WHERE m.n = v.n;
-    DELETE FROM assistant_vectors WHERE session_id IS NULL;
-    ALTER TABLE assistant_vectors ALTER COLUMN session_id SET NOT NULL, DROP CONSTRAINT assistant_vectors_pkey,
-      DROP CONSTRAINT IF EXISTS assistant_vectors_n_key, ADD PRIMARY KEY (session_id, n);
-  END IF;
-  IF NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = 'assistant_vectors'::regclass AND contype = 'f') THEN
+/** A statement of a block that has a deleted message take its vector along. May be run again. */
+const REFER_TO_MESSAGES = `IF NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = 'assistant_vectors'::regclass AND contype = 'f') THEN
     ALTER TABLE assistant_vectors ADD CONSTRAINT assistant_vectors_n_fkey
       FOREIGN KEY (session_id, n) REFERENCES assistant_messages (session_id, n) ON DELETE CASCADE;
-  END IF;
-  ALTER TABLE assistant_schema ALTER COLUMN vectors SET DEFAULT ${VERSION};
-  UPDATE assistant_schema SET vectors = ${VERSION} WHERE vectors = ${VERSION - 1};
-`;
+  END IF;`;
 
 const TABLES = [
   // First: whoever else makes the tables waits here.
   `ALTER TABLE assistant_schema ADD COLUMN IF NOT EXISTS ${versionColumn(VERSION)}`,
   EMBEDDER_TABLE,
+  VECTOR_SIGNS,
   `CREATE TABLE IF NOT EXISTS assistant_vectors (
   id BIGINT GENERATED ALWAYS AS IDENTITY,
+  session_id TEXT NOT NULL,
   n BIGINT NOT NULL,
   embedder INTEGER NOT NULL,
   vector REAL[],
-  session_id TEXT NOT NULL,
+  signs BIT VARYING GENERATED ALWAYS AS (assistant_vector_signs(vector)) STORED,
   PRIMARY KEY (session_id, n)
 )`,
-  // A bit for each number above 0, then one for each below: of sparse vectors most are neither.
-  `CREATE OR REPLACE FUNCTION assistant_vector_signs(p_vector REAL[]) RETURNS BIT VARYING LANGUAGE sql IMMUTABLE STRICT AS $$
-  SELECT (string_agg(CASE WHEN x > 0 THEN '1' ELSE '0' END, '' ORDER BY place)
-      || string_agg(CASE WHEN x < 0 THEN '1' ELSE '0' END, '' ORDER BY place))::BIT VARYING
-    FROM unnest(p_vector[1:${MAX_SIGNS}]) WITH ORDINALITY AS v (x, place)
-$$`,
-  // Since version 2.
-  `ALTER TABLE assistant_vectors
-  ADD COLUMN IF NOT EXISTS signs BIT VARYING GENERATED ALWAYS AS (assistant_vector_signs(vector)) STORED`,
-  "DROP INDEX IF EXISTS vectors_by_embedder",
   // With the signs, so that a search reads no rows of vectors to tell which are likely.
   "CREATE INDEX IF NOT EXISTS vectors_by_signs ON assistant_vectors (embedder, n) INCLUDE (signs)",
   // Before a foreign key refers to tables that are spread.
   SPREAD_NEW,
-  // Since version 3.
-  `DO $$ BEGIN ${NAME_VECTORS} END $$`,
-  `ALTER TABLE assistant_schema ALTER COLUMN vectors SET DEFAULT ${VERSION}`,
-  `UPDATE assistant_schema SET vectors = ${VERSION}`,
+  `DO $$ BEGIN ${REFER_TO_MESSAGES} END $$`,
 ];
 
-/** What `createTables` and what follows it run, as a script for a console. */
+/** The statements that `createTables` runs, and those behind it, as a script for a console. */
 export const VECTOR_TABLES: readonly string[] = [...TABLES, NO_MODEL];
 
 // In a subquery, as the vector below: the plan that a server keeps of a prepared statement reads the text of a value wherever it stands.

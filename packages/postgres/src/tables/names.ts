@@ -1,5 +1,5 @@
 import { sha256 } from "@stemma/model";
-/** What is ours in a database. */
+/** The tables that are ours in a database. */
 export const TABLES = [
   "assistant_schema",
   "assistant_messages",
@@ -20,28 +20,21 @@ export const TABLES = [
 const OTHERS = [
   "assistant_embedder",
   "assistant_vectors",
-  "assistant_vectors_edited",
   "assistant_vector_signs",
   "assistant_append",
   "assistant_append_all",
-  "assistant_append_all_as",
-  "assistant_append_as",
   "assistant_append_each",
   "assistant_edited",
   "assistant_hits",
   "assistant_lock",
   "assistant_matches",
-  "assistant_matches_in",
-  "assistant_matches_among",
+  "assistant_newest",
   "assistant_number",
   "assistant_path",
   "assistant_recent",
-  // Of tables that an earlier version made.
-  "assistant_registering",
-  "assistant_session_no",
   "assistant_spread",
-  "assistant_use",
   "assistant_version",
+  "assistant_view",
   "agents_before_upgrade_assistant_messages",
   "agents_before_upgrade_assistant_compactions",
   "idx_assistant_msg_parent",
@@ -49,13 +42,11 @@ const OTHERS = [
   "idx_assistant_msg_fts",
   "idx_search_entries_fts",
   // An index is created without a schema, in that of its table, and dropped with it.
-  "assistant_sessions_user(?! ON)",
   "assistant_sessions_change(?! ON)",
   "assistant_sessions_of_user(?! ON)",
   "assistant_sessions_tokens(?! ON)",
   "assistant_sessions_cost(?! ON)",
   "assistant_sessions_registered(?! ON)",
-  "assistant_sessions_no(?! ON)",
   "assistant_fts_terms(?! ON)",
   "cf_agents_search_fts_terms(?! ON)",
   "assistant_messages_n(?! ON)",
@@ -82,34 +73,12 @@ export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/**
- * Gives a table the primary key that it should have. One that has these columns, and none that it should not have, stays: an owner
- * may put a tenant before them.
- */
-export function primaryKey(table: string, columns: string, not = ""): string {
-  const named = (names: string) =>
-    `(SELECT count(*) FROM unnest(conkey) AS k (k) JOIN pg_attribute a ON a.attrelid = conrelid AND a.attnum = k
-    WHERE a.attname = ANY ('{${names}}'))`;
-  return `DO $$ DECLARE old TEXT; BEGIN
-  SELECT conname INTO old FROM pg_constraint WHERE conrelid = '${table}'::regclass AND contype = 'p'
-    AND (${named(columns)} < ${columns.split(",").length} OR ${named(not)} > 0);
-  IF old IS NOT NULL THEN EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', '${table}'::regclass, old); END IF;
-  IF NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = '${table}'::regclass AND contype = 'p') THEN
-    ALTER TABLE ${table} ADD PRIMARY KEY (${columns});
-  END IF;
-END $$`;
-}
-
 /** Spreads new tables where tables are spread over servers; nothing elsewhere. */
 export const SPREAD_NEW = `DO $$ BEGIN
   IF to_regprocedure('assistant_spread()') IS NOT NULL THEN PERFORM assistant_spread(); END IF;
 END $$`;
 
-/** True where a table lacks a column. */
-export const lacks = (table: string, column: string): string => `NOT EXISTS (
-    SELECT FROM pg_attribute WHERE attrelid = '${table}'::regclass AND attname = '${column}' AND NOT attisdropped)`;
-
-/** What the server says where a name stands for no statement, for another one, or for what gave other columns. Nothing was done then. */
+/** The codes of the server where a name stands for no statement, for another one, or for what gave other columns. Nothing was done then. */
 const LOST = new Set([
   "26000", // invalid_sql_statement_name
   "42P05", // duplicate_prepared_statement

@@ -42,13 +42,11 @@ export interface Settings {
   readonly iso: boolean;
 }
 
-const TABLE_ROWS = Object.entries(DATA_TABLES).map(([name, since]) => `('${name}', ${since})`);
-
 // A name in a literal is qualified, where the schema has one.
-const MISSING = `ARRAY(SELECT t.name FROM (VALUES ${TABLE_ROWS.join(", ")}) AS t (name, since)
-    WHERE t.since <= (SELECT max(version) FROM assistant_schema) AND to_regclass(t.name) IS NULL)::text AS missing`;
+const MISSING = `ARRAY(SELECT t.name FROM (VALUES ${DATA_TABLES.map((name) => `('${name}')`).join(", ")}) AS t (name)
+    WHERE to_regclass(t.name) IS NULL)::text AS missing`;
 
-/** Asks for the version and for what is left to index; fails where there are no tables, or those of an earlier version. */
+/** Asks for the version and for what is left to index; fails where there are no tables. */
 export const READ_STATE = `SELECT max(version) AS version, ${READ_MARKS}, ${IS_SPREAD}, ${SETTINGS}, ${MISSING} FROM assistant_schema`;
 
 export interface State extends Marks, Settings {
@@ -59,9 +57,9 @@ export interface State extends Marks, Settings {
   readonly missing?: string;
 }
 
-/** Errors: `TABLES_MISSING`. */
-export function assertTables({ version, missing = "{}" }: State): void {
-  if (missing === "{}") return;
+/** Errors: `TABLES_MISSING` where the record says that they are of the version that is `known`. */
+export function assertTables({ version, missing = "{}" }: State, known: number): void {
+  if (version !== known || missing === "{}") return;
   const names = missing.slice(1, -1).replaceAll(/\\?"/g, "").split(",");
   throw tablesMissing(names, `the record says that version ${version} of the tables is there`);
 }
@@ -142,7 +140,7 @@ function* lockVersion(schema: string | null): Operation<{ version: number; isRea
 
 // Nothing else makes these functions and tables, and one transaction makes them with the record.
 function* assertNothingLeft(schema: string | null): Operation<void> {
-  const tables = Object.keys(DATA_TABLES);
+  const tables = DATA_TABLES;
   const space = `s.nspname = ANY (${schema === null ? "current_schemas(false)" : "ARRAY[?::name]"})`;
   const query = `SELECT s.nspname || '.' || p.proname || '()' AS name FROM pg_proc p JOIN pg_namespace s ON s.oid = p.pronamespace
      WHERE ${space} AND p.proname IN (${OWN_FUNCTIONS.map(() => "?").join(", ")})

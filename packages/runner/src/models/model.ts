@@ -165,12 +165,12 @@ export function totalInput(usage: ExtendedUsageInfo): number {
   return usage.input_tokens + (usage.cache_creation_input_tokens ?? 0) + (usage.cache_read_input_tokens ?? 0);
 }
 
-/** The same, as an observer is told of it. */
+/** A usage as an observer gets it. */
 export function agentUsage(usage: ExtendedUsageInfo): AgentUsage {
   return { inputTokens: totalInput(usage), outputTokens: usage.output_tokens };
 }
 
-/** What the AI SDK reports of one step, priced. What a provider does not report, or reports as no count, counts 0. */
+/** The usage of one step as the AI SDK reports it, priced. What a provider does not report, or reports as no count, counts 0. */
 export function usageOf(usage: LanguageModelUsage, prices: ModelPrices | undefined): ExtendedUsageInfo {
   const { inputTokens, outputTokens, inputTokenDetails } = usage as Partial<LanguageModelUsage>;
   const read = count(inputTokenDetails?.cacheReadTokens);

@@ -4,10 +4,10 @@ import type { StorageLike } from "../open-store.js";
 import type { SessionStorage } from "../types.js";
 import { FileSessionStorage } from "./file-storage.js";
 import { MemorySessionStorage } from "./memory-storage.js";
-import type { RedisClient } from "./redis-client.js";
-import { REDIS, RedisSessionStorage, type RedisStorageOptions } from "./redis-storage.js";
+import { REDIS, type RedisClient, RedisSessionStorage, type RedisStorageOptions } from "./redis-storage.js";
 import { StoreSessionStorage } from "./store-session-storage.js";
-/** What each kind of storage is made of. */
+
+/** The options of each kind of storage. */
 export interface StorageOptions {
   memory: Record<string, never>;
   file: { directory: string };
@@ -61,13 +61,13 @@ export function createSessionStorage<K extends keyof StorageOptions>(
   }
   const factory: Factory<K> = FACTORIES[type];
   const { needs } = factory;
-  const given = (options ?? {}) as Readonly<Record<string, unknown>>;
-  if (needs.length > 0 && !needs.some((name) => given[name] !== undefined)) {
+  const named = (options ?? {}) as Readonly<Record<string, unknown>>;
+  if (needs.length > 0 && !needs.some((name) => named[name] !== undefined)) {
     const wanted = needs.map((name) => `{ ${name} }`).join(" or ");
     throw invalid(`createSessionStorage("${type}", …) needs ${wanted}.`, { type });
   }
-  factory.options.assert(given, `createSessionStorage("${type}", …)`);
-  return factory.make(given as unknown as StorageOptions[K]);
+  factory.options.assert(named, `createSessionStorage("${type}", …)`);
+  return factory.make(named as unknown as StorageOptions[K]);
 }
 
 let storage: StorageLike | null = null;

@@ -6,7 +6,7 @@ const PATIENCE = 5000;
 /** A file that several processes write, one after the other. */
 export interface SharedFile {
   readonly path: string;
-  /** What the drafts beside it start with, path included: `<directory>/.<name>.` */
+  /** The start of the names of drafts beside it, path included: `<directory>/.<name>.` */
   readonly draftPrefix: string;
   readonly patience?: number | undefined;
 }
@@ -47,7 +47,7 @@ export async function commitFile(
   }
 }
 
-/** What tells a file from the one that stood there before: an edit in place changes it as well. */
+/** Tells a file from the one that stood there before: an edit in place changes it as well. */
 export interface FileVersion {
   readonly size: bigint;
   readonly mtimeNs: bigint;

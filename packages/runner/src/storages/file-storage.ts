@@ -150,7 +150,7 @@ async function guarded<T>(what: string, work: () => Promise<T>): Promise<T> {
 /** Bytes in which the version and the id of a state stand. */
 const HEAD = 512;
 
-/** What the head of a file tells of the state in it. */
+/** The head of a file, which says which state is in it. */
 interface Head {
   readonly id: string | null;
   readonly version: string;
@@ -167,7 +167,6 @@ async function readHead(handle: FileHandle): Promise<{ number: number; id: strin
   return headOf(new TextDecoder().decode(buffer.subarray(0, bytesRead)));
 }
 
-/** The same of a text. */
 function headOf(text: string): { number: number; id: string | null } {
   const [, number = "0", id = null] = /^\{\s*"version":\s*(\d+),\s*"id":\s*"([^"\\]*)"/.exec(text) ?? [];
   return { number: Number(number), id };

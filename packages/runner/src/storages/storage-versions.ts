@@ -39,7 +39,7 @@ export class Versions {
     this.#lastSeen.set(id, null);
   }
 
-  /** The same of one that nobody loaded: one that was seen before is not to be brought back. */
+  /** Notes that a session which nobody loaded is absent: one that was seen before is not to be brought back. */
   noteAbsent(id: string): void {
     if (this.#lastSeen.get(id) === undefined) this.#lastSeen.set(id, null);
   }
@@ -53,8 +53,8 @@ export class Versions {
 /** A storage that tells the versions of a session apart, so that the runner notices what other processes saved. */
 export interface VersionedStorage extends SessionStorage {
   /**
-   * What tells the stored state from every other; null when there is none. Cheap beside loading it. After a null, `save`
-   * refuses to overwrite what another process has made meanwhile.
+   * A version that tells the stored state from every other; null when there is none. Cheap beside loading it. After a null,
+   * `save` refuses to overwrite what another process has made meanwhile.
    */
   version(sessionId: string): Promise<Version | null>;
   /** The version that this object was loaded from or saved as here; null when it was neither. Without it, what was saved is read again. */

@@ -136,14 +136,14 @@ function newMessages<T extends { readonly id?: string | undefined }>(messages: r
 }
 
 /** Where it is the first save of what was loaded as absent, what is stored is someone else's. Errors: `SESSION_CONFLICT`. */
-async function saveMessages(store: Store, id: string, given: readonly SDKMessage[], isFirst: boolean): Promise<void> {
+async function saveMessages(store: Store, id: string, sent: readonly SDKMessage[], isFirst: boolean): Promise<void> {
   const session = store.session(id);
   const stored = await originalsOf(store, id);
-  if (given.length === 0) {
+  if (sent.length === 0) {
     if (stored.length > 0 && !isFirst) await session.clear();
     return;
   }
-  const fresh = fromSDKMessages(given)
+  const fresh = fromSDKMessages(sent)
     .filter((message) => !isSummaryMessage(message))
     .map((message) => store.redaction?.message(message, id) ?? message);
   const others = new Map(isFirst ? stored.map((message) => [message.id, message]) : []);

@@ -83,8 +83,8 @@ export function guardTools(
         }
       }
       const tool = { name: toolName, callId: options.toolCallId };
-      const told = { type: "tool", name: "executeTool", sessionId, tool, values: [input] } as const;
-      yield* observedValues(store, told, perform(), () => ({ result: latest }));
+      const observed = { type: "tool", name: "executeTool", sessionId, tool, values: [input] } as const;
+      yield* observedValues(store, observed, perform(), () => ({ result: latest }));
     }
     return [toolName, { ...rest, execute: call }] as const;
   });

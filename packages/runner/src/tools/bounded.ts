@@ -47,7 +47,7 @@ export function boundedLine(line: string, limit: number): string {
   return line.length <= limit ? line : `${cut(line, 0, limit).toWellFormed()}…`;
 }
 
-/** What a function gives; null where that takes longer than so many milliseconds, also in the middle of a regular expression. */
+/** The result of a function; null where that takes longer than so many milliseconds, also in the middle of a regular expression. */
 export type RunWithin = <T>(milliseconds: number, work: () => T) => { readonly value: T } | null;
 
 /** Node only. */

@@ -3,16 +3,15 @@ import { createTool, type SessionTool } from "@stemma/session";
 import { type Approve, demandApproval } from "./agent-tools.js";
 import type { Workspace } from "./workspace.js";
 
-/** What the tools of one set have in common. */
+/** Settings that the tools of one set share. */
 export interface BuiltinSettings {
   readonly workspace: Workspace;
   /** Asked before anything is written or run; without one, that of the session. */
   readonly approve: Approve | undefined;
-  /** What a command's environment has beside the usual. */
+  /** A command's environment beside the usual. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** What a call brings along. */
 export interface BuiltinCall {
   readonly workspace: Workspace;
   readonly abortSignal: AbortSignal | undefined;

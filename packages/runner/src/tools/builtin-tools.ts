@@ -1,15 +1,51 @@
 import { check, defineOptions, isJsonObject } from "@stemma/model";
 import type { SessionTool } from "@stemma/session";
+import { createTool, objectSchema } from "@stemma/session";
 import type { Approve } from "./agent-tools.js";
+import { boundedLines } from "./bounded.js";
 import type { BuiltinSettings } from "./builtin-tool.js";
-import { createEditTool, createWriteTool } from "./edit.js";
-import { createGlobTool } from "./glob.js";
-import { createGrepTool } from "./grep.js";
-import { createListTool } from "./list.js";
+import { createBuiltinTool } from "./builtin-tool.js";
+import { createGlobTool, createGrepTool } from "./glob-and-grep.js";
 import { createShellTool } from "./shell.js";
-import { createReadTool } from "./text-file.js";
-import { createTodoTool } from "./todo.js";
+import { createEditTool, createReadTool, createWriteTool } from "./text-file.js";
 import { Workspace } from "./workspace.js";
+
+const MAX_SHOWN = 500;
+
+const createListTool = (settings: BuiltinSettings) =>
+  createBuiltinTool(settings, {
+    name: "list",
+    description: "List a directory; names of directories end with /.",
+    changes: false,
+    input: objectSchema({
+      path: { type: "string", description: "Relative to the working directory, which is the default." },
+    }),
+    async run({ path = "." }, { workspace }) {
+      const names = await workspace.list(path);
+      return names.length === 0 ? "(The directory is empty.)" : boundedLines(names.sort(), MAX_SHOWN);
+    },
+  });
+
+const MARKS = { pending: " ", active: ">", done: "x" } as const;
+
+const ITEM = objectSchema(
+  {
+    text: { type: "string", minLength: 1, maxLength: 500 },
+    status: { type: "string", enum: ["pending", "active", "done"] },
+  },
+  ["text", "status"],
+);
+
+/** `todo`: the plan of the work at hand. It lies in the conversation itself, so it is kept with that. */
+const createTodoTool = () =>
+  createTool({
+    description: "Write down the list of what is to be done, whole, whenever it changes: for work of several steps.",
+    input: objectSchema({ items: { type: "array", maxItems: 100, items: ITEM } }, ["items"]),
+    async run({ items }) {
+      if (items.length === 0) return "The list is empty.";
+      return items.map(({ text, status }) => `- [${MARKS[status]}] ${text}`).join("\n");
+    },
+  });
 
 export interface BuiltinToolOptions {
   /** The directory that the tools are confined to. Default: the process's, as it is at each call. */

@@ -6,7 +6,7 @@ const LIMIT = 2000;
 /** How many matches one call gives at most. */
 const MAX_MATCHES = 50_000;
 
-/** What is matched: a pattern, or one text that it stands for beside that. */
+/** A pattern, or one text that it stands for beside that. */
 export interface Pattern {
   readonly expression: RegExp;
   readonly exactly?: string | undefined;
@@ -21,8 +21,8 @@ export interface Match {
 // A thread can be ended in the middle of a match, and until then it holds up nobody.
 const THREAD = `
 const { parentPort, workerData: { expression, exactly, most } } = require("node:worker_threads");
-parentPort.on("message", (given) => {
-  const texts = typeof given === "string" ? given.split("\\n") : given;
+parentPort.on("message", (message) => {
+  const texts = typeof message === "string" ? message.split("\\n") : message;
   const found = [];
   for (let index = 0; index < texts.length && found.length < most; index += 1) {
     const text = texts[index];
@@ -57,7 +57,7 @@ export class Matcher {
   }
 
   /** Those of some texts, or of the lines of a text, that match. Errors: `INVALID_ARGUMENT` when it took too long; the reason of an abort. */
-  async match(given: string | readonly string[]): Promise<Match[]> {
+  async match(texts: string | readonly string[]): Promise<Match[]> {
     const { thread, signal } = this;
     const began = performance.now();
     let ended = (): void => {};
@@ -73,7 +73,7 @@ export class Matcher {
         };
         thread.on("message", resolve).on("error", reject);
         signal?.throwIfAborted();
-        thread.postMessage(given);
+        thread.postMessage(texts);
       });
     } finally {
       ended();

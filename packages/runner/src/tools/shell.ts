@@ -98,7 +98,7 @@ async function runCommand(command: string, { cwd, seconds, processes, signal }: 
 /** The variable by which what a command starts is found again, also outside of its process group. */
 const MARK = "STEMMA_COMMAND";
 
-/** What of the host's environment a command sees unless it is told more: no keys. */
+/** The host's variables that a command sees unless more are passed: no keys. */
 const PASSED = /^(PATH|HOME|USER|LOGNAME|SHELL|TERM|COLORTERM|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|TEMP|TMP|PWD)$/;
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -110,16 +110,15 @@ const MAX_LOOKS = 100;
 class CommandProcesses {
   readonly #mark: string;
 
-  constructor(private readonly given: Environment) {
+  constructor(private readonly variables: Environment) {
     // A command of a command bears both marks.
     const outer = host().env[MARK];
     this.#mark = `${outer === undefined ? "" : `${outer},`}${crypto.randomUUID()}`;
   }
 
-  /** The environment that the command starts with. */
   get environment(): Record<string, string> {
     const passed = Object.entries(host().env).filter(([name]) => PASSED.test(name));
-    const all = Object.entries({ ...Object.fromEntries(passed), ...this.given, [MARK]: this.#mark });
+    const all = Object.entries({ ...Object.fromEntries(passed), ...this.variables, [MARK]: this.#mark });
     return Object.fromEntries(all.filter((entry): entry is [string, string] => entry[1] !== undefined));
   }
 

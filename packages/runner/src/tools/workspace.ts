@@ -2,8 +2,7 @@ import type { Stats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { invalid, type StemmaError } from "@stemma/model";
 import { codeOf, files, paths, replaceFile } from "@stemma/model/files";
-import { OpenDirectory } from "./open-directory.js";
-import { type Entry, type Walk, walkBelow } from "./walk.js";
+import { type Entry, OpenDirectory, type Walk, walkBelow } from "./open-directory.js";
 /** The directory that the tools are confined to. Nothing outside of it is read or written, whatever paths and links say. */
 export class Workspace {
   /** `root` is null for the process's working directory, as it is at each call. */
@@ -130,10 +129,10 @@ async function realPath(path: string): Promise<string | null> {
   }
 }
 
-/** What is written: a file that is there, or one whether it is there or not; then its directories are made. */
+/** The target of a write: a file that is there, or one whether it is there or not; then its directories are made. */
 type Purpose = "write" | "create";
 
-/** What the file that stands there gives to the one that replaces it; nothing for a new one. Errors: `INVALID_ARGUMENT`. */
+/** The attributes that a file passes to the one that replaces it; none for a new one. Errors: `INVALID_ARGUMENT`. */
 async function attributesOf(file: string, path: string, how: Purpose): Promise<{ mode?: number; owner?: Stats }> {
   try {
     const before = await openRegular(file, path, "write");
@@ -168,8 +167,8 @@ async function openRegular(absolute: string, path: string, access: "read" | "wri
 async function locationOf(file: FileHandle, path: string): Promise<string | null> {
   const { lstat, readlink, realpath } = await files();
   // Linux says it of the open file itself.
-  const told = await readlink(`/proc/self/fd/${file.fd}`).catch(() => null);
-  if (told !== null) return told;
+  const target = await readlink(`/proc/self/fd/${file.fd}`).catch(() => null);
+  if (target !== null) return target;
   const [opened, found] = await Promise.all([file.stat(), lstat(path)]);
   return opened.ino === found.ino && opened.dev === found.dev ? realpath(path) : null;
 }

@@ -7,9 +7,9 @@ export interface ProposedWrite {
   /** The entry's key; null for a block without keys. */
   readonly key: string | null;
   readonly action: WriteAction;
-  /** What is to be written: the whole text, what is added at its end, or of a block with a schema a JSON Merge Patch. */
+  /** The text to be written: the whole one, the addition at its end, or of a block with a schema a JSON Merge Patch. */
   readonly content: string;
-  /** What the block says now; null for an entry. */
+  /** The block's present text; null for an entry. */
   readonly present: string | null;
   readonly sessionId: string;
   /** The user's message that the model answers; null where it is not known. */
@@ -22,7 +22,7 @@ export type WriteDecision = boolean | string | { readonly content: string };
 
 export type ApproveWrite = (write: ProposedWrite) => WriteDecision | Promise<WriteDecision>;
 
-/** What is to be written once the host has decided. Errors: `WRITE_DENIED`, and what `approve` throws. */
+/** Asks the host, and gives the content to be written. Errors: `WRITE_DENIED`, and what `approve` throws. */
 export async function approvedContent(approve: ApproveWrite, write: ProposedWrite): Promise<string> {
   const decision = await approve(write);
   if (decision === true) return write.content;

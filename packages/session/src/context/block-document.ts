@@ -29,7 +29,7 @@ export class BlockDocument {
     }
   }
 
-  /** What a text says, as the schema reads it; null for a block without content. Errors: `BLOCK_INVALID`. */
+  /** Reads a text by the schema; null for a block without content. Errors: `BLOCK_INVALID`. */
   read(text: string): JsonObject | null {
     return text === "" ? null : (this.#checked(this.#parse(text)) as JsonObject);
   }

@@ -1,12 +1,10 @@
-import { foldLabel, StemmaError } from "@stemma/model";
-import type { BlockScope } from "@stemma/store";
+import { foldLabel, forEachYielding, StemmaError } from "@stemma/model";
+import type { BlockKey, BlockScope, Store } from "@stemma/store";
 import { assertBlockOptions, type ContextBlock, type ContextBlockOptions, type ContextConfig } from "./block.js";
-import { notLoaded } from "./block-content.js";
 import { assertNewLabel } from "./label.js";
-import { LiveBlock } from "./live-block.js";
+import { LiveBlock, notLoaded, type Reading, readingOf } from "./live-block.js";
 import type { WritableContextProvider } from "./provider.js";
-import { readBlocks } from "./read-blocks.js";
-
+import { placeOf } from "./providers/store-context.js";
 export interface BlockSetOptions {
   readonly configs: readonly ContextConfig[];
   /** Makes the provider of a block that names none; null where there is no store to keep one in. */
@@ -130,4 +128,81 @@ export class BlockSet {
     this.#blocks.set(block.folded, block);
     return block;
   }
+}
+
+type Result<T> = PromiseSettledResult<T>;
+
+/** How many blocks are each asked for by itself, so that none waits for the others. */
+const FEW = 20;
+
+/** Reads blocks anew, many of one owner with one call. All calls are made before this returns. Tells of each how that ended. */
+export function readBlocks(blocks: readonly LiveBlock[]): Promise<Result<ContextBlock>[]> {
+  const started = new Map(blocks.map((block) => [block, block.start()]));
+  return read(
+    blocks,
+    (block) => block.read(),
+    (block, found) => block.take(started.get(block) as number, found),
+  );
+}
+
+/** Asks blocks for a preview in the same way. */
+export function previewBlocks(blocks: readonly LiveBlock[]): Promise<unknown> {
+  return read(
+    blocks.filter(({ hasPreview }) => !hasPreview),
+    (block) => block.preview(),
+    (block, { text }) => block.assumePreview(text),
+  );
+}
+
+/** The values that were read. Throws the first error that a read ended with. */
+export function valuesOf<T>(results: readonly Result<T>[]): T[] {
+  return results.map((result) => {
+    if (result.status === "rejected") throw result.reason;
+    return result.value;
+  });
+}
+
+/** Blocks that a store keeps for one owner. */
+interface Group {
+  readonly store: Store;
+  readonly some: LiveBlock[];
+  readonly keys: BlockKey[];
+}
+
+/** Reads each block with `one`; `many` takes what a store answered for many. */
+async function read<T>(
+  blocks: readonly LiveBlock[],
+  one: (block: LiveBlock) => Promise<T>,
+  many: (block: LiveBlock, found: Reading) => T,
+): Promise<Result<T>[]> {
+  if (blocks.length <= FEW) return Promise.allSettled(blocks.map(one));
+  const results = new Map<LiveBlock, Result<T>>();
+  const readEach = async (some: readonly LiveBlock[]): Promise<void> => {
+    const settled = await Promise.allSettled(some.map(one));
+    for (const [index, block] of some.entries()) results.set(block, settled[index] as Result<T>);
+  };
+  const readMany = async ({ store, some, keys }: Group): Promise<void> => {
+    // What fails one of them need not fail the others.
+    const found = await store.blocks.getMany?.(keys).catch(() => undefined);
+    if (found === undefined) return readEach(some);
+    await forEachYielding(some.entries(), ([index, block]) => {
+      results.set(block, { status: "fulfilled", value: many(block, readingOf(found[index] ?? null)) });
+    });
+  };
+  const others: LiveBlock[] = [];
+  const groups = new Map<string, Group>();
+  for (const block of blocks) {
+    const place = placeOf(block.provider, block.label);
+    const { sessionId = "", scope = "" } = place?.key ?? {};
+    const owner = `${typeof scope === "string" ? scope : JSON.stringify(scope)}\0${sessionId}`;
+    const group = groups.get(owner);
+    if (place === null || (group !== undefined && group.store !== place.store)) others.push(block);
+    else if (group === undefined) groups.set(owner, { store: place.store, some: [block], keys: [place.key] });
+    else {
+      group.some.push(block);
+      group.keys.push(place.key);
+    }
+  }
+  await Promise.all([readEach(others), ...Array.from(groups.values(), readMany)]);
+  return blocks.map((block) => results.get(block) as Result<T>);
 }

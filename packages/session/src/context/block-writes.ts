@@ -1,13 +1,23 @@
-import { StemmaError } from "@stemma/model";
-import type { WriteOrigin } from "@stemma/store";
+import { appendText, invalid, StemmaError } from "@stemma/model";
+import type { StoredVersion, VersionOptions, WriteOrigin } from "@stemma/store";
 import type { ConflictingBlock, ToolCallOptions, ToolEntry, WriteAction } from "../tools/tool.js";
 import type { ContextBlock } from "./block.js";
-import { addText, patchText, replaceText } from "./block-text.js";
-import { writeEntry } from "./entries.js";
-import type { LiveBlock } from "./live-block.js";
-import { isVersioned, type WriteOptions } from "./provider.js";
-import { restoreVersion, versionsOf } from "./versions.js";
-/** What a turn shows of the blocks. */
+import { type LiveBlock, readingOf } from "./live-block.js";
+import {
+  callProvider,
+  isKeyed,
+  isSearchProvider,
+  isSkillProvider,
+  isVersioned,
+  isWritable,
+  readProvider,
+  type SearchProvider,
+  type SkillProvider,
+  type WritableContextProvider,
+  type WriteOptions,
+} from "./provider.js";
+import { AgentSearchProvider } from "./providers/agent-search.js";
+/** The blocks as a turn shows them. */
 export interface ShownTurn {
   /** The message of the user that is to be answered; undefined for the same as before. */
   readonly messageId: string | null | undefined;
@@ -44,7 +54,7 @@ export class BlockWrites {
     return this.shown.writing(block.folded, () => restoreVersion(block, content, key, { origin }));
   }
 
-  /** What a tool writes to a block without keys. */
+  /** Makes a tool's write to a block without keys. */
   async byModel(
     block: LiveBlock,
     content: string,
@@ -59,7 +69,7 @@ export class BlockWrites {
     return this.shown.writing(folded, () => patchText(block, patch, { origin }));
   }
 
-  /** What a tool writes to an entry. */
+  /** Makes a tool's write to an entry. */
   entryByModel(block: LiveBlock, entry: ToolEntry, action: WriteAction, call: ToolCallOptions): Promise<void> {
     return writeEntry(block, entry, action, { origin: this.#origin("model", call) });
   }
@@ -128,7 +138,7 @@ interface Shown {
 }
 
 /**
- * What the model was shown: the message that it answers, and the version of each block, by the folded label. What the
+ * The state that the model was shown: the message that it answers, and the version of each block, by the folded label. What the
  * session itself writes since, the model or the program, counts as shown. Empty until a turn was prepared.
  */
 class ShownBlocks {
@@ -170,4 +180,186 @@ class ShownBlocks {
       shown.pending -= 1;
     }
   }
+}
+
+/** Writes one entry of a keyed block within the block's budget, which bounds each entry. */
+async function writeEntry(
+  block: LiveBlock,
+  entry: ToolEntry,
+  action: WriteAction,
+  options: VersionOptions,
+): Promise<void> {
+  const { label, provider } = block;
+  const { key, content, description } = entry;
+  if (!isKeyed(provider)) throw block.refusal("holds one text without keys");
+  if (!provider.set) throw block.readonlyError();
+  block.assertBudget(content);
+  const about = block.turns.isOwn
+    ? [description, block.noted(options)]
+    : description === undefined
+      ? []
+      : [description];
+  const set = (whole: string) => callProvider(label, "set", () => provider.set?.(key, whole, ...(about as [string])));
+  if (action === "replace") {
+    await block.turns.writing(() => set(content));
+  } else {
+    await appendEntry(block, provider, entry, set, options);
+  }
+}
+
+async function appendEntry(
+  block: LiveBlock,
+  provider: SkillProvider | SearchProvider,
+  { key, content }: ToolEntry,
+  set: (whole: string) => Promise<unknown>,
+  options: VersionOptions,
+): Promise<void> {
+  const { label } = block;
+  const bounds = block.turns.isOwn ? block.noted({ ...options, maxTokens: block.cap }) : { maxTokens: block.cap };
+  const append = (text: string) => callProvider(label, "append", () => provider.append?.(key, text, bounds));
+  if (!isSkillProvider(provider)) {
+    // What is there already is not known here: the provider begins the new line.
+    if (provider.append) return void (await block.turns.writing(() => append(content)));
+    throw block.refusal("cannot append: its provider can neither append nor load. Use the action replace");
+  }
+  await block.turns.writing(async () => {
+    const before = (await readProvider(label, "load", () => provider.load(key))) ?? "";
+    const whole = appendText(before, content);
+    block.assertBudget(whole);
+    if (provider.append) await append(whole.slice(before.length));
+    else await set(whole);
+  });
+}
+
+/** A whole document; null when there is none under this key. */
+export async function loadEntry(block: LiveBlock, key: string): Promise<string | null> {
+  const { label, provider } = block;
+  if (!isSkillProvider(provider)) throw block.refusal("has no documents to load");
+  return block.turns.reading(() => readProvider(label, "load", () => provider.load(key)));
+}
+
+/** The entries that match, as text; null when none does. */
+export async function searchEntries(block: LiveBlock, query: string): Promise<string | null> {
+  const { label, provider } = block;
+  if (!isSearchProvider(provider)) throw block.refusal("cannot be searched");
+  return block.turns.reading(() => readProvider(label, "search", () => provider.search(query)));
+}
+
+/** True when a line of a listing (`- key` or `- key: description`) shows this very key. */
+export function listsKey(listing: string, key: string): boolean {
+  return listing.split("\n").some((line) => line === `- ${key}` || line.startsWith(`- ${key}: `));
+}
+
+/** The versions that are kept of a block, or of one of its entries, the newest first. Errors: `INVALID_ARGUMENT`. */
+export async function versionsOf(block: LiveBlock, key: string | undefined): Promise<StoredVersion[]> {
+  const { label, provider } = block;
+  if (provider instanceof AgentSearchProvider) {
+    if (key === undefined) throw block.refusal("holds entries: name one, as { key }");
+    return block.turns.reading(() => provider.versions(key));
+  }
+  if (key !== undefined) throw block.refusal("keeps no versions of entries");
+  if (!isVersioned(provider) || provider.versions === undefined)
+    throw block.refusal("has a provider that keeps no versions");
+  return block.turns.reading(() => callProvider(label, "versions", () => provider.versions?.() ?? []));
+}
+
+/** The content of a version; null for an entry that was removed. Errors: `VERSION_NOT_FOUND`, `INVALID_ARGUMENT`. */
+export async function findVersion(block: LiveBlock, version: number, key: string | undefined): Promise<string | null> {
+  const found = (await versionsOf(block, key)).find((each) => each.version === version);
+  if (found !== undefined) return found.content;
+  const { label } = block;
+  const what = key === undefined ? `Block "${label}"` : `Entry "${key}" of "${label}"`;
+  const message = `${what} has no version ${version}, or no longer keeps it. getBlockHistory() lists the versions that are kept.`;
+  throw new StemmaError("VERSION_NOT_FOUND", { label, version }, message);
+}
+
+/** Writes what a version said anew. Gives the block as it is then. Errors: `BLOCK_OVER_BUDGET`. */
+async function restoreVersion(
+  block: LiveBlock,
+  content: string | null,
+  key: string | undefined,
+  options: VersionOptions,
+): Promise<ContextBlock> {
+  const { provider } = block;
+  if (key === undefined || !(provider instanceof AgentSearchProvider))
+    return replaceText(block, content ?? "", options);
+  if (content !== null) block.assertBudget(content);
+  const noted = block.noted(options);
+  await block.turns.writing(() =>
+    content === null ? provider.delete(key, noted) : provider.set(key, content, undefined, noted),
+  );
+  return block.read();
+}
+
+/** How often a patch is applied anew because someone else wrote in between. */
+const MAX_PATCHES = 50;
+
+/** Replaces the text of a block without keys, within its budget. Gives the block as this write left it. */
+export async function replaceText(block: LiveBlock, content: string, options: WriteOptions): Promise<ContextBlock> {
+  const provider = writable(block);
+  block.assertBudget(content);
+  // Refused where it does not fit.
+  block.document?.read(content);
+  if (!isVersioned(provider) && options.expectedVersion !== undefined) {
+    const { label } = block;
+    throw invalid(`The provider of "${label}" keeps no versions; leave expectedVersion out.`, { label });
+  }
+  return block.turns.writing(() => set(block, provider, content, options));
+}
+
+/** Adds text at the end of a block without keys, within its budget. Gives the block as this write left it. */
+export async function addText(block: LiveBlock, text: string, options: VersionOptions): Promise<ContextBlock> {
+  const provider = writable(block);
+  const { cap: maxTokens } = block;
+  block.assertBudget(text);
+  if (block.document !== null) {
+    const rule = "write a JSON Merge Patch, without an action";
+    throw block.refusal(`is a JSON object, so nothing can be appended to it: ${rule}`);
+  }
+  return block.turns.writing(async () => {
+    if (isVersioned(provider)) {
+      const noted = block.noted({ ...options, maxTokens });
+      return block.stored("append", () => provider.append(text, noted), readingOf);
+    }
+    const { text: before } = await block.fetch();
+    const whole = appendText(before, text);
+    block.assertBudget(whole);
+    if (!provider.append) return set(block, provider, whole, {});
+    const added = () => provider.append?.(whole.slice(before.length), { maxTokens });
+    return block.stored("append", added, () => ({ text: whole }));
+  });
+}
+
+/** Applies a JSON Merge Patch to a block with a schema. Patches of several writers are all applied. */
+async function patchText(block: LiveBlock, patch: unknown, options: VersionOptions): Promise<ContextBlock> {
+  const provider = writable(block);
+  const { document } = block;
+  if (document === null) throw block.refusal("has no schema, so it cannot be patched: replace its content");
+  return block.turns.writing(async () => {
+    for (let attempt = 1; ; attempt += 1) {
+      const { text, version = 0 } = await block.fetch();
+      const content = document.patched(text, patch);
+      block.assertBudget(content);
+      const expected = isVersioned(provider) ? { expectedVersion: version } : {};
+      try {
+        return await set(block, provider, content, { ...options, ...expected });
+      } catch (error) {
+        // Someone else wrote in between: the patch is applied to that.
+        if (attempt === MAX_PATCHES || !StemmaError.isInstance(error, "BLOCK_CONFLICT")) throw error;
+      }
+    }
+  });
+}
+
+function set(block: LiveBlock, provider: WritableContextProvider, content: string, options: WriteOptions) {
+  if (isVersioned(provider)) return block.stored("set", () => provider.set(content, block.noted(options)), readingOf);
+  const call = () => provider.set(content);
+  return block.stored("set", call, () => ({ text: content }));
+}
+
+function writable(block: LiveBlock): WritableContextProvider {
+  const { provider } = block;
+  if (isWritable(provider)) return provider;
+  if (!isKeyed(provider) || !block.shape.writable) throw block.readonlyError();
+  throw block.refusal("holds entries under keys; write one with the set_context tool and a title");
 }

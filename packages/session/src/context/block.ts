@@ -10,7 +10,7 @@ import { type ContextBlockProvider, isKeyed, isProvider } from "./provider.js";
 export const DEFAULT_MAX_TOKENS = 50_000;
 
 export interface ContextBlockOptions {
-  /** What the block is for, shown to the model in the prompt and in the tools. */
+  /** The block's purpose, shown to the model in the prompt and in the tools. */
   description?: string | undefined;
   /**
    * The largest content that may be written, in estimated tokens, shown to the model; on keyed blocks it bounds each
@@ -96,14 +96,14 @@ export function assertBlockOptions(config: ContextConfig): void {
  */
 export interface BlockSchema<Value = unknown> {
   readonly "~standard": { readonly vendor: string; readonly types?: { readonly output: Value } | undefined };
-  /** The same with every field optional. */
+  /** A schema of the same object with every field optional. */
   partial(): unknown;
 }
 
-/** What a schema of the host's reads. */
+/** The type of the objects that a schema of the host's reads. */
 export type ValueOfSchema<Schema extends BlockSchema> = NonNullable<Schema["~standard"]["types"]>["output"];
 
-/** What `partial()` gives. */
+/** The schema that `partial()` gives. */
 export interface PartialSchema {
   readonly def: { readonly catchall?: unknown };
   readonly "~standard": {

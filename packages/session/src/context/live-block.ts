@@ -11,7 +11,6 @@ import {
 import type { StoredBlock, VersionOptions } from "@stemma/store";
 import type { ToolBlock } from "../tools/tool.js";
 import { type ContextBlock, type ContextConfig, DEFAULT_MAX_TOKENS } from "./block.js";
-import { BlockContent, type Reading } from "./block-content.js";
 import { BlockDocument } from "./block-document.js";
 import { hostCallsOf } from "./host-calls.js";
 import {
@@ -33,7 +32,7 @@ export class LiveBlock {
   readonly cap: number;
   /** When the provider is called. */
   readonly turns: ProviderTurns;
-  /** What the content is to be, of a block with a schema. */
+  /** The form of the content, of a block with a schema. */
   readonly document: BlockDocument | null;
   readonly #content = new BlockContent();
   #isPreviewed = false;
@@ -69,7 +68,7 @@ export class LiveBlock {
     return this.#content.text;
   }
 
-  /** What the model is told about the block; needs no content. */
+  /** Describes the block for the model; needs no content. */
   describe(): { label: string; description?: string; maxTokens?: number } & ProviderShape {
     const { description, maxTokens } = this.config;
     return {
@@ -80,7 +79,7 @@ export class LiveBlock {
     };
   }
 
-  /** The same, with what only a tool that writes needs to tell. */
+  /** Describes the block for the tools, those that write too. */
   describeForTools(): ToolBlock {
     const patchSchema = this.document?.patchSchema;
     const asksUser = this.config.approve === "user";
@@ -274,4 +273,86 @@ class ProviderTurns {
     }
     return calls();
   }
+}
+
+/** A block's content as its provider gave it, with the version where it keeps versions. */
+export interface Reading {
+  readonly text: string;
+  readonly version?: number | undefined;
+}
+
+/** The content as shown, and when the call that brought it started and ended, on the block's own clock. */
+interface Shown extends Reading {
+  readonly started: number;
+  readonly arrived: number;
+  readonly wrote: boolean;
+}
+
+/** The latest known content of a block, whatever reads and writes of it overlap and end out of order. */
+class BlockContent {
+  #shown: Shown | null = null;
+  #failure: unknown = null;
+  #clock = 0;
+
+  /** True once the provider has told the content, and has not failed to since. */
+  get loaded(): boolean {
+    return this.#shown !== null && this.#shown.arrived > 0 && this.#failure === null;
+  }
+
+  /** True once there is a content to show, or an error that says why there is none. */
+  get tried(): boolean {
+    return this.#shown !== null || this.#failure !== null;
+  }
+
+  /** Null when there has been no good read. */
+  get text(): string | null {
+    return this.#shown?.text ?? null;
+  }
+
+  /** Throws what the read threw when there has been no good one, and `CONTEXT_NOT_LOADED` when there was none. */
+  get(): Reading {
+    if (this.#shown !== null) return this.#shown;
+    throw this.#failure ?? notLoaded();
+  }
+
+  /** Notes that a call starts. Gives what `take` needs to know of it. */
+  start(): number {
+    return ++this.#clock;
+  }
+
+  // Of two calls that overlapped, the higher version is the later one; without versions a write counts more than a read, and a
+  // read that started later more than one that started earlier.
+  take(started: number, { text, version }: Reading, wrote = false): void {
+    const shown = this.#shown;
+    this.#failure = null;
+    if (shown && started <= shown.arrived) {
+      const versioned = version !== undefined || shown.version !== undefined;
+      const outdated = versioned
+        ? (version ?? 0) <= (shown.version ?? 0)
+        : !wrote && (shown.wrote || started < shown.started);
+      if (outdated) return;
+    }
+    this.#shown = { text, version, started, arrived: ++this.#clock, wrote };
+  }
+
+  /** Takes `text` for the content until the next read, where nothing is known. */
+  assume(text: string): void {
+    this.#shown ??= { text, started: 0, arrived: 0, wrote: false };
+  }
+
+  /** Notes that a read failed. What was read before is still shown. */
+  fail(error: unknown): void {
+    this.#failure = error;
+  }
+
+  /** Drops what is shown: it is out of date. */
+  forget(): void {
+    this.#shown = null;
+  }
+}
+
+export function notLoaded(): StemmaError {
+  const message =
+    "The context has not been read yet. Await an asynchronous call first, such as freezeSystemPrompt() or tools().";
+  return new StemmaError("CONTEXT_NOT_LOADED", {}, message);
 }

@@ -4,7 +4,7 @@ import type { StoredBlock, StoredVersion, VersionOptions } from "@stemma/store";
 type Awaitable<T> = T | PromiseLike<T>;
 
 /**
- * What every provider may have beside its own methods. They may call the session, and wait for it. Writes to a provider run
+ * Methods that every provider may have beside its own. They may call the session, and wait for it. Writes to a provider run
  * one after another; a read that is called while one is under way does not wait for it, as it may come from within it.
  */
 interface ProviderBase {
@@ -17,7 +17,7 @@ interface ProviderBase {
   init?(label: string): Awaitable<void>;
   /** A provider of the same kind that is bound to one session. A session calls it with its own id. */
   forSession?(sessionId: string): ContextBlockProvider;
-  /** The same for one user. A session of a user calls it, after `forSession`, with the user's id. */
+  /** A provider of the same kind that is bound to one user. A session of a user calls it, after `forSession`, with the user's id. */
   forUser?(userId: string): ContextBlockProvider;
 }
 
@@ -96,7 +96,7 @@ export interface ContextBlockProvider extends ProviderBase {
   append?(first: string, second: string & AppendOptions, third?: AppendOptions): unknown;
 }
 
-/** What a provider can do, told by its methods: this is the only place that looks. */
+/** The abilities of a provider, told by its methods: this is the only place that looks. */
 export interface ProviderShape {
   /** It can be written: the whole content, or entries by key. */
   readonly writable: boolean;
@@ -166,7 +166,7 @@ export async function callProvider<T>(label: string, method: string, call: () =>
   }
 }
 
-/** The same for calls that read: resolves to text, or to null where there is none. */
+/** Runs one call of a provider that reads, as `callProvider` does: resolves to text, or to null where there is none. */
 export async function readProvider(label: string, method: string, call: () => unknown): Promise<string | null> {
   const value = await callProvider(label, method, call);
   if (value === undefined || value === null) return null;

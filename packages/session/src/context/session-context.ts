@@ -1,4 +1,4 @@
-import { foldLabel, invalid } from "@stemma/model";
+import { foldLabel, inPieces, invalid, mapped } from "@stemma/model";
 import type { StoredVersion } from "@stemma/store";
 import { createContextTools } from "../tools/registry.js";
 import type {
@@ -14,12 +14,10 @@ import type {
 import { approvedContent } from "./approval.js";
 import type { ContextBlock } from "./block.js";
 import { BlockSet, type BlockSetOptions } from "./block-set.js";
-import { BlockWrites } from "./block-writes.js";
-import { listsKey, loadEntry, searchEntries } from "./entries.js";
+import { BlockWrites, findVersion, listsKey, loadEntry, searchEntries, versionsOf } from "./block-writes.js";
 import type { LiveBlock } from "./live-block.js";
 import type { WriteOptions } from "./provider.js";
 import { type PromptOptions, SessionPrompt } from "./session-prompt.js";
-import { findVersion, versionsOf } from "./versions.js";
 export interface SessionContextOptions extends BlockSetOptions, PromptOptions {
   readonly skills: SkillLog | null;
 }
@@ -92,7 +90,7 @@ export class SessionContext {
     return this.live.settling(this.#writes.patch(this.live.find(label), patch));
   }
 
-  /** What a block with a schema holds now; null while it is empty. Errors: `BLOCK_NOT_FOUND`, `BLOCK_INVALID`, `INVALID_ARGUMENT`. */
+  /** Reads the value of a block with a schema; null while it is empty. Errors: `BLOCK_NOT_FOUND`, `BLOCK_INVALID`, `INVALID_ARGUMENT`. */
   async value(label: string): Promise<object | null> {
     const block = this.live.find(label);
     const { document } = block;
@@ -141,14 +139,14 @@ export class SessionContext {
   async tools(): Promise<SessionTools> {
     const asked = this.live.all;
     await this.live.settle();
-    const present = asked.filter((block) => this.live.has(block)).map((block) => block.describeForTools());
-    return createContextTools(present, this.access);
+    const present = asked.filter((block) => this.live.has(block));
+    return createContextTools(await inPieces(mapped(present, (block) => block.describeForTools())), this.access);
   }
 }
 
 type ToolAnswerListener = (folded: string, content: string, isAdded?: boolean) => void;
 
-/** What the model's tools do with the blocks: its writes are approved where a block asks for that, and told to a listener. */
+/** The blocks for the model's tools: its writes are approved where a block asks for that, and told to a listener. */
 class ToolAccess implements ContextAccess {
   #told: ToolAnswerListener = () => {};
 

@@ -1,18 +1,18 @@
-import { foldLabel, sendable } from "@stemma/model";
+import { foldLabel, inPieces, mapped, once, type Queue, queueOf, StemmaError, sendable } from "@stemma/model";
 import type { ContextBlock } from "./block.js";
 import type { BlockSet } from "./block-set.js";
+import { previewBlocks, readBlocks, valuesOf } from "./block-set.js";
+import { hostCallsOf } from "./host-calls.js";
 import type { LiveBlock } from "./live-block.js";
-import { parsePrompt, renderBlock, renderPrompt } from "./prompt.js";
-import type { PromptStore } from "./prompt-keeper.js";
-import { FrozenPrompt, type PromptOrder, type TimeLimit } from "./prompt-keeper.js";
-import { previewBlocks, readBlocks, valuesOf } from "./read-blocks.js";
+import { contentsOf, renderBlock, renderedPrompt } from "./prompt.js";
+import { callProvider, readProvider, type WritableContextProvider, type WriteOptions } from "./provider.js";
 
 const REMINDER = "These context blocks have changed since the system prompt was written. They now read:";
 
 export interface PromptOptions {
   /** Keeps the frozen prompt; null keeps it in memory. */
   readonly promptStore: PromptStore | null;
-  /** What other objects for the same session order their prompts with. */
+  /** Puts prompts in one order with those of other objects for the same session. */
   readonly promptOrder?: PromptOrder | undefined;
 }
 
@@ -51,12 +51,12 @@ export class SessionPrompt {
   /** Reads every block anew, renders the prompt and stores it as the frozen one. */
   refresh(): Promise<string> {
     const live = this.blocks.all;
-    const blocks = this.#calling(live, async () => sendable(valuesOf(await readBlocks(live))));
+    const blocks = this.#calling(live, async () => sendableBlocks(valuesOf(await readBlocks(live))));
     // Told in its turn, below.
     blocks.catch(() => {});
     return this.#frozen.refresh(async () => {
       this.rendered = await blocks;
-      return renderPrompt(this.rendered);
+      return inPieces(renderedPrompt(this.rendered));
     });
   }
 
@@ -71,7 +71,7 @@ export class SessionPrompt {
   }
 
   /**
-   * What changed, since the prompt was frozen, in the blocks with `whenChanged: "remind"`: a text for the end of the
+   * Tells what changed, since the prompt was frozen, in the blocks with `whenChanged: "remind"`: a text for the end of the
    * latest user message. Null when nothing did, or nothing is frozen.
    */
   async reminder(): Promise<string | null> {
@@ -80,7 +80,7 @@ export class SessionPrompt {
     const blocks = frozen === null ? [] : valuesOf(await this.#answers(asked, true));
     await this.blocks.settle();
     if (frozen === null) return null;
-    const shown = contentsIn(frozen);
+    const shown = await inPieces(contentsOf(frozen));
     const changed = blocks.filter((block) => block.content !== (shown.get(foldLabel(block.label)) ?? ""));
     return changed.length === 0 ? null : [REMINDER, ...changed.map(renderBlock)].join("\n\n");
   }
@@ -95,7 +95,7 @@ export class SessionPrompt {
     return (await this.#frozen.seen()) ?? this.#estimate.prompt(this.blocks.all);
   }
 
-  /** The same where nobody has to be asked for it; null otherwise. */
+  /** The prompt for an estimate where nobody has to be asked for it; null otherwise. */
   get atHand(): string | null {
     return this.#frozen.atHand;
   }
@@ -112,11 +112,11 @@ export class SessionPrompt {
   }
 
   async #render(asked: AskedBlocks | null, anew = false): Promise<string> {
-    return renderPrompt(valuesOf(await this.#answers(asked ?? ask(this.blocks.all), anew)));
+    return inPieces(renderedPrompt(valuesOf(await this.#answers(asked ?? ask(this.blocks.all), anew))));
   }
 
   #answers(asked: AskedBlocks, anew: boolean): Promise<PromiseSettledResult<ContextBlock>[]> {
-    return this.#calling(asked.blocks, async () => sendable(await answers(asked, anew)));
+    return this.#calling(asked.blocks, async () => sendableBlocks(await answers(asked, anew)));
   }
 
   #calling<T>(blocks: readonly LiveBlock[], call: () => Promise<T>): Promise<T> {
@@ -127,13 +127,14 @@ export class SessionPrompt {
 // What the host's providers hold is taken as the prompt shows it.
 async function adopt(prompt: string, { own, others }: AskedBlocks): Promise<void> {
   if (others.length > 0) {
-    const shown = contentsIn(prompt);
+    const shown = await inPieces(contentsOf(prompt));
     for (const { block } of others) block.assume(shown.get(block.folded) ?? "");
   }
   valuesOf(await own);
 }
 
-const contentsIn = (prompt: string) => new Map(parsePrompt(prompt).map(({ label, content }) => [label, content]));
+/** Blocks, or how their reads ended, as a request can hold them. */
+const sendableBlocks = <T>(found: readonly T[]): Promise<T[]> => inPieces(mapped(found, (each) => sendable(each)));
 
 type Result = PromiseSettledResult<ContextBlock>;
 
@@ -156,7 +157,7 @@ function ask(blocks: readonly LiveBlock[]): AskedBlocks {
   };
 }
 
-/** What was asked for, in order. With `anew`, the host's providers are asked for what is known already too. */
+/** The results of reads, in order. With `anew`, the host's providers are asked for what is known already too. */
 async function answers({ blocks, own, others }: AskedBlocks, anew: boolean): Promise<Result[]> {
   const calls = others.map(async ({ block, turn }) => {
     if (turn !== null) await turn;
@@ -173,7 +174,7 @@ interface Preview {
   readonly text: string | null;
 }
 
-/** What blocks would make of a prompt. It never fails, and leaves blocks that were not read yet as they are. */
+/** Renders a prompt for an estimate. It never fails, and leaves blocks that were not read yet as they are. */
 class PromptEstimate {
   #of: readonly Preview[] = [];
   #prompt = "";
@@ -183,7 +184,7 @@ class PromptEstimate {
     const previews = await previewsOf(blocks);
     if (!isSame(previews, this.#of)) {
       this.#of = previews;
-      this.#prompt = renderPrompt(shown(previews));
+      this.#prompt = await inPieces(renderedPrompt(shown(previews)));
     }
     return this.#prompt;
   }
@@ -209,4 +210,217 @@ function shown(previews: readonly Preview[]): ContextBlock[] {
     if (text === null) return [];
     return [block.text === text ? block.snapshot() : block.showing(text)];
   });
+}
+
+/** How errors name the provider that keeps the prompt. */
+const NAME = "cached prompt";
+
+/** Keeps the frozen prompt of a session. */
+export interface PromptStore extends WritableContextProvider {
+  /** Missing where a prompt that is taken back is written as "". */
+  drop?(): Promise<void>;
+  /** The prompt as it would be stored. Default: as it is. */
+  stored?(prompt: string): string;
+}
+
+/** The calls on a prompt's store. A provider of the host's is made ready first, and runs as a callback. */
+class PromptKeeper {
+  readonly #ready: () => Promise<void>;
+
+  constructor(
+    private readonly store: PromptStore,
+    private readonly calling: <T>(callback: () => Promise<T>) => Promise<T>,
+  ) {
+    this.#ready = once(() => callProvider(NAME, "init", () => store.init?.("prompt")));
+  }
+
+  /** True for a store of ours, which is asked at once, and answers. */
+  get isOurs(): boolean {
+    return this.store.drop !== undefined;
+  }
+
+  /** The prompt as it would be stored. Errors: `REDACTION_FAILED`. */
+  stored(prompt: string): string {
+    return this.store.stored?.(prompt) ?? prompt;
+  }
+
+  get(): Promise<string | null> {
+    return this.#asking(() => readProvider(NAME, "get", () => this.store.get()));
+  }
+
+  async set(prompt: string, options?: WriteOptions): Promise<void> {
+    const set = () => (options ? this.store.set(prompt, options) : this.store.set(prompt));
+    await this.#asking(() => callProvider(NAME, "set", set));
+  }
+
+  async drop(): Promise<void> {
+    if (this.store.drop) await this.store.drop();
+    else await this.set("");
+  }
+
+  #asking<T>(call: () => Promise<T>): Promise<T> {
+    if (this.isOurs) return call();
+    return this.calling(async () => {
+      await this.#ready();
+      return call();
+    });
+  }
+}
+
+/** The order of calls on one prompt, whichever objects make them. */
+interface PromptOrder {
+  readonly queue: Queue;
+  readonly key: string;
+}
+
+type Render = () => Promise<string>;
+
+/** Gives what `work` gives; fails when that takes too long. */
+type TimeLimit = <T>(work: Promise<T>) => Promise<T>;
+
+/**
+ * The frozen system prompt: kept by a provider, or in memory when there is none. Calls run one after another; one that
+ * may come from within a provider, while a rendering asks it, runs at once.
+ */
+class FrozenPrompt {
+  readonly #keeper: PromptKeeper | null;
+  readonly #order: PromptOrder;
+  #known: string | null = null;
+  #asked = false;
+  #answer: string | null = null;
+  #calls = 0;
+  /** The latest call whose rendering counts: of an earlier one it is not written any more. */
+  #latest = 0;
+
+  constructor(store: PromptStore | null, order?: PromptOrder) {
+    this.#keeper = store === null ? null : new PromptKeeper(store, (call) => this.calling(call));
+    this.#order = order ?? { queue: queueOf(store ?? this), key: "prompt" };
+  }
+
+  /** The prompt as last read or written by this object; null before that. */
+  get known(): string | null {
+    return this.#known;
+  }
+
+  /**
+   * The prompt for an estimate: as this object last saw it, or as the store gave it when it was first asked. Null when
+   * nothing was frozen by then. Asks once, never fails, and waits for nobody: it may be a provider that calls.
+   */
+  async seen(): Promise<string | null> {
+    if (this.#known === null && !this.#asked) {
+      this.#asked = true;
+      try {
+        this.#answer = (await this.#stored()) || null;
+      } catch {
+        // Whoever needs the prompt itself is told.
+      }
+    }
+    return this.atHand;
+  }
+
+  /** The prompt for an estimate without asking; null also where nobody has asked yet. */
+  get atHand(): string | null {
+    return this.#known ?? this.#answer;
+  }
+
+  /** True where the prompt may be frozen though this object does not know of it. */
+  get isKept(): boolean {
+    return this.#keeper !== null;
+  }
+
+  /** The stored prompt; null when nothing is frozen. */
+  read(): Promise<string | null> {
+    return this.#inTurn(() => this.#read());
+  }
+
+  /** The stored prompt, or else what `render` makes, stored. */
+  freeze(render: Render): Promise<{ prompt: string; rendered: boolean }> {
+    const call = ++this.#calls;
+    return this.#inTurn(async () => {
+      const stored = await this.#read();
+      if (stored !== null) return { prompt: stored, rendered: false };
+      const latest = this.#latest;
+      const prompt = await render();
+      if (this.#latest !== latest && this.#known !== null) return { prompt: this.#known, rendered: true };
+      try {
+        return { prompt: await this.#write(call, prompt, { expectedVersion: 0 }), rendered: true };
+      } catch (error) {
+        // Another process froze its own rendering meanwhile: there is one prompt, the stored one.
+        const winner = StemmaError.isInstance(error, "BLOCK_CONFLICT") ? await this.#stored() : null;
+        if (winner === null) throw error;
+        this.#known = winner;
+        return { prompt: winner, rendered: true };
+      }
+    });
+  }
+
+  /** Stores what `render` makes in place of what was frozen. */
+  refresh(render: Render): Promise<string> {
+    const call = ++this.#calls;
+    return this.#inTurn(async () => this.#write(call, await render()));
+  }
+
+  /**
+   * Stores what `render` makes if a prompt is frozen, or was and `cleared` dropped it. Where it cannot be rendered in time,
+   * nothing is frozen any more.
+   */
+  renew(cleared: Promise<boolean>, render: Render, limit: TimeLimit): Promise<void> {
+    const call = ++this.#calls;
+    // Told below, in its turn.
+    cleared.catch(() => {});
+    return this.#inTurn(async () => {
+      const dropped = await cleared;
+      this.#latest = Math.max(this.#latest, call);
+      this.#answer = null;
+      const isOurs = this.#keeper?.isOurs === true;
+      // A store of ours answers, and is to be waited for.
+      const stored: TimeLimit = (work) => (isOurs ? work : limit(work));
+      try {
+        if ((await stored(this.#read())) === null && !(dropped && isOurs)) return;
+        const prompt = await limit(render());
+        await stored(this.#write(call, prompt));
+      } catch {
+        this.#known = null;
+        if (this.#keeper !== null) await stored(this.#keeper.drop());
+      }
+    });
+  }
+
+  /** Ends it: what calls until now render is not written any more. */
+  revoke(): void {
+    this.#latest = ++this.#calls;
+    this.#known = null;
+  }
+
+  /** Runs callbacks of the host for a rendering. */
+  calling<T>(callbacks: () => Promise<T>): Promise<T> {
+    const { queue, key } = this.#order;
+    return hostCallsOf(queue).run(key, callbacks);
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const { queue, key } = this.#order;
+    return hostCallsOf(queue).mayBeCalling(key) ? work() : queue.write(key, work);
+  }
+
+  async #read(): Promise<string | null> {
+    const stored = await this.#stored();
+    // A provider may answer "" for "nothing yet". Of our own, which can hold an empty prompt, #write finds out.
+    if (stored === "" && this.#known !== "") return null;
+    this.#known = stored;
+    return stored;
+  }
+
+  async #stored(): Promise<string | null> {
+    return this.#keeper === null ? this.#known : this.#keeper.get();
+  }
+
+  async #write(call: number, rendered: string, options?: WriteOptions): Promise<string> {
+    const prompt = this.#keeper?.stored(rendered) ?? rendered;
+    if (call < this.#latest) return prompt;
+    this.#latest = call;
+    await this.#keeper?.set(prompt, options);
+    this.#known = prompt;
+    return prompt;
+  }
 }

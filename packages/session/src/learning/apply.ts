@@ -24,10 +24,10 @@ export interface AppliedEdits {
   readonly skipped: readonly SkippedEdit[];
 }
 
-/** What is to be known to apply edits. */
+/** The state that edits are applied to. */
 export interface EditContext {
   readonly blocks: readonly EditedBlock[];
-  /** What an entry says now; null when there is none. */
+  /** Gives the present content of an entry; null when there is none. */
   readonly entry: (label: string, key: string) => string | null;
   /** The messages that may be named. */
   readonly messageIds: ReadonlySet<string>;
@@ -39,7 +39,7 @@ export function entryKeyOf({ key = "" }: LearnEdit): string {
 }
 
 /**
- * What edits make of blocks and entries, one write for each edit. Left out is what says nothing new, names no message or no
+ * Makes the writes of edits of blocks and entries, one for each edit. Left out is an edit that says nothing new, names no message or no
  * line there is, would not fit, or comes after the first `MAX_EDITS`.
  */
 export function applyEdits(edits: readonly LearnEdit[], context: EditContext): AppliedEdits {
@@ -132,7 +132,7 @@ function editedDocument(document: BlockDocument, before: string, edit: LearnEdit
   return before !== "" && document.patched(before, {}) === after ? before : after;
 }
 
-/** The same for an entry; null for one that is removed. */
+/** The content of an entry after an edit; null for one that is removed. */
 export function editedEntry(before: string, edit: LearnEdit): string | null {
   if (edit.action === "remove") {
     if (before === "") throw refused("the entry that it names is not there");
@@ -191,7 +191,7 @@ export interface LearnEntry {
   readonly content: string;
 }
 
-/** What there is to learn from. */
+/** Messages to learn from, and the memory that may change. */
 export interface LearnRequest {
   /** The messages since the last time, oldest first. */
   readonly messages: readonly SessionMessage[];
@@ -210,7 +210,7 @@ export interface LearnEdit {
   readonly key?: string | undefined;
   /** The line that is replaced or removed, as it stands in the block. */
   readonly old?: string | undefined;
-  /** What is written; for a block with a schema a JSON Merge Patch, as an object or as JSON. */
+  /** The new text; for a block with a schema a JSON Merge Patch, as an object or as JSON. */
   readonly content?: string | Readonly<Record<string, unknown>> | undefined;
   /** The ids of the messages that it comes from, one at least. */
   readonly messageIds: readonly string[];

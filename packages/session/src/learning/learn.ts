@@ -12,10 +12,10 @@ import {
   storableText,
 } from "@stemma/model";
 import type { LearnBlock, LearnEdit, LearnRequest } from "./apply.js";
-/** What `onLearning()` takes. */
+/** A function that learns from messages, for `onLearning()`. */
 export type LearnFunction = (request: LearnRequest) => Promise<readonly LearnEdit[]>;
 
-/** What `extract` is given. */
+/** A request to `extract`. */
 export interface ExtractRequest extends LearnRequest {
   /** Asks a model for the edits, as JSON. */
   readonly prompt: string;
@@ -29,7 +29,7 @@ export interface LearnOptions {
   extract: (
     request: ExtractRequest,
   ) => string | readonly LearnEdit[] | null | PromiseLike<string | readonly LearnEdit[] | null>;
-  /** What to remember and what not, for the prompt. Default: lasting facts about the user and their work. */
+  /** Says for the prompt what to remember and what not. Default: lasting facts about the user and their work. */
   instructions?: string | undefined;
 }
 

@@ -49,7 +49,7 @@ export interface SessionListOptions {
   cursor?: string | null | undefined;
 }
 
-/** What `manager.update` changes. */
+/** A change of a session's entry. */
 export interface SessionUpdate {
   name?: string | undefined;
   /** Fields that are written over those of the same name, each as a whole; null removes one. */
@@ -65,16 +65,16 @@ export interface EraseOptions {
   scrub?: boolean | undefined;
 }
 
-/** What was erased. */
+/** A count of erased rows, and of what is left. */
 export interface ErasureReceipt {
   readonly deleted: RowCounts;
-  /** What is left of it, read back in the same transaction: all 0, unless the store is damaged. */
+  /** The rows that are left of it, read back in the same transaction: all 0, unless the store is damaged. */
   readonly remaining: RowCounts;
-  /** What is left of the text in the database's files. */
+  /** Whether the text is left in the database's files. */
   readonly residue: Residue;
 }
 
-/** What is kept, and of which sessions. At least one of `olderThan`, `keepMessages` and `keepVersions` is given. */
+/** How long data is kept, and of which sessions. Give at least one of `olderThan`, `keepMessages` and `keepVersions`. */
 export interface RetainOptions {
   /** Sessions that did not change for so many milliseconds, or since a `Date`, are removed. */
   olderThan?: number | Date | undefined;
@@ -93,11 +93,11 @@ export interface RetainOptions {
   dryRun?: boolean | undefined;
 }
 
-/** What retention removed, or would remove. */
+/** A count of the rows that retention removed, or would remove. */
 export interface RetentionReceipt {
   readonly dryRun: boolean;
   /** Only kinds of which there is something to count. */
   readonly deleted: Partial<RowCounts>;
-  /** What is left of the removed text in the database's files. */
+  /** Whether the removed text is left in the database's files. */
   readonly residue: Residue;
 }

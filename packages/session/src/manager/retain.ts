@@ -25,7 +25,7 @@ const PAGE = 100;
 /** Does a step, or counts what all of them would remove. */
 type Step = (step: { readonly limit: number; readonly dryRun: boolean }) => Promise<Pruned>;
 
-/** See `SessionManager.retain`. */
+/** Removes what is too old, as `SessionManager.retain` does. */
 export async function retain(
   everything: Store,
   options: RetainOptions,
@@ -100,7 +100,7 @@ export async function receiptOf(
   return { deleted, remaining, residue: (await scrubbing?.catch(() => asIs)) ?? asIs };
 }
 
-/** See `SessionManager.eraseUser`. */
+/** Erases all of a user's, as `SessionManager.eraseUser` does. */
 export async function eraseUser(
   store: Store,
   userId: string,
@@ -137,7 +137,7 @@ function sumOf<C extends Partial<RowCounts>>(counts: readonly C[]): C {
   return sum as C;
 }
 
-/** What may be left in a store's files of what was deleted just now. */
+/** Whether a store's files may still hold what was deleted just now. */
 function residueOf({ scrub, capabilities }: Store): Residue {
   if (scrub === undefined) return "unknown";
   return capabilities.durable ? "pending" : "none";

@@ -100,7 +100,7 @@ function refTo(session: Session): SessionRef {
   return typeof WeakRef === "undefined" ? { deref: () => session } : new WeakRef(session);
 }
 
-/** What a manager does so that the sessions in use do not go. */
+/** Holds the sessions that are in use. */
 interface SessionKeeper {
   /** Keeps a session until the result is called, once. */
   keep(session: Session): () => void;

@@ -31,7 +31,7 @@ import { BLOCK, type ContextBlock } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import type { LearnFunction, TitleFunction } from "../learning/learn.js";
 import { assertFunction, assertText, storable, storableFields } from "../session/arguments.js";
-import type { CompactionErrorHandler } from "../session/compaction/compaction-work.js";
+import type { CompactionErrorHandler } from "../session/compaction/compactor.js";
 import { type Compacting, compactionConfig, learningConfig, thresholdConfig } from "../session/configure.js";
 import {
   type CompactAfterOptions,
@@ -123,17 +123,24 @@ export class SessionManager {
     this.#store = storeOf(host);
   }
 
-  /** The same as `new SessionManager(host)`. Errors: `STORE_UNSUPPORTED`. */
+  /**
+   * A manager on a store or an agent, as `new SessionManager(host)` makes it. Errors: `STORE_UNSUPPORTED`.
+   * @example
+   * const manager = SessionManager.create(sqlite("chats.db")).withContext("memory", { scope: "user" }).withCachedPrompt();
+   */
   static create(host: unknown): SessionManager {
     return new SessionManager(host);
   }
 
   /**
-   * The same manager for one user, with this one's configuration. Sessions that it makes are the user's. Another user's sessions
+   * A manager for one user, with this one's configuration. Sessions that it makes are the user's. Another user's sessions
    * do not exist for it: `get` gives null, `list` and `search` leave them out, `update`, `fork` and the like fail with
    * `SESSION_NOT_FOUND`; calls on their messages and blocks, and `create` with their ids, fail with `SESSION_OWNED`. A
    * session of nobody is the user's from the first message, block or `create` on.
    * Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`; `SESSION_OWNED` on a manager of another user.
+   * @example
+   * const ada = manager.forUser("ada");
+   * const { sessions } = await ada.listPage();
    */
   forUser(userId: string): SessionManager {
     const manager = new SessionManager(this.#host);
@@ -155,6 +162,8 @@ export class SessionManager {
   /**
    * Adds a block to every session. Each session has its own content, unless `scope` says whose it is.
    * Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`.
+   * @example
+   * const manager = SessionManager.create(store).withContext("memory", { description: "Facts about the user", scope: "user" });
    */
   withContext(label: string, options: ManagedContextOptions = {}): this {
     BLOCK.assertNames(options, "withContext()");
@@ -168,6 +177,8 @@ export class SessionManager {
   /**
    * Keeps each session's frozen system prompt in the store, or in `provider`.
    * Errors: `SESSION_STARTED`; `PROVIDER_SHARED` for one object that would hold the prompts of all sessions.
+   * @example
+   * const manager = SessionManager.create(store).withContext("memory").withCachedPrompt();
    */
   withCachedPrompt(provider?: ContextBlockProvider | ProviderForSession): this {
     if (provider !== undefined && typeof provider !== "function") assertOptions(provider, "withCachedPrompt()");
@@ -181,25 +192,25 @@ export class SessionManager {
     });
   }
 
-  /** See `Session.onCompaction`, also for its errors. */
+  /** Sets how every session compacts, as `Session.onCompaction` does, with its errors. */
   onCompaction(compact: CompactFunction, options: OnCompactionOptions = {}): this {
     this.#compacting = { ...this.#compacting, ...compactionConfig(compact, options, this.#compacting) };
     return this.#with((session) => session.onCompaction(compact, options));
   }
 
-  /** See `Session.compactAfter`, also for its errors. */
+  /** Sets when every session compacts, as `Session.compactAfter` does, with its errors. */
   compactAfter(tokenThreshold: number, options: CompactAfterOptions = {}): this {
     this.#compacting = { ...this.#compacting, ...thresholdConfig(tokenThreshold, options, this.#compacting) };
     return this.#with((session) => session.compactAfter(tokenThreshold, options));
   }
 
-  /** See `Session.onCompactionError`, also for its errors. */
+  /** Sets who is told of failed compactions, as `Session.onCompactionError` does, with its errors. */
   onCompactionError(handler: CompactionErrorHandler): this {
     assertFunction(handler, "The argument of onCompactionError()");
     return this.#with((session) => session.onCompactionError(handler));
   }
 
-  /** See `Session.onLearning`, also for its errors. */
+  /** Sets how every session learns, as `Session.onLearning` does, with its errors. */
   onLearning(learn: LearnFunction, options: OnLearningOptions = {}): this {
     learningConfig(learn, options);
     return this.#with((session) => session.onLearning(learn, options));
@@ -211,12 +222,12 @@ export class SessionManager {
     return this.#with((session) => session.withTitle(generate));
   }
 
-  /** The same, under the name that a session has for it. */
+  /** Names new sessions as `withTitles` does, under the name that a session has for it. */
   withTitle(generate: TitleFunction): this {
     return this.withTitles(generate);
   }
 
-  /** See `Session.withExpandableSummaries`, also for its errors. */
+  /** Adds the tool `expand_summary` to every session, as `Session.withExpandableSummaries` does, with its errors. */
   withExpandableSummaries(): this {
     return this.#with((session) => session.withExpandableSummaries());
   }
@@ -239,12 +250,18 @@ export class SessionManager {
    * Registers a session. Without an `id` it gets a random one. If the id is already registered, nothing changes and its
    * entry is returned; with a user it becomes that user's if it was nobody's. Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`,
    * `SESSION_LIMIT`, `SESSION_OWNED` for the id of another user's session.
+   * @example
+   * const { id } = await manager.create("Trip", { metadata: { topic: "travel" } });
    */
   async create(name: string, options: NewSessionOptions = {}): Promise<SessionInfo> {
     return this.#store.sessions.create(newSession(name, options));
   }
 
-  /** A session's entry, or null. Errors: only those of the store. */
+  /**
+   * A session's entry, or null. Errors: only those of the store.
+   * @example
+   * const cost = (await manager.get("trip"))?.estimated_cost;
+   */
   async get(sessionId: string): Promise<SessionInfo | null> {
     assertText(sessionId, ID);
     return this.#store.sessions.get(sessionId);
@@ -256,8 +273,11 @@ export class SessionManager {
   }
 
   /**
-   * The same page by page, 50 unless `limit` says otherwise, of the sessions that the other options allow: pass the
+   * Lists sessions page by page, 50 unless `limit` says otherwise, of those that the other options allow: pass the
    * `nextCursor` of a page to get the next one; it is null after the last. Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`.
+   * @example
+   * const first = await manager.listPage({ metadata: { topic: "travel" }, limit: 20 });
+   * const second = await manager.listPage({ metadata: { topic: "travel" }, limit: 20, cursor: first.nextCursor });
    */
   async listPage(options: SessionListOptions = {}): Promise<{ sessions: SessionInfo[]; nextCursor: string | null }> {
     LIST.assert(options, "listPage()");
@@ -344,6 +364,8 @@ export class SessionManager {
    * The session with this id, with this manager's configuration. It need not be registered. Returns the same object while
    * you hold it or its tools, subscribe to it, or wait for its calls; some time after that its memory is freed.
    * Errors: `INVALID_ARGUMENT`.
+   * @example
+   * const { system, messages, tools } = await manager.getSession("trip").prepareTurn();
    */
   getSession(sessionId: string): Session {
     assertText(sessionId, ID);
@@ -362,6 +384,8 @@ export class SessionManager {
   /**
    * Appends a message; registers the session if needed. Resolves to the message's id. Errors as for
    * `Session.appendMessage`.
+   * @example
+   * await manager.append("trip", { id: "q1", role: "user", parts: [{ type: "text", text: "Where to?" }] });
    */
   async append(
     sessionId: string,
@@ -402,7 +426,7 @@ export class SessionManager {
     return last === undefined ? null : givenMessage(last).id;
   }
 
-  /** See `Session.editMessage`, also for its errors. */
+  /** Appends a message beside another one, as `Session.editMessage` does, with its errors. */
   async editMessage<M extends SessionMessage = HistoryMessage>(
     sessionId: string,
     messageId: string,
@@ -411,12 +435,16 @@ export class SessionManager {
     return this.getSession(sessionId).editMessage<M>(messageId, message);
   }
 
-  /** See `Session.selectBranch`, also for its errors. */
+  /** Makes the branch of a message the active one, as `Session.selectBranch` does, with its errors. */
   async selectBranch<M extends SessionMessage = HistoryMessage>(sessionId: string, messageId: string): Promise<M> {
     return this.getSession(sessionId).selectBranch<M>(messageId);
   }
 
-  /** See `Session.getHistory`, also for its errors. */
+  /**
+   * Reads the visible history of a session, as `Session.getHistory` does, with its errors.
+   * @example
+   * const messages = await convertToModelMessages(await manager.getHistory("trip"));
+   */
   getHistory<M extends SessionMessage = HistoryMessage>(
     sessionId: string,
     leafId: string | null | undefined,
@@ -435,27 +463,27 @@ export class SessionManager {
     return this.getSession(sessionId).getHistory(leafId, options);
   }
 
-  /** See `Session.getBranches`, also for its errors. */
+  /** Reads the messages below a message, as `Session.getBranches` does, with its errors. */
   async getBranches<M extends SessionMessage = HistoryMessage>(sessionId: string, messageId: string): Promise<M[]> {
     return this.getSession(sessionId).getBranches<M>(messageId);
   }
 
-  /** See `Session.getParent`, also for its errors. */
+  /** Reads a message's parent, as `Session.getParent` does, with its errors. */
   async getParent<M extends SessionMessage = HistoryMessage>(sessionId: string, messageId: string): Promise<M | null> {
     return this.getSession(sessionId).getParent<M>(messageId);
   }
 
-  /** See `Session.getBranchIds`, also for its errors. */
+  /** Reads the ids of the messages below a message, as `Session.getBranchIds` does, with its errors. */
   async getBranchIds(sessionId: string, messageId: string): Promise<string[]> {
     return this.getSession(sessionId).getBranchIds(messageId);
   }
 
-  /** See `Session.getSiblingIds`, also for its errors. */
+  /** Reads the ids of messages' siblings, as `Session.getSiblingIds` does, with its errors. */
   async getSiblingIds(sessionId: string, messageIds: readonly string[]): Promise<Record<string, string[]>> {
     return this.getSession(sessionId).getSiblingIds(messageIds);
   }
 
-  /** See `Session.getSiblings`, also for its errors. */
+  /** Reads a message's siblings, as `Session.getSiblings` does, with its errors. */
   async getSiblings<M extends SessionMessage = HistoryMessage>(sessionId: string, messageId: string): Promise<M[]> {
     return this.getSession(sessionId).getSiblings<M>(messageId);
   }
@@ -465,12 +493,12 @@ export class SessionManager {
     return this.getSession(sessionId).getPathLength();
   }
 
-  /** See `Session.clearMessages`, also for its errors. */
+  /** Removes all messages of a session, as `Session.clearMessages` does, with its errors. */
   async clearMessages(sessionId: string): Promise<void> {
     await this.getSession(sessionId).clearMessages();
   }
 
-  /** See `Session.deleteMessages`, also for its errors. */
+  /** Removes messages, as `Session.deleteMessages` does, with its errors. */
   async deleteMessages(sessionId: string, messageIds: readonly string[]): Promise<void> {
     await this.getSession(sessionId).deleteMessages(messageIds);
   }
@@ -514,22 +542,22 @@ export class SessionManager {
     });
   }
 
-  /** See `Session.addCompaction`, also for its errors. */
+  /** Lays a summary over a range, as `Session.addCompaction` does, with its errors. */
   async addCompaction(sessionId: string, summary: string, fromId: string, toId: string): Promise<StoredCompaction> {
     return this.getSession(sessionId).addCompaction(summary, fromId, toId);
   }
 
-  /** See `Session.getCompactions`, also for its errors. */
+  /** Reads the summaries of a session, as `Session.getCompactions` does, with its errors. */
   async getCompactions(sessionId: string): Promise<StoredCompaction[]> {
     return this.getSession(sessionId).getCompactions();
   }
 
-  /** See `Session.removeCompaction`, also for its errors. */
+  /** Removes a summary, as `Session.removeCompaction` does, with its errors. */
   async removeCompaction(sessionId: string, id: string): Promise<void> {
     await this.getSession(sessionId).removeCompaction(id);
   }
 
-  /** See `Session.readContextBlock`, also for its errors. */
+  /** Reads a block of a session, as `Session.readContextBlock` does, with its errors. */
   async readContextBlock(sessionId: string, label: string): Promise<ContextBlock | null> {
     return this.getSession(sessionId).readContextBlock(label);
   }
@@ -558,7 +586,7 @@ export class SessionManager {
   }
 
   /**
-   * What the sessions used, summed up by day, model or session: days newest first, the others by cost, highest first. Days are
+   * Sums up what the sessions used, by day, model or session: days newest first, the others by cost, highest first. Days are
    * in UTC, as `2026-11-22`. Errors: `INVALID_ARGUMENT`.
    */
   async getUsage(request: UsageRequest): Promise<UsageSum[]> {
@@ -568,13 +596,17 @@ export class SessionManager {
 
   // ── Across sessions ──
 
-  /** The messages of all sessions, or of those in `sessionIds`, that match. Options and errors as for `Session.search`. */
+  /**
+   * The messages of all sessions, or of those in `sessionIds`, that match. Options and errors as for `Session.search`.
+   * @example
+   * const hits = await manager.forUser("ada").search("ferry to Lisbon", { limit: 5 });
+   */
   async search(query: string, options: ManagerSearchOptions = {}): Promise<SearchHit[]> {
     assertText(query, "The query of search()");
     return this.#store.search(query, managerSearchRequest(options));
   }
 
-  /** The same page by page. Errors as for `Session.searchPage`. */
+  /** Searches as `search` does, page by page. Errors as for `Session.searchPage`. */
   async searchPage(query: string, options: ManagerSearchPageOptions = {}): Promise<SearchPage<SearchHit>> {
     assertText(query, "The query of searchPage()");
     const store = this.#store;

@@ -7,7 +7,7 @@ export function assertSession(value: unknown, what: string): asserts value is Se
   if (!isSession(value)) throw noSession(value, what);
 }
 
-/** The same, but for a call that uses public methods only: those of a session of another copy will do. */
+/** Throws `INVALID_ARGUMENT` for what is no session, of whatever copy: for a call that uses public methods only. */
 export function assertAnySession(value: unknown, what: string): asserts value is Session {
   if (!hasMethod(value, "prepareTurn")) throw noSession(value, what);
 }

@@ -1,11 +1,10 @@
-import type { SessionMessage } from "@stemma/model";
 import { foldLabel } from "@stemma/model";
 import type { KeptWrite, Store } from "@stemma/store";
 import { orderOf } from "@stemma/store";
-import { WiredContextProvider } from "../context/providers/provider-place.js";
+import { WiredContextProvider } from "../context/providers/store-context.js";
 import { SessionContext } from "../context/session-context.js";
 import { Learner } from "../learning/learning-run.js";
-import type { CompactorOptions } from "./compaction/compaction-work.js";
+import type { CompactorOptions } from "./compaction/compactor.js";
 import { Compactor } from "./compaction/compactor.js";
 import { DEFAULT_COMPACTION_TIMEOUT, withinTime } from "./compaction/time-limit.js";
 import { promptStoreFor } from "./configure.js";
@@ -15,134 +14,144 @@ import { MessageWrites, type TogetherResult } from "./message-writes.js";
 import { writeOneByOne } from "./one-by-one.js";
 import type { SessionConfig } from "./options.js";
 import type { SessionBackend, SessionProvider } from "./own-provider/provider.js";
-import { providerBackend, storeSkillLog } from "./own-provider/provider-backend.js";
-import { providerSkillLog } from "./own-provider/provider-reader.js";
+import { providerBackend, providerSkillLog, storeSkillLog } from "./own-provider/provider-backend.js";
 import { AgentSessionProvider, StoreSessionProvider } from "./own-provider/store-session-provider.js";
 import { Titler } from "./titler.js";
-import { TurnLog, type TurnRecords } from "./turn/log.js";
-import { memoryRecordsOf } from "./turn/memory-records.js";
+import { memoryRecordsOf, TurnLog, type TurnRecords } from "./turn/log.js";
 import { Turns } from "./turn/turns.js";
 import type { Reverted } from "./undo/revert-from.js";
 import { revertFrom } from "./undo/revert-from.js";
 
-/** What stands behind a session once it is used. */
-export interface SessionCore {
-  readonly backend: SessionBackend;
-  readonly writes: MessageWrites;
-  /** Errors: `STORE_CLOSED`. */
-  open(): Promise<void>;
-  readonly context: SessionContext;
-  readonly compactor: Compactor;
-  readonly events: SessionEvents;
-  readonly turns: Turns;
-  /** What the session keeps beside its messages. */
-  readonly records: TurnRecords;
+/** The parts of a session once it is used. */
+export class SessionCore {
   /** The store that it is on; null on a provider that a user wrote. */
   readonly store: Store | null;
-  /**
-   * `store.writeTogether`, and what follows a write to the session's messages. Without a store the writes are made one after the
-   * other, and those that a session cannot make fail with `STORE_UNSUPPORTED`.
-   */
-  together(writes: readonly KeptWrite[]): Promise<TogetherResult>;
-  /** See `revertFrom` of `undo/`. Errors: `STORE_UNSUPPORTED` without a store. */
-  revertFrom(messageId: string, dryRun: boolean): Promise<Reverted>;
-  /** See `SessionStore.rewindTo`. Errors: `STORE_UNSUPPORTED` without a store. */
-  rewindTo(messageId: string): Promise<void>;
-  /** Learns from what is new, and waits for a name, where either is configured. Never fails. */
-  finish(): Promise<void>;
+  /** The session's records. */
+  readonly records: TurnRecords;
+  readonly backend: SessionBackend;
+  readonly events: SessionEvents;
+  readonly context: SessionContext;
+  readonly compactor: Compactor;
+  readonly turns: Turns;
+  readonly writes: MessageWrites;
   readonly expandableSummaries: boolean;
-  /** Forgets whatever is known of a session that was deleted. Who is subscribed stays so. */
-  reset(): void;
-}
+  readonly #learner: Learner | null;
+  readonly #titler: Titler | null;
 
-/** Puts a session together. Errors: those of `SessionContext`, `PROVIDER_REQUIRED`. */
-export function createCore(provider: SessionProvider, sessionId: string, config: SessionConfig): SessionCore {
-  const kept = provider instanceof StoreSessionProvider ? provider : null;
-  const store = kept?.store ?? null;
-  const open = async (): Promise<void> => store?.migrate();
-  const { backend, skills } =
-    kept === null ? ownBackend(provider, sessionId) : { backend: kept.backend, skills: storeSkillLog(kept.backend) };
-  // A provider for an external database leaves the place of blocks and of the frozen prompt to the host.
-  const wired = provider instanceof AgentSessionProvider ? provider.store : null;
-  const events = new SessionEvents(provider instanceof AgentSessionProvider ? provider.host : null, sessionId);
-  const context = new SessionContext({
-    configs: [...config.context.values()],
-    wire: wired && ((label, scope) => new WiredContextProvider(wired, { sessionId, kind: "block", label, scope })),
-    promptStore: promptStoreFor(config.cachedPrompt, wired, sessionId),
-    promptOrder:
-      config.cachedPrompt === true && wired ? { queue: orderOf(wired), key: `render\0${sessionId}` } : undefined,
-    open,
-    skills,
-    sessionId,
-    userId: store?.userId,
-  });
+  /** Puts a session together. Errors: those of `SessionContext`, `PROVIDER_REQUIRED`, `STORE_UNSUPPORTED`. */
+  constructor(provider: SessionProvider, sessionId: string, config: SessionConfig) {
+    const ours = provider instanceof StoreSessionProvider ? provider : null;
+    const store = ours?.store ?? null;
+    const { backend, skills } =
+      ours === null ? ownBackend(provider, sessionId) : { backend: ours.backend, skills: storeSkillLog(ours.backend) };
+    // A provider for an external database leaves the place of blocks and of the frozen prompt to the host.
+    const wired = provider instanceof AgentSessionProvider ? provider.store : null;
+    const events = new SessionEvents(provider instanceof AgentSessionProvider ? provider.host : null, sessionId);
+    const context = new SessionContext({
+      configs: [...config.context.values()],
+      wire: wired && ((label, scope) => new WiredContextProvider(wired, { sessionId, kind: "block", label, scope })),
+      promptStore: promptStoreFor(config.cachedPrompt, wired, sessionId),
+      promptOrder:
+        config.cachedPrompt === true && wired ? { queue: orderOf(wired), key: `render\0${sessionId}` } : undefined,
+      open: () => this.open(),
+      skills,
+      sessionId,
+      userId: store?.userId,
+    });
+    this.store = store;
+    const memory = memoryRecordsOf(provider);
+    this.records = store?.records ?? memory;
+    this.backend = backend;
+    this.events = events;
+    this.context = context;
+    this.expandableSummaries = config.expandableSummaries;
+    const { learning, title: generate } = config;
+    this.#learner =
+      learning && new Learner({ store: this.#needed("onLearning()"), backend, context, events, options: learning });
+    this.#titler = generate && new Titler({ store: this.#needed("withTitle()"), backend, events, generate });
+    const timeout = config.compactTimeout ?? DEFAULT_COMPACTION_TIMEOUT;
+    const compacting: CompactorOptions = {
+      store,
+      compact: config.compact,
+      timeout: { called: timeout, automatic: config.automaticTimeout ?? timeout },
+      threshold: config.threshold,
+      tokenCounter: config.tokenCounter,
+      onError: config.onCompactionError,
+      onStored: async () => this.#learner?.run(),
+    };
+    this.compactor = new Compactor(
+      store?.whole ?? store ?? provider,
+      backend,
+      context,
+      events,
+      compacting,
+      this.records,
+    );
+    this.turns = new Turns({ backend, context, log: new TurnLog(store ?? memory, sessionId), store });
+    this.writes = new MessageWrites({
+      backend,
+      events,
+      compactor: this.compactor,
+      wrote: (messages) => {
+        this.turns.wrote(messages);
+        this.#learner?.wrote();
+        this.#titler?.wrote(messages);
+      },
+      // Cleared now, in the order of the calls; the prompt follows. Where a block cannot be read in time, none is frozen any more.
+      clear: () => {
+        if (store === null) memory.clear();
+        return context.prompt.renew(backend.clear(), (work) => withinTime(work, timeout, "A provider of the prompt"));
+      },
+    });
+  }
+
+  /** Opens the store. Errors: `STORE_CLOSED`. */
+  async open(): Promise<void> {
+    await this.store?.migrate();
+  }
+
+  /**
+   * Makes writes as `store.writeTogether` does, and what follows a write to the session's messages. Without a store the writes are
+   * made one after the other, and those that a session cannot make fail with `STORE_UNSUPPORTED`.
+   */
+  together(writes: readonly KeptWrite[]): Promise<TogetherResult> {
+    if (this.store === null) return writeOneByOne(this.writes, this.records, writes);
+    return this.writes.together(this.store, writes);
+  }
+
+  /** Undoes what a message caused, as `revertFrom` of `undo/` does. Errors: `STORE_UNSUPPORTED` without a store. */
+  async revertFrom(messageId: string, dryRun: boolean): Promise<Reverted> {
+    const store = this.#needed("revertFrom()");
+    const removeCompaction = (id: string) => this.writes.removeCompaction(id);
+    const parts = { store, session: store.session(this.backend.id), removeCompaction };
+    const reverted = await revertFrom(parts, messageId, dryRun);
+    const labels = [...reverted.blocks, ...reverted.entries].map(({ label }) => label);
+    if (!dryRun) await readAfterWrite(this.context, labels);
+    return reverted;
+  }
+
+  /** Rewinds messages and blocks, as `SessionStore.rewindTo` does. Errors: `STORE_UNSUPPORTED` without a store. */
+  async rewindTo(messageId: string): Promise<void> {
+    await this.writes.rewindTo(messageId);
+    await readAfterWrite(this.context, null);
+  }
+
+  /** Learns from what is new, and waits for a name, where either is configured. Never fails. */
+  async finish(): Promise<void> {
+    await Promise.all([this.#learner?.run(), this.#titler?.settled()]);
+  }
+
+  /** Forgets whatever is known of a session that was deleted. Who is subscribed stays so. */
+  reset(): void {
+    this.context.reset();
+    this.compactor.reset();
+  }
+
   // What writes to records and several blocks at once is a store's alone.
-  const inStore = (what: string) => {
-    if (kept === null) throw storeNeeded(what);
-    return { store: kept.store, backend: kept.backend };
-  };
-  const { learning, title: generate } = config;
-  const learner = learning && new Learner({ ...inStore("onLearning()"), context, events, options: learning });
-  const learn = async (): Promise<void> => learner?.run();
-  const titler = generate && new Titler({ ...inStore("withTitle()"), events, generate });
-  const timeout = config.compactTimeout ?? DEFAULT_COMPACTION_TIMEOUT;
-  const records = store?.records ?? memoryRecordsOf(provider);
-  const compacting: CompactorOptions = {
-    store,
-    compact: config.compact,
-    timeout: { called: timeout, automatic: config.automaticTimeout ?? timeout },
-    threshold: config.threshold,
-    tokenCounter: config.tokenCounter,
-    onError: config.onCompactionError,
-    onStored: learn,
-  };
-  const compactor = new Compactor(store?.whole ?? store ?? provider, backend, context, events, compacting, records);
-  // Cleared now, in the order of the calls; the prompt follows. Where a block cannot be read in time, none is frozen any more.
-  const clear = (): Promise<void> => {
-    if (kept === null) memoryRecordsOf(provider).clear();
-    return context.prompt.renew(backend.clear(), (work) => withinTime(work, timeout, "A provider of the prompt"));
-  };
-  const log = new TurnLog(records, sessionId);
-  const turns = new Turns({ backend, context, log, store });
-  const wrote = (messages: readonly SessionMessage[]): void => {
-    turns.wrote(messages);
-    learner?.wrote();
-    titler?.wrote(messages);
-  };
-  const writes = new MessageWrites({ backend, events, compactor, wrote, clear });
-  return {
-    backend,
-    writes,
-    open,
-    context,
-    compactor,
-    events,
-    turns,
-    records,
-    store,
-    together: (written) => (store === null ? writeOneByOne(writes, records, written) : writes.together(store, written)),
-    async revertFrom(messageId, dryRun) {
-      const { store } = inStore("revertFrom()");
-      const removeCompaction = (id: string) => writes.removeCompaction(id);
-      const parts = { store, session: store.session(sessionId), removeCompaction };
-      const reverted = await revertFrom(parts, messageId, dryRun);
-      const labels = [...reverted.blocks, ...reverted.entries].map(({ label }) => label);
-      if (!dryRun) await readAfterWrite(context, labels);
-      return reverted;
-    },
-    async rewindTo(messageId) {
-      await writes.rewindTo(messageId);
-      await readAfterWrite(context, null);
-    },
-    async finish() {
-      await Promise.all([learn(), titler?.settled()]);
-    },
-    expandableSummaries: config.expandableSummaries,
-    reset() {
-      context.reset();
-      compactor.reset();
-    },
-  };
+  #needed(what: string): Store {
+    if (this.store === null) throw storeNeeded(what);
+    return this.store;
+  }
 }
 
 // Of the blocks with these labels; null for all.

@@ -1,7 +1,7 @@
 import { reasonOf } from "@stemma/model";
 import type { LearnEdit, SkippedEdit } from "../learning/apply.js";
 
-/** What a session reports to `subscribe`. Every change is reported after it is stored. */
+/** An event that a session reports to `subscribe`. Every change is reported after it is stored. */
 export type SessionEvent =
   | { readonly type: "messages"; readonly change: MessageChange; readonly ids: readonly string[] }
   | SessionLearningEvent
@@ -12,7 +12,7 @@ export type SessionEvent =
 /** `clear` has no ids; `leaf` the new one, or none; `compaction` and `compaction_removed` the compaction's. */
 export type MessageChange = "append" | "update" | "delete" | "clear" | "leaf" | "compaction" | "compaction_removed";
 
-/** What was learned from the conversation, and what of it was left out and why. */
+/** A session has learned from the conversation: the edits, and those that were left out and why. */
 export interface SessionLearningEvent {
   readonly type: "learning";
   readonly edits: readonly LearnEdit[];
@@ -73,7 +73,7 @@ export class SessionEvents {
     return addedTo(this.listeners, listener);
   }
 
-  /** The same for code of ours that follows the messages: the session does and says no more than without it. */
+  /** Subscribes code of ours that follows the messages: the session does and says no more than without it. */
   watch(listener: SessionListener): () => void {
     return addedTo(this.watchers, listener);
   }

@@ -4,7 +4,7 @@ import type { SessionTool, SessionTools } from "../tools/tool.js";
 
 declare const known: unique symbol;
 
-/** What the type of a session remembers of its blocks: the tools that `tools()` is sure to give. Nothing stands behind it at run time. */
+/** The type of a session remembers by it the tools that `tools()` is sure to give. Nothing stands behind it at run time. */
 export interface HasTools<Name extends string> {
   readonly [known]?: { readonly [N in Name]: SessionTool };
 }
@@ -23,12 +23,12 @@ type Searches<P> = P extends { search: unknown } ? "search_context" : never;
 
 declare const documents: unique symbol;
 
-/** What the type of a session remembers of its blocks with a schema. Nothing stands behind it at run time. */
+/** The type of a session remembers by it its blocks with a schema. Nothing stands behind it at run time. */
 export interface HasDocument<Label extends string, Value> {
   readonly [documents]?: { readonly [L in Label]: Value };
 }
 
-/** What the block `Label` of a session holds: any field of it may be missing. */
+/** The type of the value of the block `Label` of a session: any field of it may be missing. */
 export type DocumentOf<S, Label extends string> = S extends { readonly [documents]?: infer Known }
   ? Label extends keyof NonNullable<Known>
     ? Partial<NonNullable<Known>[Label]>

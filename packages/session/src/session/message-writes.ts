@@ -33,7 +33,7 @@ export interface TogetherResult {
 }
 
 /**
- * What changes the messages of a session: each is handed to the backend before the call returns, then told to the listeners,
+ * Changes the messages of a session: each change is handed to the backend before the call returns, then told to the listeners,
  * and then the compactor may act. Messages are those that `givenMessage` made. Errors: those of `Session`'s methods.
  */
 export class MessageWrites {

@@ -3,7 +3,7 @@ import type { ContextConfig } from "../context/block.js";
 import type { ContextBlockProvider, WritableContextProvider } from "../context/provider.js";
 import type { TitleFunction } from "../learning/learn.js";
 import type { LearnerOptions } from "../learning/learning-run.js";
-import type { CompactionErrorHandler } from "./compaction/compaction-work.js";
+import type { CompactionErrorHandler } from "./compaction/compactor.js";
 import type { TokenCounter } from "./compaction/token-count.js";
 
 /** Options of the direct constructor; the builder methods say the same one by one. */

@@ -98,7 +98,7 @@ export function isUnderWay({ status }: RunState): boolean {
   return status === "running" || status === "stopping";
 }
 
-/** What a record says of the process that is at work under it, which writes the record anew as long as it lives. */
+/** The process that is at work under a lease, which writes the record anew as long as it lives. */
 interface LeaseState {
   /** Another one for each process that took it. */
   readonly owner: string;
@@ -117,7 +117,7 @@ interface Sight {
 
 type Clock = Pick<RecordStore, "now">;
 
-/** What this process saw of leases, by their owners. */
+/** The leases that this process saw, by their owners. */
 const seen = new Recent<Sight>(10_000);
 
 /** When a lease ends that is written now: `LeaseState.leaseUntil`. */

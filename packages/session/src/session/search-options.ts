@@ -2,7 +2,7 @@ import { check, defineOptions, invalid, type OptionTable } from "@stemma/model";
 import type { MetadataValue, SearchRequest } from "@stemma/store";
 import { comparable, LEAF, storableFields } from "./arguments.js";
 
-/** What a search is narrowed to, and what it gives. */
+/** Options that narrow a search, and say what it gives. */
 export interface SearchOptions {
   /** How many results at most; default 20. */
   limit?: number | undefined;

@@ -46,9 +46,9 @@ import {
   TURNS,
   VERSION,
 } from "./arguments.js";
-import type { CompactionErrorHandler } from "./compaction/compaction-work.js";
+import type { CompactionErrorHandler } from "./compaction/compactor.js";
 import { compactionConfig, configOf, learningConfig, thresholdConfig } from "./configure.js";
-import { createCore, type SessionCore } from "./core.js";
+import { SessionCore } from "./core.js";
 import type { SessionListener } from "./events.js";
 import { isSessionProvider, providerFor, providerForUser, sessionIdOf } from "./host.js";
 import type {
@@ -96,7 +96,7 @@ export let resetSession: (session: Session) => void;
 /** True for a session of this copy of the package: nothing stands behind another one. */
 export let isSession: (value: unknown) => value is Session;
 
-/** What stands behind a session, for the layers above it. Using it starts the session. */
+/** The parts of a session, for the layers above it. Using it starts the session. */
 export let coreOf: (session: Session) => Pick<SessionCore, "events" | "records" | "store" | "together">;
 
 /**
@@ -136,6 +136,8 @@ export class Session {
   /**
    * A session on a store, on an agent (any object with a `sql` tagged template) or on a `SessionProvider`. It is the
    * unnamed session unless `forSession` names it. Takes no options. Errors: `STORE_UNSUPPORTED`, `INVALID_ARGUMENT`.
+   * @example
+   * const session = Session.create(sqlite("chat.db")).forSession("trip").withContext("memory").withCachedPrompt();
    */
   static create(host: unknown): Session;
   static create(host: unknown, options?: unknown): Session {
@@ -152,6 +154,8 @@ export class Session {
   /**
    * Names the session. Errors: `SESSION_STARTED`; `SESSION_ID_BOUND` when the provider belongs to another session;
    * `STORE_UNSUPPORTED` when your own provider has no `sessionId`.
+   * @example
+   * const session = Session.create(store).forSession("trip");
    */
   forSession(sessionId: string): this {
     assertText(sessionId, "The session id of forSession()");
@@ -165,6 +169,8 @@ export class Session {
    * Confines the session to a user. The first write makes it that user's if it was nobody's; every call that reads or writes a
    * session of another user fails with `SESSION_OWNED`. Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`, `INVALID_TEXT`;
    * `SESSION_OWNED` when it is confined to another user already; `STORE_UNSUPPORTED` on a `SessionProvider` of your own.
+   * @example
+   * const session = Session.create(store).forSession("trip").forUser("ada");
    */
   forUser(userId: string): this {
     this.#configure({});
@@ -177,6 +183,10 @@ export class Session {
    * model may write it. If the label was added before, these options replace the earlier ones and the block keeps its place.
    * Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`; at the first use `INVALID_LABEL`, `DUPLICATE_LABEL`,
    * `PROVIDER_REQUIRED`, and `USER_REQUIRED` for a user's block in a session of nobody.
+   * @example
+   * const session = Session.create(store)
+   *   .withContext("memory", { description: "Facts about the user", maxTokens: 1000 })
+   *   .withContext("house rules", { provider: { get: async () => "Answer briefly." } });
    */
   withContext<Label extends string, Schema extends BlockSchema>(
     label: Label,
@@ -198,6 +208,8 @@ export class Session {
   /**
    * Keeps the frozen system prompt across restarts: in the session's store, or in `provider`.
    * Errors: `SESSION_STARTED`; at the first use `PROVIDER_REQUIRED`, `INVALID_ARGUMENT`.
+   * @example
+   * const session = Session.create(store).withContext("memory").withCachedPrompt();
    */
   withCachedPrompt(provider?: ContextBlockProvider): this {
     return this.#configure({ cachedPrompt: provider ?? true });
@@ -207,6 +219,10 @@ export class Session {
    * How to compact: `createCompactFunction(…)`, or your own function. If it gives no answer within `timeout` milliseconds
    * (default: two minutes), the compaction fails and a later answer is ignored. Errors: `SESSION_STARTED`;
    * `INVALID_ARGUMENT`, also for a `tailTokenBudget` that is not below the tokens of `compactAfter`.
+   * @example
+   * const session = Session.create(store)
+   *   .onCompaction(createCompactFunction({ summarize: model }))
+   *   .compactAfter(50_000);
    */
   onCompaction(compact: CompactFunction, options: OnCompactionOptions = {}): this {
     return this.#configure(compactionConfig(compact, options, this.#config));
@@ -216,6 +232,10 @@ export class Session {
    * Compacts after a write if visible history and prompt have more than `tokenThreshold` tokens by the built-in estimate or
    * `tokenCounter`, and half as many have come since the last compaction. If a compaction fails, the write still succeeds.
    * Errors: as for `onCompaction`.
+   * @example
+   * const session = Session.create(store)
+   *   .onCompaction(createCompactFunction({ summarize: model }))
+   *   .compactAfter(50_000);
    */
   compactAfter(tokenThreshold: number, options: CompactAfterOptions = {}): this {
     return this.#configure(thresholdConfig(tokenThreshold, options, this.#config));
@@ -250,7 +270,7 @@ export class Session {
     return this.#configure({ title: generate });
   }
 
-  /** The same, under the name that a manager has for it. */
+  /** Names the session as `withTitle` does, under the name that a manager has for it. */
   withTitles(generate: TitleFunction): this {
     return this.withTitle(generate);
   }
@@ -272,6 +292,10 @@ export class Session {
    * changes nothing. With `expectedLeaf`, the message is stored only if that is still the active leaf (`null`: if there is
    * none). May compact before it resolves.
    * Errors: `INVALID_MESSAGE`, `INVALID_TEXT`, `MESSAGE_TOO_LARGE`, `PARENT_NOT_FOUND`, `LEAF_MOVED`, `SESSION_LIMIT`.
+   * @example
+   * const parts = [{ type: "text", text: "Where to?" }];
+   * await session.appendMessage({ id: "q1", role: "user", parts });
+   * await session.appendMessage({ id: "q2", role: "user", parts }, null); // a root of its own
    */
   async appendMessage<M extends SessionMessage = HistoryMessage>(
     message: unknown,
@@ -306,6 +330,8 @@ export class Session {
    * from it. The session's own summaries are skipped, so you can pass a whole `getHistory()`. Resolves to the inserted ids.
    * Of more than 500 messages none may be changed until the call has settled: they are read while the event loop turns.
    * `expectedLeaf` as for `appendMessage`. Errors as there; then no message is stored.
+   * @example
+   * await session.appendAll(await other.getHistory());
    */
   async appendAll(
     messages: readonly unknown[],
@@ -320,6 +346,9 @@ export class Session {
   /**
    * Replaces the content of the message with this id. One of the session's own summaries is skipped.
    * Errors: `MESSAGE_NOT_FOUND`, `INVALID_MESSAGE`, `MESSAGE_TOO_LARGE`.
+   * @example
+   * const message = await session.getMessage("q1");
+   * if (message) await session.updateMessage({ ...message, parts: [{ type: "text", text: "Where to, then?" }] });
    */
   async updateMessage(message: unknown): Promise<void> {
     return this.#started.writes.update(givenMessage(message));
@@ -362,13 +391,16 @@ export class Session {
   async setActiveLeaf(messageId: string, options: { context?: "as-of" } = {}): Promise<void> {
     assertText(messageId, "The message id of setActiveLeaf()");
     SET_LEAF.assert(options, "setActiveLeaf()");
-    const { writes, rewindTo } = this.#started;
-    return options.context === undefined ? writes.setActiveLeaf(messageId) : rewindTo(messageId);
+    const core = this.#started;
+    return options.context === undefined ? core.writes.setActiveLeaf(messageId) : core.rewindTo(messageId);
   }
 
   /**
    * Makes the newest leaf below a message the active leaf: the message itself where nothing follows it. Resolves to the leaf.
    * Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`; `STORE_UNSUPPORTED` on a `SessionProvider` of your own.
+   * @example
+   * const siblings = await session.getSiblings("a2");
+   * const leaf = await session.selectBranch(siblings[0]?.id ?? "a2");
    */
   async selectBranch<M extends SessionMessage = HistoryMessage>(messageId: string): Promise<M> {
     assertText(messageId, "The message id of selectBranch()");
@@ -382,6 +414,9 @@ export class Session {
    * compacted range; with `summaries: false` the stored messages do. With `onCorrupt: "skip"`, messages that cannot be read are
    * left out, and `corrupt` of the result lists their ids. With `createdAt: true`, a message that was stored without a `createdAt`
    * has the time when it was stored as one, as ISO text. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`.
+   * @example
+   * const history = await session.getHistory();
+   * const originals = await session.getHistory(null, { summaries: false });
    */
   getHistory<M extends SessionMessage = HistoryMessage>(
     leafId: string | null | undefined,
@@ -430,7 +465,11 @@ export class Session {
     return this.#started.backend.rowStats();
   }
 
-  /** One message as it was stored, or null. `createdAt` as for `getHistory`. Errors: `CORRUPT_MESSAGE`. */
+  /**
+   * One message as it was stored, or null. `createdAt` as for `getHistory`. Errors: `CORRUPT_MESSAGE`.
+   * @example
+   * const text = (await session.getMessage("q1"))?.parts.find(({ type }) => type === "text")?.text;
+   */
   async getMessage<M extends SessionMessage = HistoryMessage>(
     id: string,
     options: { createdAt?: boolean | undefined } = {},
@@ -440,12 +479,20 @@ export class Session {
     return (await this.#started.backend.message(id, options)) as M | null;
   }
 
-  /** The active leaf's message; null in an empty session. Errors: `CORRUPT_MESSAGE`. */
+  /**
+   * The active leaf's message; null in an empty session. Errors: `CORRUPT_MESSAGE`.
+   * @example
+   * const isAnswered = (await session.getLatestLeaf())?.role === "assistant";
+   */
   async getLatestLeaf<M extends SessionMessage = HistoryMessage>(): Promise<M | null> {
     return (await this.#started.backend.leaf()) as M | null;
   }
 
-  /** The messages whose parent is `messageId`, oldest first. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
+  /**
+   * The messages whose parent is `messageId`, oldest first. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`.
+   * @example
+   * const answers = await session.getBranches("q1");
+   */
   async getBranches<M extends SessionMessage = HistoryMessage>(messageId: string): Promise<M[]> {
     assertText(messageId, "The message id of getBranches()");
     return (await this.#started.backend.branches(messageId)) as M[];
@@ -483,7 +530,11 @@ export class Session {
     return this.#started.backend.siblingIds(messageIds);
   }
 
-  /** The number of stored messages on the path; summaries are not counted. Errors: `MESSAGE_NOT_FOUND`. */
+  /**
+   * The number of stored messages on the path; summaries are not counted. Errors: `MESSAGE_NOT_FOUND`.
+   * @example
+   * if ((await session.getPathLength()) > 500) await session.compact();
+   */
   async getPathLength(leafId?: string | null): Promise<number> {
     assertArgument(LEAF, leafId, "A leafId");
     return this.#started.backend.length(leafId ?? undefined);
@@ -501,6 +552,9 @@ export class Session {
    * The messages that match the words of `query` best, best first: at most `limit` (default 20), among those that the other
    * options allow. A query has no operators, so no text is an invalid query.
    * Errors: `SEARCH_UNAVAILABLE`, `MESSAGE_NOT_FOUND` for `leafId`, `INVALID_ARGUMENT` for an invalid option.
+   * @example
+   * const hits = await session.search("ferry to Lisbon", { role: "user", limit: 5 });
+   * for (const { id, snippet } of hits) console.log(id, snippet);
    */
   async search(query: string, options: SearchOptions = {}): Promise<SearchResult[]> {
     assertText(query, "The query of search()");
@@ -508,7 +562,7 @@ export class Session {
   }
 
   /**
-   * The same page by page: pass the `nextCursor` of a page to get the next one; it is null after the last. Without writes in
+   * Searches as `search` does, page by page: pass the `nextCursor` of a page to get the next one; it is null after the last. Without writes in
    * between, no result comes twice or is left out. Errors as for `search`, and `INVALID_ARGUMENT` for an invalid cursor.
    */
   async searchPage(query: string, options: SearchPageOptions = {}): Promise<SearchPage<SearchResult>> {
@@ -522,6 +576,9 @@ export class Session {
   /**
    * A block as it was last read; null when there is none. Errors: `CONTEXT_NOT_LOADED` before any asynchronous call of the
    * context, `PROVIDER_FAILED` when the last read failed.
+   * @example
+   * await session.tools(); // loads the blocks
+   * console.log(session.getContextBlock("memory")?.content);
    */
   getContextBlock(label: string): ContextBlock | null {
     assertText(label, "The label of getContextBlock()");
@@ -531,6 +588,8 @@ export class Session {
   /**
    * A block as it is stored now; null when there is none. Unlike `getContextBlock` it asks the block's provider. The frozen
    * prompt does not change. Errors: `PROVIDER_FAILED`.
+   * @example
+   * const { content, version } = (await session.readContextBlock("memory")) ?? {};
    */
   async readContextBlock(label: string): Promise<ContextBlock | null> {
     assertText(label, "The label of readContextBlock()");
@@ -545,6 +604,9 @@ export class Session {
   /**
    * Replaces a block's content; with `expectedVersion` only if the block still has that version. Errors: `BLOCK_NOT_FOUND`,
    * `BLOCK_READONLY`, `BLOCK_OVER_BUDGET`, `BLOCK_CONFLICT`, `INVALID_TEXT`, `MESSAGE_TOO_LARGE`, `PROVIDER_FAILED`.
+   * @example
+   * const block = await session.readContextBlock("memory");
+   * await session.replaceContextBlock("memory", "Likes tea.", { expectedVersion: block?.version ?? 0 });
    */
   async replaceContextBlock(
     label: string,
@@ -559,6 +621,8 @@ export class Session {
   /**
    * Adds `content` to the end of a block, on a new line: a line break comes before it unless it starts with one or the
    * block is empty. Concurrent appends are all kept. Errors as for `replaceContextBlock`.
+   * @example
+   * await session.appendContextBlock("memory", "Likes tea.");
    */
   async appendContextBlock(label: string, content: string): Promise<ContextBlock> {
     assertText(label, "The label of appendContextBlock()");
@@ -566,7 +630,7 @@ export class Session {
   }
 
   /**
-   * What a block with a `schema` holds now, as that reads it: any field may be missing. Null while it is empty.
+   * Reads the value of a block with a `schema`: any field may be missing. Null while it is empty.
    * Errors: `BLOCK_NOT_FOUND`, `BLOCK_INVALID` for a stored text that does not fit, `INVALID_ARGUMENT` for a block without a schema.
    */
   readContextValue<Label extends string>(label: Label): Promise<DocumentOf<this, Label> | null>;
@@ -622,8 +686,7 @@ export class Session {
   async revertFrom(messageId: string, options: { dryRun?: boolean } = {}): Promise<Reverted> {
     assertText(messageId, "The id of revertFrom()");
     REVERT.assert(options, "revertFrom()");
-    const { revertFrom } = this.#started;
-    return this.#inContext(() => revertFrom(messageId, options.dryRun === true));
+    return this.#inContext(() => this.#started.revertFrom(messageId, options.dryRun === true));
   }
 
   /**
@@ -658,7 +721,11 @@ export class Session {
     return new Set(loaded.map(({ label, key }) => `${label}:${key}`));
   }
 
-  /** The system prompt: rendered once, then the same until it is refreshed. Errors: `PROVIDER_FAILED`. */
+  /**
+   * The system prompt: rendered once, then the same until it is refreshed. Errors: `PROVIDER_FAILED`.
+   * @example
+   * const system = await session.freezeSystemPrompt();
+   */
   async freezeSystemPrompt(): Promise<string> {
     return this.#inContext((context) => context.prompt.freeze());
   }
@@ -682,6 +749,10 @@ export class Session {
    * the same in every later turn, so the provider's cache of the prefix holds. When it costs nothing or is due, the prompt is
    * rendered anew, without these parts; `refreshed` says why. Call it after the user's message was appended. If you repeat the
    * call for a message, you get the same request. Errors: `MESSAGE_NOT_FOUND`, `INVALID_ARGUMENT`, `PROVIDER_FAILED`, `CORRUPT_MESSAGE`.
+   * @example
+   * const { system, messages, tools } = await session.prepareTurn<UIMessage>();
+   * const prompt = await convertToModelMessages(messages);
+   * const { text } = await generateText({ model, system, messages: prompt, tools });
    */
   async prepareTurn<M extends SessionMessage = HistoryMessage>(
     options: PrepareTurnOptions = {},
@@ -719,7 +790,11 @@ export class Session {
     return this.#started.turns.list(options);
   }
 
-  /** The AI SDK tools with which the model reads and writes the blocks. They change only when the set of blocks changes. Errors: `PROVIDER_FAILED`. */
+  /**
+   * The AI SDK tools with which the model reads and writes the blocks. They change only when the set of blocks changes. Errors: `PROVIDER_FAILED`.
+   * @example
+   * const { text } = await generateText({ model, prompt: "My cat is called Ada.", tools: await session.tools() });
+   */
   tools(): Promise<ToolsOf<this>>;
   async tools(): Promise<SessionTools> {
     const { backend, expandableSummaries } = this.#started;
@@ -748,7 +823,11 @@ export class Session {
     return this.#started.compactor.run(leafId ?? undefined);
   }
 
-  /** Lays a summary over a range of one path. Errors: `COMPACTION_INVALID_RANGE`, `INVALID_TEXT`, `MESSAGE_TOO_LARGE`. */
+  /**
+   * Lays a summary over a range of one path. Errors: `COMPACTION_INVALID_RANGE`, `INVALID_TEXT`, `MESSAGE_TOO_LARGE`.
+   * @example
+   * await session.addCompaction("They chose Lisbon.", "q1", "a3");
+   */
   async addCompaction(summary: string, fromMessageId: string, toMessageId: string): Promise<StoredCompaction> {
     assertText(summary, "The summary of addCompaction()");
     assertText(fromMessageId, "The first message id of addCompaction()");
@@ -784,9 +863,8 @@ export class Session {
    * those of the store.
    */
   async close(): Promise<void> {
-    const { open, finish } = this.#started;
-    await open();
-    await finish();
+    await this.#started.open();
+    await this.#started.finish();
   }
 
   /** Calls `listener` after each change that is made through this object. Call the result to stop. Errors: `INVALID_ARGUMENT`. */
@@ -796,15 +874,15 @@ export class Session {
   }
 
   get #started(): SessionCore {
-    this.#core ??= createCore(this.#provider, this.#sessionId, this.#config);
+    this.#core ??= new SessionCore(this.#provider, this.#sessionId, this.#config);
     return this.#core;
   }
 
   // Blocks may be known already, or kept by providers that are still there: a closed store is refused all the same. What
   // the call hands to the store comes before what is called next, so it does not wait for that.
   async #inContext<T>(call: (context: SessionContext) => Promise<T>): Promise<T> {
-    const { open, context } = this.#started;
-    const [ready, result] = await Promise.allSettled([open(), call(context)]);
+    const core = this.#started;
+    const [ready, result] = await Promise.allSettled([core.open(), call(core.context)]);
     if (ready.status === "rejected") throw ready.reason;
     if (result.status === "rejected") throw result.reason;
     return result.value;

@@ -37,7 +37,7 @@ export class Titler {
   }
 }
 
-/** What naming works on. */
+/** The parts that naming works on. */
 interface TitleParts {
   readonly store: Store;
   readonly backend: SessionBackend;

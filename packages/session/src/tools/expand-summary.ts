@@ -1,8 +1,7 @@
 import { quote, quoteField, quoteResult, readToolPart, type SessionMessage, SUMMARY_ID_PREFIX } from "@stemma/model";
 import type { SearchHit, StoredCompaction } from "@stemma/store";
 import { beginning, cut, formatHits } from "./format-hits.js";
-import { objectSchema, QUERY } from "./input-schema.js";
-import { createTool, refusal, type SessionTool } from "./tool.js";
+import { createTool, objectSchema, QUERY, refusal, type SessionTool } from "./tool.js";
 
 /** Characters of one page. */
 const PAGE_LENGTH = 12_000;

@@ -1,7 +1,5 @@
-import { reasonOf, sendableText, shorten } from "@stemma/model";
-import { type ObjectSchema, type Reading, type ToolSchema, toolSchema, type ValueOf } from "./input-schema.js";
-import { readInput } from "./read-input.js";
-/** What a caller tells about a call. The AI SDK passes more, which is not read. */
+import { findJson, isJsonObject, type JsonObject, quote, reasonOf, sendableText, shorten } from "@stemma/model";
+/** A caller's options of a call. The AI SDK passes more, which is not read. */
 export interface ToolCallOptions {
   toolCallId?: string | undefined;
 }
@@ -21,7 +19,7 @@ export type SessionTools = Record<string, SessionTool>;
 
 export interface ToolDefinition<Schema extends ObjectSchema> {
   readonly description: string;
-  /** What models are shown. */
+  /** The input as models are shown it. */
   readonly input: Schema;
   /** Reads what a model sent, where that is more than `input` says. */
   readonly read?: (given: unknown) => Reading<ValueOf<Schema>>;
@@ -53,7 +51,7 @@ export function refusal(reason: string): string {
   return sendableText(`Error: ${reason}`);
 }
 
-/** What the tools need to know of a block; none of it changes while the block is there. */
+/** A block as the tools need to know it; none of it changes while the block is there. */
 export interface ToolBlock {
   readonly label: string;
   readonly description?: string;
@@ -110,7 +108,7 @@ interface WrittenBlock {
 
 /** A block that says something else than the model was shown, so that nothing was written. */
 export interface ConflictingBlock {
-  /** What it says now. */
+  /** The present text. */
   readonly present: string;
 }
 
@@ -118,8 +116,212 @@ export interface ConflictingBlock {
 export interface SkillLog {
   /** Records a load, with the id of the tool call whose result holds the document. */
   load(label: string, key: string, toolCallId?: string): Promise<void>;
-  /** What is loaded, the latest load last. */
+  /** The loaded documents, the latest load last. */
   loaded(): Promise<readonly { readonly label: string; readonly key: string }[]>;
   /** Marks a document as unloaded. Resolves to false when it was not loaded. */
   unload(label: string, key: string): Promise<boolean>;
+}
+
+/**
+ * Reads what a model sent for a tool. Models write out what they leave out, and numbers as text, so this is read as it is
+ * meant: null, "" and "null" of an optional argument are absence; a number, true, false, a list or an object in a text is
+ * that; a number where a text is wanted is its text; one of a few names may be in any case. Arguments that the schema does
+ * not name are ignored.
+ */
+export function readInput<const S extends ObjectSchema>(schema: S, given: unknown): Reading<ValueOf<S>> {
+  const problems: string[] = [];
+  const value = readField(schema, isAbsent(given) ? {} : given, "", problems);
+  return problems.length === 0 ? { value: value as ValueOf<S> } : { problem: `${problems.join("; ")}.` };
+}
+
+function readField(schema: FieldSchema, given: unknown, path: string, problems: string[]): unknown {
+  const value = named(schema, convert(schema.type, given));
+  if (!fits(schema, value)) {
+    problems.push(`${path || "the input"} must be ${wanted(schema)}, not ${shown(given)}`);
+  } else if (schema.type === "array") {
+    return (value as unknown[]).map((item, index) => readField(schema.items, item, `${path}[${index}]`, problems));
+  } else if (schema.type === "object") {
+    return readObject(schema, value as JsonObject, path, problems);
+  }
+  return value;
+}
+
+function readObject(schema: ObjectSchema, given: JsonObject, path: string, problems: string[]): JsonObject {
+  const read: JsonObject = {};
+  for (const [name, field] of Object.entries(schema.properties)) {
+    const value = given[name];
+    const at = path === "" ? name : `${path}.${name}`;
+    if (!schema.required?.includes(name)) {
+      if (!isAbsent(value)) read[name] = readField(field, value, at, problems);
+    } else if (value === undefined || value === null) {
+      const what = field.description === undefined ? "" : ` (${field.description.replace(/\.$/, "")})`;
+      problems.push(`${at} is missing: send ${wanted(field)}${what}`);
+    } else {
+      read[name] = readField(field, value, at, problems);
+    }
+  }
+  return read;
+}
+
+/** True for what models send for an argument that they leave out. */
+function isAbsent(value: unknown): boolean {
+  if (value === undefined || value === null) return true;
+  return typeof value === "string" && ["", "null"].includes(value.trim());
+}
+
+/** A value in the type that is wanted, where it is written in another one. */
+export function convert(type: FieldSchema["type"], value: unknown): unknown {
+  if (type === "string") return typeof value === "number" || typeof value === "boolean" ? String(value) : value;
+  if (typeof value !== "string") return value;
+  return type === "boolean" ? findJson(value.toLowerCase()) : findJson(value);
+}
+
+/** The member of an `enum` that a text names. */
+function named(schema: FieldSchema, value: unknown): unknown {
+  if (schema.type !== "string" || schema.enum === undefined || typeof value !== "string") return value;
+  const name = value.trim().toLowerCase();
+  return schema.enum.find((member) => member === value || member.toLowerCase() === name) ?? value;
+}
+
+function fits(schema: FieldSchema, value: unknown): boolean {
+  switch (schema.type) {
+    case "string": {
+      const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = schema;
+      if (typeof value !== "string" || value.length < minLength || value.length > maxLength) return false;
+      return schema.enum === undefined || schema.enum.includes(value);
+    }
+    case "boolean":
+      return typeof value === "boolean";
+    case "array":
+      return Array.isArray(value) && value.length <= (schema.maxItems ?? Number.POSITIVE_INFINITY);
+    case "object":
+      return isJsonObject(value);
+    default: {
+      const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = schema;
+      if (!(schema.type === "integer" ? Number.isSafeInteger(value) : Number.isFinite(value))) return false;
+      return (value as number) >= minimum && (value as number) <= maximum;
+    }
+  }
+}
+
+/** Says in words what is to be sent. */
+function wanted(schema: FieldSchema): string {
+  switch (schema.type) {
+    case "string": {
+      if (schema.enum !== undefined) return `one of ${schema.enum.join(", ")}`;
+      const { minLength = 0, maxLength } = schema;
+      if (maxLength !== undefined) return `a text of ${minLength} to ${maxLength} characters`;
+      return minLength === 0 ? "a text" : "a text that is not empty";
+    }
+    case "boolean":
+      return "true or false";
+    case "array":
+      return `a list${schema.maxItems === undefined ? "" : ` of up to ${schema.maxItems}`}`;
+    case "object":
+      return `an object with ${(schema.required ?? Object.keys(schema.properties)).join(", ")}`;
+    default: {
+      const least = schema.minimum === undefined ? "" : ` from ${schema.minimum} on`;
+      const range = schema.maximum === undefined ? least : ` from ${schema.minimum ?? 0} to ${schema.maximum}`;
+      return `a ${schema.type === "integer" ? "whole " : ""}number${range}`;
+    }
+  }
+}
+
+function shown(value: unknown): string {
+  if (typeof value === "string" && value.length > 200) return `one of ${value.length} characters`;
+  return typeof value === "string" ? quote(value) : quote(JSON.stringify(value) ?? typeof value);
+}
+
+/** The part of JSON Schema in which tools say what they take: models are shown it, and `readInput` reads by it. */
+export type FieldSchema = { readonly description?: string } & (
+  | {
+      readonly type: "string";
+      readonly minLength?: number;
+      readonly maxLength?: number;
+      readonly enum?: readonly string[];
+    }
+  | { readonly type: "number" | "integer"; readonly minimum?: number; readonly maximum?: number }
+  | { readonly type: "boolean" }
+  | { readonly type: "array"; readonly items: FieldSchema; readonly maxItems?: number }
+  | ObjectSchema
+);
+
+export interface ObjectSchema {
+  readonly type: "object";
+  readonly properties: Readonly<Record<string, FieldSchema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties: false;
+}
+
+type Shape = Readonly<Record<string, unknown>>;
+type Named<R> = R extends readonly (infer Name)[] ? Name : never;
+type ObjectOf<P extends Shape, R> = {
+  [K in keyof P as K extends R ? K : never]: ValueOf<P[K]>;
+} & { [K in keyof P as K extends R ? never : K]?: ValueOf<P[K]> };
+
+/** The type of what `readInput` makes of an input with this schema. */
+export type ValueOf<S> = S extends { readonly enum: readonly (infer Member)[] }
+  ? Member
+  : S extends { readonly type: "string" }
+    ? string
+    : S extends { readonly type: "number" | "integer" }
+      ? number
+      : S extends { readonly type: "boolean" }
+        ? boolean
+        : S extends { readonly items: infer Item }
+          ? ValueOf<Item>[]
+          : S extends { readonly properties: infer P extends Shape; readonly required?: infer R }
+            ? ObjectOf<P, Named<R>>
+            : never;
+
+/** The words of a search. */
+export const QUERY = {
+  type: "string",
+  minLength: 1,
+  description: "Plain words. Not all of them need to occur.",
+} as const;
+
+/** An input as a tool reads it, or what is to be sent instead. */
+type Reading<Value> = { readonly value: Value } | { readonly problem: string };
+
+/** The schema of an object. What is not `required` may be left out. */
+export function objectSchema<
+  const P extends Readonly<Record<string, FieldSchema>>,
+  const R extends keyof P & string = never,
+>(properties: P, required: readonly R[] = []) {
+  const needed = required.length === 0 ? {} : { required };
+  return {
+    type: "object",
+    properties,
+    ...(needed as { readonly required: readonly R[] }),
+    additionalProperties: false,
+  } as const;
+}
+
+/**
+ * A schema that frameworks read: a Standard Schema with a JSON Schema, https://standardschema.dev. Zod, or whatever else is
+ * behind another schema, is not needed for it.
+ */
+export interface ToolSchema {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    /** Never refuses: what a tool cannot read it answers itself, with a text that says what to send. */
+    readonly validate: (value: unknown) => { readonly value: unknown; readonly issues?: undefined };
+    /** A copy each time: the AI SDK writes into what it gets. All dialects say the same of what a tool takes. */
+    readonly jsonSchema: {
+      readonly input: (options?: { readonly target: string }) => Record<string, unknown>;
+      readonly output: (options?: { readonly target: string }) => Record<string, unknown>;
+    };
+  };
+}
+
+/** The schema as frameworks read it, which pass on what `read` makes of an input, or the input as it is where it cannot. */
+export function toolSchema(schema: object, read: (given: unknown) => Reading<unknown>): ToolSchema {
+  const copy = () => structuredClone(schema) as Record<string, unknown>;
+  const validate = (given: unknown) => {
+    const reading = read(given);
+    return { value: "problem" in reading ? given : reading.value };
+  };
+  return { "~standard": { version: 1, vendor: "stemma", validate, jsonSchema: { input: copy, output: copy } } };
 }

@@ -3,9 +3,9 @@ import type { Dialect, SearchIndex } from "../engine/dialect.js";
 import type { Operation } from "../engine/operation.js";
 import type { ReadTo } from "../operations/search/index-rows.js";
 
-/** What a check asks an engine, each in its own words. */
+/** The parts of a check that each engine does in its own way. */
 export interface CheckDialect {
-  /** What the engine finds wrong with its own file; null where it cannot be asked. */
+  /** Lets the engine look for faults of its own file; null where it cannot be asked. */
   readonly integrity: (() => Operation<EngineFault[]>) | null;
   /** Makes the engine's own indexes of our tables anew. */
   reindex(): Operation<void>;
@@ -17,7 +17,7 @@ export interface CheckDialect {
   readonly window: Readonly<Record<SearchIndex, number>>;
   /** For each document that an index holds of rows that are looked at together: what tells its row, and a fingerprint of its terms. */
   indexed(sql: Dialect, index: SearchIndex, window: IndexWindow): Operation<Map<number | string, number>>;
-  /** The same of documents, as they would be indexed. Those without a term are left out. */
+  /** A fingerprint of the terms of each document, as they would be indexed. Those without a term are left out. */
   expected(sql: Dialect, documents: readonly Document[]): Operation<Map<number | string, number>>;
   /** Where a look at some rows of an index takes as long as one at all of them. */
   readonly sums?: IndexSums | undefined;
@@ -48,7 +48,7 @@ export interface Document extends RowAddress {
 
 export interface EngineFault {
   readonly message: string;
-  /** What makes it right: the engine's own index, the search index, the rules that look at rows; nothing of ours. */
+  /** The repair that makes it right: of the engine's own index, of the search index, of rows; none of ours. */
   readonly mend: "reindex" | "search" | "rows" | "nothing";
 }
 

@@ -1,15 +1,14 @@
 import { reasonOf, StemmaError } from "@stemma/model";
 import type { CheckOptions, CheckProblem } from "../contract/store.js";
-import type { Turns } from "../engine/call-order.js";
 import type { Operation } from "../engine/operation.js";
-import type { Runner } from "../engine/runner.js";
+import type { CallOrder } from "../engine/runner.js";
 import type { OpenStore } from "../sql/sql-store.js";
 import type { CheckDialect } from "./check-dialect.js";
 import { type Finding, Findings } from "./findings.js";
 
 type Look = (found: Findings) => Operation<void>;
 
-/** What a step looks at: a table, and whose rows of it where they are one session's. */
+/** A table, and the session whose rows of it are looked at. */
 interface Subject {
   readonly table: string;
   readonly sessionId?: string;
@@ -31,11 +30,11 @@ export class CheckRun {
     readonly open: OpenStore,
     readonly dialect: CheckDialect,
     readonly options: CheckOptions,
-    private readonly turns: Turns,
+    private readonly callOrder: CallOrder,
   ) {}
 
-  get #readInSteps(): Runner["readInSteps"] {
-    return this.dialect.indexCheckWrites ? undefined : this.open.runner.readInSteps;
+  get #mayGlance(): boolean {
+    return this.open.runner.hasSteps && !this.dialect.indexCheckWrites;
   }
 
   get mayRepair(): boolean {
@@ -54,14 +53,13 @@ export class CheckRun {
   }
 
   /**
-   * What a look gives that lets others work meanwhile; null where it failed, or no such look can be taken. What it found may be
-   * of what they wrote, so it holds only when another look finds it in one state.
+   * Looks while others work; gives null where it failed, or no such look can be taken. What it found may be of what they wrote,
+   * so it holds only when another look finds it in one state.
    */
   async glance<T>(look: () => Operation<T>): Promise<T | null> {
-    const readInSteps = this.#readInSteps;
-    if (readInSteps === undefined) return null;
+    if (!this.#mayGlance) return null;
     try {
-      return await readInSteps(look);
+      return await this.open.runner.readInSteps(look);
     } catch (error) {
       if (StemmaError.isInstance(error, "STORE_CLOSED")) throw error;
       return null;
@@ -73,7 +71,7 @@ export class CheckRun {
    * something is left, or none can be taken, so that a look at one state is needed, during which nobody works.
    */
   async glances<T>(look: () => Operation<T>, keysOf: (seen: T) => readonly string[]): Promise<T | null> {
-    if (this.#readInSteps === undefined) return null;
+    if (!this.#mayGlance) return null;
     let wrong: ReadonlySet<string> | null = null;
     for (let count = 0; count < GLANCES; count += 1) {
       const seen = await this.glance(look);
@@ -85,7 +83,7 @@ export class CheckRun {
     return null;
   }
 
-  // In the turn of a session, where it is one session that is looked at.
+  // In the order of a session's calls, where it is one session that is looked at.
   async #look(subject: Subject, look: Look): Promise<Findings> {
     const { sessionId } = subject;
     const glance = function* () {
@@ -101,7 +99,7 @@ export class CheckRun {
     }
     const read = () => this.open.runner.read(() => look(found));
     try {
-      await (sessionId === undefined ? read() : this.turns.read(sessionId, read));
+      await (sessionId === undefined ? read() : this.callOrder.read(sessionId, read));
     } catch (error) {
       this.noteUnreadable(subject, error, found);
     }
@@ -128,7 +126,7 @@ export class CheckRun {
     this.isUnreadable ||= last.problems.some(({ rule }) => rule === "content" || rule === "media");
   }
 
-  /** Writes in the turn of a session, "" for none. */
+  /** Writes in the order of a session's calls, "" for none. */
   write<T>(sessionId: string, operation: () => Operation<T>): Promise<T> {
     const { runner, sql } = this.open;
     const { lockSession } = sql;
@@ -136,7 +134,7 @@ export class CheckRun {
       if (lockSession !== null) yield* lockSession(sessionId);
       return yield* operation();
     };
-    return this.turns.write(sessionId, () => runner.write(locked));
+    return this.callOrder.write(sessionId, () => runner.write(locked));
   }
 }
 

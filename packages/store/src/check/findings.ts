@@ -2,7 +2,6 @@ import type { CheckProblem, CheckRule } from "../contract/store.js";
 
 export type Finding = Omit<CheckProblem, "repaired">;
 
-/** What a look at some rows finds. */
 export class Findings {
   readonly problems: Finding[] = [];
   readonly checked: Record<string, number> = {};

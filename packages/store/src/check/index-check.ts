@@ -1,20 +1,20 @@
 import { addressOfKey, documentOf, keyOf, type RowAddress, StemmaError } from "@stemma/model";
-import type { Dialect } from "../engine/dialect.js";
-import { INDEX_TABLES, type SearchIndex } from "../engine/dialect.js";
-import { all, type Operation, pause } from "../engine/operation.js";
-import { rowsOf } from "../engine/session-rows.js";
+import type { Dialect, SearchIndex } from "../engine/dialect.js";
+import { INDEX_TABLES } from "../engine/dialect.js";
+import { all, type Operation, pause, rowsOf, type SessionRows, type SqlValue } from "../engine/operation.js";
 import { entryDocument } from "../operations/memory/entries.js";
 import { readContents } from "../operations/messages/content.js";
-import { sessionOf } from "../operations/messages/row-id.js";
-import { findSessionRows } from "../operations/registry/session-head.js";
-import { unindexedRows } from "../operations/search/index-rows.js";
+import { assertOrder } from "../operations/messages/damage.js";
+import { ceilingOf, findSessionRows, floorOf, sessionOf } from "../operations/registry/session-head.js";
+import { messagesBetween, type ReadTo, unindexedRows } from "../operations/search/index-rows.js";
 import { markAllUnindexed, reindexSome } from "../operations/search/reindex.js";
 import { rowKey } from "../operations/search/search-hits.js";
-import { addSum, type CheckDialect, type Document, type IndexSums, type IndexWindow } from "./check-dialect.js";
+import type { IndexWindow } from "./check-dialect.js";
+import { addSum, type CheckDialect, type Document, type IndexSums } from "./check-dialect.js";
 import type { CheckRun } from "./check-run.js";
 import { Findings } from "./findings.js";
-import { beginning, nextAfter, rowsInWindow, windowEnd, windowOfSession } from "./index-window.js";
 import { textOf } from "./scan.js";
+
 /** Compares the search indexes with what they are of: all of them, or a session's messages. */
 export async function checkIndex(run: CheckRun): Promise<void> {
   const { runner, sql } = run.open;
@@ -56,13 +56,13 @@ async function suspectsOf(run: CheckRun, index: SearchIndex, windows: IndexWindo
 
 async function checkWindow(run: CheckRun, index: SearchIndex, window: IndexWindow): Promise<void> {
   const { runner, sql } = run.open;
-  const runIn = run.dialect.indexCheckWrites ? runner.write : runner.read;
   let counted = 0;
   const look = async (): Promise<Differing[] | Error> => {
     const compare = () => compareIndex(sql, run.dialect, index, window);
     try {
       const glanced = await run.glances(compare, keysOf);
-      const { differing, documents } = glanced === null ? await runIn(compare) : { ...glanced, differing: [] };
+      const whole = () => (run.dialect.indexCheckWrites ? runner.write(compare) : runner.read(compare));
+      const { differing, documents } = glanced === null ? await whole() : { ...glanced, differing: [] };
       counted = documents;
       return differing;
     } catch (error) {
@@ -265,7 +265,6 @@ function attempt(read: () => string): string | null {
   }
 }
 
-/** Indexes anew what differs. */
 function* repairIndex(sql: Dialect, index: SearchIndex, differing: readonly Differing[]): Operation<void> {
   if (sql.search === null) return;
   for (const { address, text, sessionId } of differing) {
@@ -273,4 +272,41 @@ function* repairIndex(sql: Dialect, index: SearchIndex, differing: readonly Diff
     if (text === null || sessionId === null) yield* sql.search.remove(index, address.sessionId ?? null, rowId, rowId);
     else yield* sql.search.replace(index, [{ sessionId, rowId, document: text }]);
   }
+}
+
+/** The first window is behind this row. */
+export const beginning: ReadTo = { rowId: Number.MIN_SAFE_INTEGER, sessionId: "" };
+
+function windowOfSession({ id, sessionNumber, layout }: SessionRows): IndexWindow {
+  const [lo, hi] =
+    layout !== "local"
+      ? [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
+      : [floorOf(sessionNumber) - 1, ceilingOf(sessionNumber)];
+  return { after: { rowId: lo, sessionId: id }, to: { rowId: hi, sessionId: id } };
+}
+
+/** Rows of an index that are in a window, in its order. */
+function rowsInWindow(
+  sql: Dialect,
+  index: SearchIndex,
+  columns: string,
+  { after, to }: IndexWindow,
+): [sql: string, ...values: SqlValue[]] {
+  if (index === "messages") return messagesBetween(sql, columns, after, to);
+  const hi = to?.rowId ?? Number.MAX_SAFE_INTEGER;
+  return [`SELECT ${columns} FROM cf_agents_search_entries m WHERE m.n > ? AND m.n <= ? ORDER BY m.n`, after.rowId, hi];
+}
+
+/** The end of the next window behind a row, of so many documents; null of the last one, which has none. */
+function* windowEnd(sql: Dialect, index: SearchIndex, after: ReadTo, size: number): Operation<ReadTo | null> {
+  const [query, ...values] = rowsInWindow(sql, index, "m.n AS n, m.session_id AS session_id", { after, to: null });
+  const [end] = yield* all<{ n: number; session_id: string }>(`${query} LIMIT 1 OFFSET ${size - 1}`, ...values);
+  return end === undefined ? null : nextAfter(sql, after, end);
+}
+
+/** Behind which row the next page begins. */
+function nextAfter({ layout }: Dialect, after: ReadTo, row: { n: number; session_id: string }): ReadTo {
+  const next = { rowId: Number(row.n), sessionId: layout !== "local" ? row.session_id : after.sessionId };
+  assertOrder(next.rowId > after.rowId || next.sessionId !== after.sessionId);
+  return next;
 }

@@ -1,9 +1,7 @@
 import { isStorableText, isStoredMetadata } from "@stemma/model";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
-import { parseSkills } from "../operations/memory/skill-state.js";
-import { sessionOf } from "../operations/messages/row-id.js";
-import { makeRow, type SessionRow } from "../operations/registry/session-head.js";
+import { makeRow, parseSkills, type SessionRow, sessionOf } from "../operations/registry/session-head.js";
 import type { ListedSession } from "../operations/registry/sessions.js";
 import { isReserved } from "../sql/session-id.js";
 import { type Findings, isText, isTextOrNull, isTime, isWhole } from "./findings.js";
@@ -17,7 +15,7 @@ export interface RegisteredSession extends ListedSession, SessionRow {
   readonly counted_all: number | null;
 }
 
-/** What is wrong with the fields of a registry row, by their columns. */
+/** The columns of a registry row that hold what they never should. */
 export function faultsOf(session: RegisteredSession): string[] {
   const { no: sessionNumber, leaf, stale, skills } = session;
   const isOwn = (rowId: number) => Number.isSafeInteger(rowId) && sessionOf(rowId) === sessionNumber;
@@ -59,14 +57,14 @@ export function checkRegistryRow(session: RegisteredSession, found: Findings): v
 }
 
 const NUMBERED = ["assistant_branches", "assistant_media_refs", "assistant_media"] as const;
-const unregistered = ({ namesSessions }: Dialect, table: string) =>
-  namesSessions
+const unregistered = ({ layout }: Dialect, table: string) =>
+  layout !== "local"
     ? `NOT EXISTS (SELECT 1 FROM assistant_sessions s WHERE s.id = ${table}.session_id AND s.no = ${table}.no)`
     : "no NOT IN (SELECT s.no FROM assistant_sessions s)";
 
 /** Rows that are kept by the number of a session that is not there. */
 export function* checkUnregistered(sql: Dialect, found: Findings): Operation<void> {
-  const names = sql.namesSessions ? "no, session_id" : "no";
+  const names = sql.layout !== "local" ? "no, session_id" : "no";
   for (const table of NUMBERED) {
     const query = `SELECT DISTINCT ${names} FROM ${table} WHERE ${unregistered(sql, table)}`;
     for (const { no: sessionNumber } of yield* all<{ no: number }>(query)) {
@@ -94,7 +92,6 @@ const isDay = (value: unknown) => /^\d{4}-\d\d-\d\d$/.test(String(value));
 /** Stands for a day that nobody knows any more. */
 const LOST_DAY = "1970-01-01";
 
-/** What sessions used, by day and model. */
 export const USAGE = rowCheck({
   table: "assistant_usage",
   rule: "usage",

@@ -1,18 +1,26 @@
 import { decodeMessage, estimateMessageTokens, PendingMessage, sha256, summaryMessage } from "@stemma/model";
 import type { Dialect } from "../engine/dialect.js";
-import { column, first, type Operation, run, type SqlValue, tuples } from "../engine/operation.js";
-import { ownOf, rowsOf, type SessionRows } from "../engine/session-rows.js";
-import { insertRef, storeParts } from "../operations/messages/media.js";
-import { ceilingOf, floorOf } from "../operations/messages/row-id.js";
-import { MADE_UP_ID } from "../operations/path/history.js";
+import {
+  column,
+  first,
+  type Operation,
+  ownOf,
+  rowsOf,
+  run,
+  type SessionRows,
+  type SqlValue,
+  tuples,
+} from "../engine/operation.js";
+import { insertRef, storeParts } from "../operations/messages/content.js";
 import { forgetLength } from "../operations/path/measures.js";
-import { isoNow } from "../operations/registry/clock.js";
+import { MADE_UP_ID } from "../operations/path/path.js";
+import { ceilingOf, floorOf, isoNow } from "../operations/registry/session-head.js";
 import { readBranches, readSummaries, type SummaryRow } from "./check-session.js";
 import { type Findings, isText, isTime, isWhole } from "./findings.js";
-import { isTrue, scanMedia } from "./media.js";
 import { faultsOf, type RegisteredSession } from "./registry-row.js";
-import { type ScannedMessage, scanMessages, textOf } from "./scan.js";
-import { type Bone, mendParents, readBones, writeTree } from "./tree.js";
+import { type Bone, mendParents, pathsOf, readBones, writeTree } from "./repair-tree.js";
+import { isTrue, type ScannedMessage, scanMedia, scanMessages, textOf } from "./scan.js";
+
 /** Mends what a check found in a session. No message and no summary is removed; what cannot be read stays where it is. */
 export function* repairSession(sql: Dialect, session: RegisteredSession, found: Findings): Operation<void> {
   const rows = rowsOf(sql, session.id, session.no);
@@ -28,22 +36,17 @@ export function* repairSession(sql: Dialect, session: RegisteredSession, found: 
     yield* repairMedia(sql, rows);
   }
   yield* repairSummaries(rows, bones);
-  const at = [...rows.ids, rows.sessionNumber] as const;
-  const where = `WHERE ${rows.registered}no = ?`;
-  const leaf = yield* first<{ leaf: number | null }>(`SELECT leaf FROM assistant_sessions ${where}`, ...at);
+  const leaf = yield* first<{ leaf: number | null }>(...rows.whereRegistered("SELECT leaf FROM assistant_sessions"));
   const isLeaf = leaf?.leaf == null || leaf.leaf === 0 || bones.some(({ n: rowId }) => rowId === leaf.leaf);
-  if (!isLeaf) yield* run(`UPDATE assistant_sessions SET leaf = NULL ${where}`, ...at);
+  if (!isLeaf) yield* run(...rows.whereRegistered("UPDATE assistant_sessions SET leaf = NULL"));
   yield* forgetLength(rows);
   // Totals are measured anew when they are asked for.
-  yield* run(`UPDATE assistant_sessions SET stale = ? ${where}`, bones.at(-1)?.n ?? null, ...at);
+  yield* run(...rows.whereRegistered("UPDATE assistant_sessions SET stale = ?", bones.at(-1)?.n ?? null));
 }
 
-function* repairRegistryRow(
-  { registered, ids, sessionNumber }: SessionRows,
-  session: RegisteredSession,
-): Operation<void> {
+function* repairRegistryRow(rows: SessionRows, session: RegisteredSession): Operation<void> {
   const set = (column: string, value: SqlValue) =>
-    run(`UPDATE assistant_sessions SET ${column} = ? WHERE ${registered}no = ?`, value, ...ids, sessionNumber);
+    run(...rows.whereRegistered(`UPDATE assistant_sessions SET ${column} = ?`, value));
   for (const column of faultsOf(session)) {
     if (column === "id" || column === "name") yield* set(column, textOf(session[column]));
     else if (column === "created_at" || column === "updated_at") yield* set(column, isoNow());
@@ -53,26 +56,26 @@ function* repairRegistryRow(
 }
 
 function* repairSummaries(rows: SessionRows, bones: readonly Bone[]): Operation<void> {
-  const byId = new Map(bones.map((bone) => [bone.id, bone]));
-  const byRow = new Map(bones.map((bone) => [bone.n, bone]));
+  const rangeOf = rangesAmong(bones);
   for (const row of yield* readSummaries(rows)) {
-    const { from, to } = rangeOf(row, byId, byRow);
+    const { from, to } = rangeOf(row);
     const tokens = estimateMessageTokens(summaryMessage({ id: textOf(row.id), summary: textOf(row.summary) }));
     yield* run(
-      // Where rows name their session, they were found by it.
-      `UPDATE assistant_compactions SET ${rows.namesSessions ? "" : "session_id = ?, "}summary = ?, from_n = ?, from_message_id = ?, to_n = ?, to_message_id = ?,
-         tokens = ?, covered_tokens = ?, created_at = ? WHERE ${rows.own}n = ?`,
-      ...(rows.namesSessions ? [] : [rows.id]),
-      textOf(row.summary),
-      from?.n ?? null,
-      from?.id ?? textOf(row.from_message_id),
-      to?.n ?? null,
-      to?.id ?? textOf(row.to_message_id),
-      tokens,
-      isWhole(row.covered_tokens) ? row.covered_tokens : null,
-      isTime(row.created_at) ? row.created_at : isoNow(),
-      ...rows.ids,
-      row.n,
+      ...rows.where(
+        `UPDATE assistant_compactions SET ${rows.layout !== "local" ? "" : "session_id = ?, "}summary = ?, from_n = ?, from_message_id = ?, to_n = ?, to_message_id = ?,
+         tokens = ?, covered_tokens = ?, created_at = ?`,
+        "n = ?",
+        ...(rows.layout !== "local" ? [] : [rows.id]),
+        textOf(row.summary),
+        from?.n ?? null,
+        from?.id ?? textOf(row.from_message_id),
+        to?.n ?? null,
+        to?.id ?? textOf(row.to_message_id),
+        tokens,
+        isWhole(row.covered_tokens) ? row.covered_tokens : null,
+        isTime(row.created_at) ? row.created_at : isoNow(),
+        row.n,
+      ),
     );
   }
 }
@@ -83,25 +86,26 @@ interface Range {
 }
 
 // The ends by their ids or by their rows, whichever lie on one path; a range that is gone keeps its words and covers nothing.
-function rangeOf(row: SummaryRow, byId: ReadonlyMap<string, Bone>, byRow: ReadonlyMap<number, Bone>): Range {
-  const none = { from: null, to: null };
-  if (row.from_n === null && row.to_n === null) return none;
-  const ends = [
-    [byId.get(row.from_message_id), byId.get(row.to_message_id)],
-    [byRow.get(row.from_n ?? 0), byRow.get(row.to_n ?? 0)],
-    [byId.get(row.from_message_id), byRow.get(row.to_n ?? 0)],
-    [byRow.get(row.from_n ?? 0), byId.get(row.to_message_id)],
-  ];
-  for (const [from, to] of ends) {
-    if (from !== undefined && to !== undefined && isOnPath(from, to)) return { from, to };
-  }
-  return none;
-}
-
-function isOnPath(from: Bone, to: Bone): boolean {
-  for (let bone: Bone | null = to; bone !== null && bone.n >= from.n; bone = bone.parent)
-    if (bone === from) return true;
-  return false;
+function rangesAmong(bones: readonly Bone[]): (row: SummaryRow) => Range {
+  const byId = new Map(bones.map((bone) => [bone.id, bone]));
+  const byRow = new Map(bones.map((bone) => [bone.n, bone]));
+  const isOnPath = pathsOf(bones);
+  return ({ from_n, from_message_id, to_n, to_message_id }) => {
+    const none = { from: null, to: null };
+    if (from_n === null && to_n === null) return none;
+    const [first, last] = [byId.get(from_message_id), byId.get(to_message_id)];
+    const [lowest, highest] = [byRow.get(from_n ?? 0), byRow.get(to_n ?? 0)];
+    const ends = [
+      [first, last],
+      [lowest, highest],
+      [first, highest],
+      [lowest, last],
+    ];
+    for (const [from, to] of ends) {
+      if (from !== undefined && to !== undefined && isOnPath(from, to)) return { from, to };
+    }
+    return none;
+  };
 }
 
 /** Makes what stands in the rows of messages what their contents say. */
@@ -112,7 +116,7 @@ function* repairFields(sql: Dialect, rows: SessionRows, bones: readonly Bone[]):
     for (const scanned of page) {
       const { row, said } = scanned;
       const set = (column: string, value: SqlValue) =>
-        run(`UPDATE assistant_messages SET ${column} = ? WHERE ${rows.own}n = ?`, value, ...rows.ids, row.n);
+        run(...rows.where(`UPDATE assistant_messages SET ${column} = ?`, "n = ?", value, row.n));
       if (!isText(row.content)) yield* set("content", textOf(row.content));
       if (!isTime(row.created_at)) yield* set("created_at", said?.datedAt ?? isoNow());
       if (!(row.total === null || isWhole(row.total))) yield* set("total", null);
@@ -140,21 +144,17 @@ interface Names {
 }
 
 // A row and its content name different messages: what others hang below is the right one, else what a reader saw.
-function* repairId(
-  { own, ids }: SessionRows,
-  { row, said }: ScannedMessage,
-  { taken, parents }: Names,
-): Operation<string> {
+function* repairId(rows: SessionRows, { row, said }: ScannedMessage, { taken, parents }: Names): Operation<string> {
   const inside = said?.message.id;
   if (inside === row.id || String(row.id).startsWith(MADE_UP_ID)) return row.id;
   const isRowRight = isName(row.id) && (!isName(inside) || parents.has(row.id) || taken.has(inside));
   if (isName(inside) && !taken.has(inside) && (!isRowRight || parents.has(inside))) {
-    yield* run(`UPDATE assistant_messages SET id = ? WHERE ${own}n = ?`, inside, ...ids, row.n);
+    yield* run(...rows.where("UPDATE assistant_messages SET id = ?", "n = ?", inside, row.n));
     taken.add(inside);
     return inside;
   }
   const content = withField(row.content, "id", row.id);
-  yield* run(`UPDATE assistant_messages SET content = ? WHERE ${own}n = ?`, content, ...ids, row.n);
+  yield* run(...rows.where("UPDATE assistant_messages SET content = ?", "n = ?", content, row.n));
   return row.id;
 }
 
@@ -169,34 +169,34 @@ function withField(content: unknown, field: string, value: string): string {
  * session. Then writes the references anew, and removes what no message shows.
  */
 function* repairMedia(sql: Dialect, rows: SessionRows): Operation<void> {
-  const { own, ids, sessionNumber } = rows;
+  const { sessionNumber } = rows;
   yield* restoreMissing(sql, rows);
   let isReadable = true;
-  const withRefs = `SELECT DISTINCT n FROM assistant_media_refs WHERE ${own}no = ?`;
-  const mayHave = new Set(yield* column<number>(withRefs, ...ids, sessionNumber));
+  const mayHave = new Set(yield* column<number>(...rows.whereNumber("SELECT DISTINCT n FROM assistant_media_refs")));
   yield* scanMessages(sql, rows, function* (page) {
     for (const { row, said } of page) {
       if (said === null) {
         isReadable = false;
         continue;
       }
-      const query = `SELECT hash FROM assistant_media_refs WHERE ${own}no = ? AND n = ?`;
       const has = new Set(
-        said.keys.length === 0 && !mayHave.has(row.n) ? [] : yield* column<string>(query, ...ids, sessionNumber, row.n),
+        said.keys.length === 0 && !mayHave.has(row.n)
+          ? []
+          : yield* column<string>(...rows.whereNumber("SELECT hash FROM assistant_media_refs", " AND n = ?", row.n)),
       );
       if (has.size === said.keys.length && said.keys.every((key) => has.has(key))) continue;
-      yield* run(`DELETE FROM assistant_media_refs WHERE ${own}no = ? AND n = ?`, ...ids, sessionNumber, row.n);
+      yield* run(...rows.whereNumber("DELETE FROM assistant_media_refs", " AND n = ?", row.n));
       for (const key of said.keys) yield* insertRef(rows, row.n, key);
     }
   });
-  const removal = `DELETE FROM assistant_media_refs WHERE ${own}no = ? AND n NOT IN (
-       SELECT m.n FROM assistant_messages m WHERE ${ownOf(sql, "m")}m.n BETWEEN ? AND ?)`;
-  yield* run(removal, ...[...ids, sessionNumber], ...[...ids, floorOf(sessionNumber), ceilingOf(sessionNumber)]);
+  const messages = `SELECT m.n FROM assistant_messages m WHERE ${ownOf(sql, "m")}m.n BETWEEN ? AND ?`;
+  const range = [...rows.ids, floorOf(sessionNumber), ceilingOf(sessionNumber)];
+  yield* run(...rows.whereNumber("DELETE FROM assistant_media_refs", ` AND n NOT IN (${messages})`, ...range));
   // What an unreadable message shows is not known, so nothing that it may show is removed.
   if (!isReadable) return;
-  const deletion = `DELETE FROM assistant_media WHERE ${own}no = ? AND hash NOT IN (
-       SELECT r.hash FROM assistant_media_refs r WHERE ${ownOf(sql, "r")}r.no = ?)`;
-  yield* run(deletion, ...[...ids, sessionNumber], ...[...ids, sessionNumber]);
+  const named = `SELECT r.hash FROM assistant_media_refs r WHERE ${ownOf(sql, "r")}r.no = ?`;
+  const key = [sessionNumber, ...rows.ids, sessionNumber];
+  yield* run(...rows.where("DELETE FROM assistant_media", `no = ? AND hash NOT IN (${named})`, ...key));
 }
 
 function* restoreMissing(sql: Dialect, rows: SessionRows): Operation<void> {
@@ -209,21 +209,19 @@ function* restoreMissing(sql: Dialect, rows: SessionRows): Operation<void> {
     if (whole.has(key)) continue;
     const data = yield* findElsewhere(sql, rows, key);
     if (data === null) continue;
-    const removal = `DELETE FROM assistant_media WHERE ${rows.own}no = ? AND hash = ?`;
-    yield* run(removal, ...rows.ids, rows.sessionNumber, key);
+    yield* run(...rows.whereNumber("DELETE FROM assistant_media", " AND hash = ?", key));
     yield* storeParts(sql, rows, key, data);
   }
 }
 
 // The keys that contents name, and that references do.
-function* keysWanted({ own, ids, sessionNumber }: SessionRows): Operation<Set<string>> {
-  const keys = new Set(
-    yield* column<string>(`SELECT DISTINCT hash FROM assistant_media_refs WHERE ${own}no = ?`, ...ids, sessionNumber),
-  );
-  const marked = `SELECT n, content FROM assistant_messages
-    WHERE ${own}n BETWEEN ? AND ? AND content LIKE '%"$stemma":%'`;
-  const range = [...ids, floorOf(sessionNumber), ceilingOf(sessionNumber)];
-  for (const [, content] of yield* tuples<[number, string]>(marked, ...range)) {
+function* keysWanted(rows: SessionRows): Operation<Set<string>> {
+  const { sessionNumber } = rows;
+  const keys = new Set(yield* column<string>(...rows.whereNumber("SELECT DISTINCT hash FROM assistant_media_refs")));
+  const isMarked = `n BETWEEN ? AND ? AND content LIKE '%"$stemma":%'`;
+  const range = [floorOf(sessionNumber), ceilingOf(sessionNumber)] as const;
+  const marked = rows.where("SELECT n, content FROM assistant_messages", isMarked, ...range);
+  for (const [, content] of yield* tuples<[number, string]>(...marked)) {
     try {
       const decoded = decodeMessage(textOf(content));
       if (decoded instanceof PendingMessage) for (const key of decoded.keys) keys.add(key);
@@ -243,9 +241,8 @@ function* findElsewhere(sql: Dialect, rows: SessionRows, key: string): Operation
     else if (!isHash && hash === key) found = data;
   });
   if (found !== null) return found;
-  const [id, isOther, own] = sql.namesSessions
-    ? ["session_id", "session_id <> ?", rows.id]
-    : ["''", "no <> ?", rows.sessionNumber];
+  const [id, isOther, own] =
+    sql.layout !== "local" ? ["session_id", "session_id <> ?", rows.id] : ["''", "no <> ?", rows.sessionNumber];
   const others = `SELECT DISTINCT no, ${id} AS id FROM assistant_media WHERE hash = ? AND ${isOther}`;
   for (const [other, otherId] of yield* tuples<[number, string]>(others, key, own)) {
     yield* scanMedia(rowsOf(sql, otherId, other), (media) => {

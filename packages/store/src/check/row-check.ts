@@ -1,32 +1,39 @@
 import type { CheckRule } from "../contract/store.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, column, first, type Operation, oneNumber, pause, run, type SqlValue } from "../engine/operation.js";
-import { sameSession } from "../engine/session-rows.js";
+import {
+  all,
+  column,
+  first,
+  type Operation,
+  oneNumber,
+  pause,
+  run,
+  type SqlValue,
+  sameSession,
+} from "../engine/operation.js";
 import { parseMessageIds } from "../operations/memory/versions.js";
 import { watchEnds } from "../operations/messages/damage.js";
-import { isoNow } from "../operations/registry/clock.js";
-import { makeRow } from "../operations/registry/session-head.js";
+import { isoNow, makeRow } from "../operations/registry/session-head.js";
 import { isScope, UPGRADED_ROWS } from "../sql/session-id.js";
 import type { CheckDialect } from "./check-dialect.js";
 import { type Findings, isJson, isText, isTime, isWhole } from "./findings.js";
+
 /** A row that is kept beside the messages, by a session's id and by keys. What is damaged may be of any type. */
-export type KeyedRow<Column extends string = never> = Readonly<Record<Column, SqlValue>> & {
+type KeyedRow<Column extends string = never> = Readonly<Record<Column, SqlValue>> & {
   readonly session_id: string;
   /** The number of its session; null where the registry has none. */
   readonly registered: number | null;
 };
 
 /** A table of such rows, and what holds for each. */
-export interface KeyedTable<Column extends string> {
+interface KeyedTable<Column extends string> {
   readonly table: string;
   readonly rule: CheckRule;
-  /** The columns of the primary key. */
   readonly key: readonly ("session_id" | Column)[];
-  /** The other columns that are looked at. */
   readonly columns: readonly Column[];
-  /** What names a row in a report. */
+  /** The name of a row in a report. */
   readonly idOf: (row: KeyedRow<Column>) => SqlValue;
-  /** What holds for a row that is right, with what is said of one for which it does not. */
+  /** The rules for a row, each with the message of one that breaks it. */
   readonly rulesFor: (row: KeyedRow<Column>) => readonly (readonly [holds: boolean, message: string])[];
   /** Mends what can be without guessing at contents. `write` runs a statement for this row: the WHERE is put behind it. */
   readonly mend: (
@@ -37,7 +44,7 @@ export interface KeyedTable<Column extends string> {
 }
 
 /** Looks at the rows of a session, or at all of a table, and mends them. */
-export interface RowCheck {
+interface RowCheck {
   readonly table: string;
   check(sessionId: string | undefined, found: Findings): Operation<void>;
   repair(sql: Dialect, sessionId: string | undefined): Operation<void>;
@@ -110,7 +117,6 @@ export function needsSession({ session_id, registered }: KeyedRow): boolean {
 
 const isKind = (kind: unknown) => kind === "block" || kind === "prompt";
 
-/** Blocks and frozen prompts. */
 export const BLOCKS = rowCheck({
   table: "cf_agents_context_blocks",
   rule: "block",
@@ -189,14 +195,14 @@ type VersionRow = KeyedRow<"kind" | "label" | "key" | "version" | "content" | "w
 
 const AUTHORS: readonly unknown[] = ["model", "program", "learning", "import"];
 
-/** What makes it no version at all. */
+/** True for a row that is no version at all. */
 function isNone({ kind, label, key, version, content }: VersionRow): boolean {
   const isBlock = kind === "block" && key === "" && isText(content);
   const isEntry = kind === "entry" && isText(key) && (content === null || isText(content));
   return !(isText(label) && isWhole(Number(version), 1) && (isBlock || isEntry));
 }
 
-/** What is wrong with what a version says of itself. */
+/** True for a version that says something impossible of itself. */
 function isMisnoted({ written_at, author, message_ids }: VersionRow): boolean {
   const isAuthor = author === null || AUTHORS.includes(author);
   return !isTime(written_at) || !isAuthor || parseMessageIds(message_ids as string | null) === null;

@@ -1,25 +1,22 @@
-import { check, defineOptions, StemmaError } from "@stemma/model";
+import { check, defineOptions, reasonOf, StemmaError } from "@stemma/model";
 import type { CheckOptions, CheckReport, Store } from "../contract/store.js";
-import { NO_WAIT } from "../engine/call-order.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation } from "../engine/operation.js";
+import { NO_WAIT } from "../engine/runner.js";
 import type { OpenStore } from "../sql/sql-store.js";
-import type { CheckDialect } from "./check-dialect.js";
+import type { CheckDialect, EngineFault } from "./check-dialect.js";
 import { CheckRun } from "./check-run.js";
 import { checkSession } from "./check-session.js";
-import { checkEngine } from "./engine-check.js";
 import { Findings } from "./findings.js";
-import { checkIndex } from "./index-check.js";
-import { checkMisplaced, findMisplaced } from "./misplaced.js";
+import { checkIndex, rebuildIndex } from "./index-check.js";
+import { checkMisplaced, findMisplaced, repairMisplaced, repairMisplacedSummaries } from "./misplaced.js";
 import type { RegisteredSession } from "./registry-row.js";
 import { checkUnregistered, repairUnregistered, USAGE } from "./registry-row.js";
-import { repairMisplaced, repairMisplacedSummaries } from "./repair-misplaced.js";
 import { repairSession } from "./repair-session.js";
 import { BLOCKS, checkVectors, ENTRIES, RECORDS, repairVectors, VERSIONS } from "./row-check.js";
 
 const CHECK = defineOptions<CheckOptions>({ repair: check.flag, sessionId: check.text });
 
-/** A store that checks itself. */
 export function checkable(open: OpenStore, dialect: CheckDialect): OpenStore {
   const store: Store = {
     ...open.store,
@@ -27,10 +24,10 @@ export function checkable(open: OpenStore, dialect: CheckDialect): OpenStore {
     check: async (options = {}) => {
       CHECK.assert(options, "check()");
       const { sessionId, repair } = options;
-      if (sessionId === undefined) return checkAll(new CheckRun(open, dialect, options, open.turns));
-      // All of it is one turn, so its steps wait for none.
+      if (sessionId === undefined) return checkAll(new CheckRun(open, dialect, options, open.callOrder));
+      // All of it is one call, so its steps wait for none.
       const work = () => checkAll(new CheckRun(open, dialect, options, NO_WAIT));
-      return repair === true ? open.turns.write(sessionId, work) : open.turns.read(sessionId, work);
+      return repair === true ? open.callOrder.write(sessionId, work) : open.callOrder.read(sessionId, work);
     },
   };
   return { ...open, store };
@@ -96,22 +93,22 @@ async function checkSessions(run: CheckRun): Promise<void> {
   for (let after: SessionName | null = null; ; ) {
     const page = await pageOfSessions(run, after);
     for (const name of page) {
-      const record = () => findRecord(sql, name);
+      const registered = () => findRegistered(sql, name);
       await run.step(
         { table: "assistant_messages", sessionId: name.id },
         function* (found) {
-          const session = yield* record();
+          const session = yield* registered();
           if (session !== undefined) yield* checkSession(sql, session, found);
         },
         (found) =>
           run.write(name.id, function* () {
-            const session = yield* record();
+            const session = yield* registered();
             if (session !== undefined) yield* repairSession(sql, session, found);
           }),
       );
     }
     const last = page.at(-1);
-    if (last === undefined || (after !== null && !sql.namesSessions && !(last.no > after.no))) return;
+    if (last === undefined || (after !== null && sql.layout === "local" && !(last.no > after.no))) return;
     after = last;
   }
 }
@@ -119,8 +116,8 @@ async function checkSessions(run: CheckRun): Promise<void> {
 type SessionName = Pick<RegisteredSession, "no" | "id">;
 
 // Its number finds a session whose id is damaged; whoever has the number since is another one.
-function* findRecord({ namesSessions }: Dialect, { no, id }: SessionName): Operation<RegisteredSession | undefined> {
-  const [where, value] = namesSessions ? ["id = ?", id] : ["no = ?", no];
+function* findRegistered({ layout }: Dialect, { no, id }: SessionName): Operation<RegisteredSession | undefined> {
+  const [where, value] = layout === "local" ? ["no = ?", no] : ["id = ?", id];
   const found = yield* first<RegisteredSession>(`SELECT * FROM assistant_sessions WHERE ${where}`, value);
   return String(found?.id) === String(id) ? found : undefined;
 }
@@ -129,7 +126,7 @@ const SESSIONS_AT_ONCE = 500;
 
 async function pageOfSessions(run: CheckRun, after: SessionName | null): Promise<SessionName[]> {
   const { sessionId } = run.options;
-  const by = run.open.sql.namesSessions ? "id" : "no";
+  const by = run.open.sql.layout !== "local" ? "id" : "no";
   const conditions = [
     ...(after === null ? [] : [{ condition: `${by} > ?`, value: after[by] }]),
     ...(sessionId === undefined ? [] : [{ condition: "id = ?", value: sessionId }]),
@@ -144,4 +141,35 @@ async function pageOfSessions(run: CheckRun, after: SessionName | null): Promise
     run.report(found, null);
     return [];
   }
+}
+
+async function checkEngine(run: CheckRun): Promise<void> {
+  const { integrity } = run.dialect;
+  if (integrity === null) return;
+  const before = await faultsOf(run, integrity);
+  const mends = new Set(before.map(({ mend }) => mend));
+  run.isBroken ||= mends.has("nothing");
+  let after = before;
+  if (before.length > 0 && run.mayRepair) {
+    if (mends.has("reindex")) await run.write("", () => run.dialect.reindex()).catch(() => {});
+    if (mends.has("search")) await rebuildIndex(run).catch(() => {});
+    after = await faultsOf(run, integrity);
+    run.isBroken ||= after.some(({ mend }) => mend === "reindex" || mend === "search");
+  }
+  run.report(findingsOf(before), findingsOf(after));
+}
+
+async function faultsOf(run: CheckRun, integrity: () => Operation<EngineFault[]>): Promise<EngineFault[]> {
+  try {
+    // One statement: others work before it.
+    return await run.open.runner.readInSteps(integrity);
+  } catch (error) {
+    return [{ message: reasonOf(error), mend: "nothing" }];
+  }
+}
+
+function findingsOf(faults: readonly EngineFault[]): Findings {
+  const found = new Findings();
+  for (const { message } of faults) found.add("engine", "", null, null, message);
+  return found;
 }

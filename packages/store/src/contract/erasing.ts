@@ -32,7 +32,7 @@ export interface Erased {
 
 /**
  * What is left of deleted text in the files of a database. `none`: nothing. `pending`: there may be some, which `scrub`
- * removes. `unknown`: the store cannot rewrite the files; docs/erasing.md says what to do there.
+ * removes. `unknown`: the store cannot rewrite the files; docs/privacy.md says what to do there.
  */
 export type Residue = "none" | "pending" | "unknown";
 
@@ -102,7 +102,7 @@ export interface CheckReport {
 }
 
 export interface CheckProblem {
-  /** Which rule of the data model does not hold; docs/keeping.md lists them. */
+  /** Which rule of the data model does not hold; docs/background/data-model.md lists them. */
   rule: CheckRule;
   /** The table that it is about. */
   table: string;

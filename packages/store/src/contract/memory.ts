@@ -31,7 +31,7 @@ export interface StoredVersion {
   readonly content: string | null;
   /** ISO time. */
   readonly writtenAt: string;
-  /** Null for what was written before versions were kept. */
+  /** Null where it is not known, as of what `agents` wrote. */
   readonly author: Author | null;
   /** The session in which it was written; null where it is not known, or was none. */
   readonly sessionId: string | null;

@@ -117,7 +117,11 @@ export interface Store {
   readonly redaction?: Redaction | undefined;
   /** Creates or upgrades the tables. Also run by the first call that needs them. Idempotent. */
   migrate(): Promise<void>;
-  /** Releases the connection, once the calls that were made before are over. Every later call fails with `STORE_CLOSED`. Idempotent. */
+  /**
+   * Releases the connection, once the calls that were made before are over. Every later call fails with `STORE_CLOSED`. Idempotent.
+   * @example
+   * process.once("SIGTERM", () => store.close());
+   */
   close(): Promise<void>;
 }
 

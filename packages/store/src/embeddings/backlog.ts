@@ -1,14 +1,22 @@
 import { cut, documentOf, keyOf, type RowAddress } from "@stemma/model";
 import type { Dialect } from "../engine/dialect.js";
-import { all, type Operation, oneNumber } from "../engine/operation.js";
-import { ofSession, ownOf, registeredOrder, rowsOf, type SessionRows, sameSession } from "../engine/session-rows.js";
+import {
+  all,
+  type Operation,
+  ofSession,
+  oneNumber,
+  ownOf,
+  registeredOrder,
+  rowsOf,
+  type SessionRows,
+  sameSession,
+} from "../engine/operation.js";
 import { type ContentRow, readContent } from "../operations/messages/content.js";
-import { ceilingOf, floorOf, SESSION_RANGE, sessionOf } from "../operations/messages/row-id.js";
+import { ceilingOf, floorOf, SESSION_RANGE, sessionOf } from "../operations/registry/session-head.js";
 import { registeredBefore } from "../operations/registry/session-order.js";
 import { findTwin, type Twin, twinIn, WAITING_COLUMNS, type WaitingRow } from "./memory-index.js";
 import { type Model, numberOf } from "./vector-bytes.js";
 
-/** How many sessions a scan reads at once. */
 const PAGE = 500;
 
 interface Progress {
@@ -56,7 +64,6 @@ export function* readPage(sql: Dialect, before: Before): Operation<Page> {
   return { sessions: rows.filter(hasNew).map(({ id }) => id), before: next };
 }
 
-/** What a look at some sessions finds. */
 export interface Found {
   /** New messages of these sessions, each session's in order. */
   readonly fresh: Waiting[];
@@ -86,7 +93,7 @@ export function* readWaiting(
       fresh.push(...(yield* findNew(sql, embedder, rows, session.seen, limit - fresh.length)));
     }
   }
-  const query = `SELECT n${sql.namesSessions ? ', session_id AS "sessionId"' : ""} FROM assistant_vectors
+  const query = `SELECT n${sql.layout !== "local" ? ', session_id AS "sessionId"' : ""} FROM assistant_vectors
      WHERE embedder < ? ORDER BY embedder DESC, n DESC LIMIT ?`;
   const addresses = yield* all<RowAddress>(query, embedder, limit - fresh.length + spare);
   return { fresh, old: yield* findOld(sql, embedder, addresses), done };
@@ -109,17 +116,16 @@ export function* countWaiting(sql: Dialect, model: Model): Operation<number> {
   return fresh + (yield* oneNumber("SELECT count(*) AS count FROM assistant_vectors WHERE embedder < ?", embedder));
 }
 
-/** A message that waits for its vector. */
 export interface Waiting {
   readonly sessionId: string;
   readonly n: number;
-  /** What is embedded; "" for a message that has no text, or cannot be read. */
+  /** The text that is embedded; "" for a message that has no text, or cannot be read. */
   readonly text: string;
   /** The row of the same message of the session that this one was forked from, where that has its vector. */
   readonly twin: Twin | null;
 }
 
-/** What tells a message that waits from all others, also when its row's number is given to another session. */
+/** A key that no other waiting message has, also when its row's number is given to another session. */
 export const waitingKey = ({ n, sessionId }: Pick<Waiting, "n" | "sessionId">): number | string =>
   keyOf({ n, sessionId });
 
@@ -157,7 +163,7 @@ function* findOld(
   if (addresses.length === 0) return [];
   const [own, ids] =
     sessionId === null
-      ? [sql.namesSessions ? "v.session_id = given.owner AND " : "", []]
+      ? [sql.layout !== "local" ? "v.session_id = given.owner AND " : "", []]
       : ["v.session_id = ? AND ", [sessionId]];
   const rows = yield* all<WaitingRow>(
     `SELECT ${WAITING_COLUMNS(sql, embedder)} FROM ${sql.segmentTable} AS given CROSS JOIN assistant_vectors v CROSS JOIN assistant_messages m
@@ -176,7 +182,7 @@ export function* findOldOf(
   embedded: readonly Waiting[],
   lock: string,
 ): Operation<Waiting[]> {
-  if (!sql.isSpread) return yield* findOld(sql, embedder, embedded, lock);
+  if (sql.layout !== "spread") return yield* findOld(sql, embedder, embedded, lock);
   const old: Waiting[] = [];
   for (const id of new Set(embedded.map(({ sessionId }) => sessionId))) {
     const ofSession = embedded.filter(({ sessionId }) => sessionId === id);
@@ -189,13 +195,13 @@ function* textsOf(sql: Dialect, embedder: number, rows: readonly WaitingRow[]): 
   const found: Waiting[] = [];
   for (const row of rows) {
     const text = yield* textToEmbed(sql, row.session_id, row);
-    const twin = sql.isSpread ? yield* findTwin(row, embedder) : twinIn(row);
+    const twin = sql.layout === "spread" ? yield* findTwin(row, embedder) : twinIn(row);
     found.push({ sessionId: row.session_id, n: row.n, text, twin });
   }
   return found;
 }
 
-/** What is embedded of a message: "" of one that has no text, or cannot be read. */
+/** Reads the text of a message that is embedded: "" of one that has no text, or cannot be read. */
 export function* textToEmbed(sql: Dialect, sessionId: string, row: ContentRow): Operation<string> {
   const message = yield* readContent(rowsOf(sql, sessionId, sessionOf(row.n)), row, () => {});
   return message === null ? "" : cut(documentOf(message).toWellFormed(), 0, MAX_CHARACTERS);

@@ -3,7 +3,7 @@ import type { Store } from "../contract/store.js";
 /** Makes vectors of texts, one for each, in order. `signal` is aborted when no one waits for them any more. */
 export type EmbedFunction = (texts: string[], options: { readonly signal: AbortSignal }) => PromiseLike<number[][]>;
 
-/** What is used of an embedding model of the AI SDK: those of every provider package fit. */
+/** The part of an embedding model of the AI SDK that is used: those of every provider package fit. */
 export interface EmbeddingModel {
   readonly specificationVersion: string;
   readonly provider: string;
@@ -29,8 +29,8 @@ export interface EmbedderOptions {
 }
 
 /**
- * What makes the vectors. `id` names the model: vectors of another `id` or number of dimensions are never compared, and
- * are made anew. A model of the AI SDK brings both.
+ * A maker of vectors. `id` names the model: vectors of another `id` or number of dimensions are never compared, and are made
+ * anew. A model of the AI SDK brings both.
  */
 export type Embedder = EmbedderOptions &
   (
@@ -58,8 +58,9 @@ export interface EmbeddedStore extends Store {
 
 export interface EmbeddableStore extends Store {
   /**
-   * The same store, whose messages are embedded in the background and searched by words and by vectors together. Both may
-   * be used; closing either closes the database. Errors: `INVALID_ARGUMENT`; `SEARCH_UNAVAILABLE` on a store without search.
+   * Makes a store on the same database whose messages are embedded in the background and searched by words and by vectors
+   * together. Both may be used; closing either closes the database. Errors: `INVALID_ARGUMENT`; `SEARCH_UNAVAILABLE` on a store
+   * without search.
    */
   withEmbedder(embedder: Embedder | EmbeddingModel): EmbeddedStore;
 }

@@ -1,11 +1,10 @@
 import { parseQuery, StemmaError, sha256 } from "@stemma/model";
 import type { ImportedVector, KeptVector, SearchRequest, Store, VectorModel, VectorStore } from "../contract/store.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, type Operation, run } from "../engine/operation.js";
-import { rowsOf, sameSession } from "../engine/session-rows.js";
+import { all, type Operation, rowsOf, run, sameSession } from "../engine/operation.js";
 import type { ContentRow } from "../operations/messages/content.js";
-import { sessionOf } from "../operations/messages/row-id.js";
 import { readAs, writeAs } from "../operations/registry/owners.js";
+import { sessionOf } from "../operations/registry/session-head.js";
 import type { OpenStore } from "../sql/sql-store.js";
 import { textToEmbed } from "./backlog.js";
 import type { EmbeddableStore, EmbeddedStore } from "./contract.js";
@@ -13,7 +12,6 @@ import { parseEmbedder } from "./embedder.js";
 import { EmbeddingIndexer, type EmbedOptions } from "./indexer.js";
 import { type Embedded, listVectors, plain, storeVectors } from "./store-vectors.js";
 import { findModel, migrateVectors, readClaim, type VectorDialect } from "./vector-bytes.js";
-/** A store that can be given an embedder. */
 export function embeddable(given: OpenStore, dialect: VectorDialect, options: EmbedOptions = {}): EmbeddableStore {
   const { sql } = given;
   const store = sql.search === null ? given.store : withVectors(given.store, given, dialect);
@@ -83,7 +81,6 @@ function embedded(store: Store, work: EmbeddingIndexer): EmbeddedStore {
   };
 }
 
-/** A store whose vectors can be copied. */
 function withVectors(store: Store, open: OpenStore, dialect: VectorDialect): Store {
   return {
     ...store,
@@ -127,7 +124,7 @@ interface KnownRow extends ContentRow {
 /** Engines bind at least a hundred values to a statement. */
 const IDS_AT_ONCE = 90;
 
-/** See `VectorStore.import`. Errors: `COPY_CONFLICT`. */
+/** Stores vectors that were read from another store (`VectorStore.import`). Errors: `COPY_CONFLICT`. */
 function* importVectors(
   sql: Dialect,
   dialect: VectorDialect,
@@ -148,8 +145,8 @@ function* importVectors(
     if (row === undefined || state !== "written") continue;
     // A row of the same model gets the numbers of the one that is copied.
     if (row.embedder === claim.no) {
-      const { own, ids } = rowsOf(sql, sessionId, sessionOf(row.n));
-      yield* run(`UPDATE assistant_vectors SET embedder = 0 WHERE ${own}n = ?`, ...ids, row.n);
+      const rows = rowsOf(sql, sessionId, sessionOf(row.n));
+      yield* run(...rows.where("UPDATE assistant_vectors SET embedder = 0", "n = ?", row.n));
     }
     embedded.push({ sessionId, n: row.n, text, twin: null, vector: vector === undefined ? "refused" : vector });
   }

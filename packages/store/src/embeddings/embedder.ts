@@ -11,7 +11,6 @@ import type { Embedder, EmbeddingModel } from "./contract.js";
 
 /** An embedder as given, with what was left open decided. */
 export interface ParsedEmbedder {
-  /** Names the model. */
   readonly id: string;
   /** Null until a vector tells, where it was not given. */
   readonly dimensions: number | null;

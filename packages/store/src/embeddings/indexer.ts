@@ -26,7 +26,6 @@ const CLOSED =
 /** How long a text that the embedder refused is left alone, in milliseconds. */
 const REFUSAL = 600_000;
 
-/** Embeds what waits, and searches with what is embedded. */
 export class EmbeddingIndexer {
   readonly background: BackgroundWorker;
   readonly #queue: ScanQueue;

@@ -25,7 +25,6 @@ const QUERY_PATIENCE = 5_000;
 const QUERY_LENGTH = 2_000;
 const QUERIES_KEPT = 50;
 
-/** Embeds queries, and ranks messages by their vectors and by their words. */
 export class MeaningRanking {
   readonly #queries = new Recent<Float32Array>(QUERIES_KEPT);
   #memory: MemoryIndex | null = null;
@@ -65,8 +64,8 @@ export class MeaningRanking {
   }
 
   async #embedQuery(text: string): Promise<Float32Array> {
-    const kept = this.#queries.get(text);
-    if (kept !== undefined) return kept;
+    const known = this.#queries.get(text);
+    if (known !== undefined) return known;
     const patience = new AbortController();
     const timer = setTimeout(() => patience.abort(new Error(`no answer within ${QUERY_PATIENCE} ms`)), QUERY_PATIENCE);
     try {

@@ -1,9 +1,8 @@
 import { Distribution } from "@stemma/model";
 import type { Dialect, RowRange } from "../engine/dialect.js";
-import { all, column, type Operation, oneNumber } from "../engine/operation.js";
-import { sameSession } from "../engine/session-rows.js";
+import { all, column, type Operation, oneNumber, sameSession } from "../engine/operation.js";
 import type { ContentRow } from "../operations/messages/content.js";
-import { sessionOf } from "../operations/messages/row-id.js";
+import { sessionOf } from "../operations/registry/session-head.js";
 import { boundsOf, sessionsIn } from "./search-by-meaning.js";
 import { createBest, product, type VectorDialect } from "./vector-bytes.js";
 
@@ -160,18 +159,18 @@ export class MemoryIndex {
   // The others move together: it takes no longer than the comparing did.
   #forget(gone: ReadonlySet<number>): void {
     const { dimensions } = this;
-    let kept = 0;
+    let size = 0;
     for (let index = 0; index < this.#size; index += 1) {
       const from = this.#slot(index);
       if (gone.has(this.#ids[from] as number)) continue;
-      const to = this.#slot(kept);
-      kept += 1;
+      const to = this.#slot(size);
+      size += 1;
       if (to === from) continue;
       this.#ids[to] = this.#ids[from] as number;
       this.#messages[to] = this.#messages[from] as number;
       this.#vectors.copyWithin(to * dimensions, from * dimensions, (from + 1) * dimensions);
     }
-    this.#size = kept;
+    this.#size = size;
   }
 }
 
@@ -193,7 +192,7 @@ const PARENT = "(SELECT s.parent_session_id FROM assistant_sessions s WHERE s.id
 
 /** Where the parent's rows may be on another server, see `findTwin`: a statement that locks rows names no other table there. */
 export const WAITING_COLUMNS = (sql: Dialect, embedder: number) => {
-  const [twin, parent] = sql.isSpread ? ["NULL", "NULL"] : [twinOf(sql, embedder), PARENT];
+  const [twin, parent] = sql.layout === "spread" ? ["NULL", "NULL"] : [twinOf(sql, embedder), PARENT];
   return `m.n AS n, m.session_id AS session_id, m.content AS content, ${twin} AS twin, ${parent} AS parent`;
 };
 

@@ -1,11 +1,9 @@
 import type { Ranked } from "@stemma/model";
 import { type ByMeaning, Distribution, fuseRankings, withReasons } from "@stemma/model";
 import type { Dialect, SeveralSessions } from "../engine/dialect.js";
-import { all, type Condition, type Operation, type SqlValue } from "../engine/operation.js";
-import { sameSession } from "../engine/session-rows.js";
-import { sessionOf as numberOfSession } from "../operations/messages/row-id.js";
-import type { RankMessages } from "../operations/search/run-search.js";
-import type { Scope } from "../operations/search/search-scope.js";
+import { all, type Condition, type Operation, type SqlValue, sameSession } from "../engine/operation.js";
+import { sessionOf as numberOfSession } from "../operations/registry/session-head.js";
+import type { RankMessages, Scope } from "../operations/search/run-search.js";
 import type { VectorDialect } from "./vector-bytes.js";
 import { createBest, product } from "./vector-bytes.js";
 
@@ -34,9 +32,8 @@ export function rankByBoth(
   };
 }
 
-export const EVERYWHERE = [0, Number.MAX_SAFE_INTEGER] as const;
+const EVERYWHERE = [0, Number.MAX_SAFE_INTEGER] as const;
 
-/** A condition on vectors `v` of a range. */
 export function within(sql: Dialect, range: Scope["range"]): Condition {
   const { condition, values } = ofSessions(sql, range);
   return { condition: `${condition}v.n BETWEEN ? AND ?`, values: [...values, ...boundsOf(range)] };
@@ -44,11 +41,11 @@ export function within(sql: Dialect, range: Scope["range"]): Condition {
 
 export const boundsOf = (range: Scope["range"]) => (range === null ? EVERYWHERE : ([range.lo, range.hi] as const));
 
-function ofSessions({ namesSessions, segmentTable }: Dialect, range: Scope["range"]): Condition {
+function ofSessions({ layout, segmentTable }: Dialect, range: Scope["range"]): Condition {
   const { sessionId = null, several } = range ?? {};
-  if (namesSessions && sessionId !== null) return { condition: "v.session_id = ? AND ", values: [sessionId] };
+  if (layout !== "local" && sessionId !== null) return { condition: "v.session_id = ? AND ", values: [sessionId] };
   if (several === undefined) return { condition: "", values: [] };
-  if (!namesSessions) {
+  if (layout === "local") {
     const ranges = JSON.stringify(several.ranges.map(([lo, hi]) => [0, lo, hi]));
     const rows = `SELECT w.n FROM ${segmentTable} AS s CROSS JOIN assistant_vectors w WHERE w.n BETWEEN s.lo AND s.hi`;
     return { condition: `v.n IN (${rows}) AND `, values: [ranges] };
@@ -66,7 +63,7 @@ export function sessionsIn({ ranges }: SeveralSessions): number[] {
 }
 
 // The session of a vector `v`, where its row names it.
-const sessionOf = ({ namesSessions }: Pick<Dialect, "namesSessions">) => (namesSessions ? "v.session_id" : "NULL");
+const sessionOf = ({ layout }: Pick<Dialect, "layout">) => (layout !== "local" ? "v.session_id" : "NULL");
 
 const rankedOf = ({ n: rowId, sessionId, score }: Found): Ranked =>
   typeof sessionId === "string" ? { n: rowId, sessionId, score } : { n: rowId, score };
@@ -77,7 +74,6 @@ interface Found {
   readonly score: number;
 }
 
-/** What is looked for, and where. */
 export interface Wanted {
   readonly sql: Dialect;
   readonly dialect: VectorDialect;
@@ -120,7 +116,7 @@ export function nearestBySigns(
   { alike, encode }: NonNullable<VectorDialect["signs"]>,
 ): FindNearest {
   const compare = function* (rows: string, ...values: SqlValue[]): Operation<Ranked[]> {
-    const select = `WITH likely AS MATERIALIZED (SELECT v.n AS n${sql.namesSessions ? ", v.session_id AS session_id" : ""} FROM ${rows})
+    const select = `WITH likely AS MATERIALIZED (SELECT v.n AS n${sql.layout !== "local" ? ", v.session_id AS session_id" : ""} FROM ${rows})
        SELECT v.n AS n, ${sessionOf(sql)} AS "sessionId", ${dialect.read} AS vector FROM likely JOIN assistant_vectors v
        ON ${sameSession(sql, "v", "likely")}v.n = likely.n`;
     const found = yield* all<{ n: number; sessionId: string | null; vector: unknown }>(select, ...values);

@@ -1,14 +1,23 @@
 import type { VectorModel } from "../contract/store.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, count, first, type Operation, run, type SqlValue } from "../engine/operation.js";
-import { ownOf, rowsOf, type SessionRows, sameSession } from "../engine/session-rows.js";
+import {
+  all,
+  count,
+  type Operation,
+  oneNumber,
+  ownOf,
+  rowsOf,
+  run,
+  type SessionRows,
+  type SqlValue,
+  sameSession,
+} from "../engine/operation.js";
 import type { ContentRow } from "../operations/messages/content.js";
-import { ceilingOf, floorOf, sessionOf } from "../operations/messages/row-id.js";
-import { findSessionRows } from "../operations/registry/session-head.js";
+import { ceilingOf, findSessionRows, floorOf, sessionOf } from "../operations/registry/session-head.js";
 import { findNew, findOldOf, textToEmbed, type Waiting, waitingKey } from "./backlog.js";
 import type { Twin } from "./memory-index.js";
 import { claimModel, type Model, readClaim, type VectorDialect } from "./vector-bytes.js";
-/** What was found out about a message that waited. */
+/** A message that waited, with its vector. */
 export interface Embedded extends Waiting {
   /** Null for a message that needs none. "refused": the embedder does not take its text, so that it goes on waiting. */
   readonly vector: Float32Array | null | "refused";
@@ -29,14 +38,14 @@ export function* storeVectors(
   const results = new Map(embedded.map((result) => [waitingKey(result), result]));
   const old = yield* findOldOf(sql, embedder, embedded, lock);
   const wasOld = new Set(old.map(waitingKey));
-  const sessions = new Map<string, { readonly rows: SessionRows; readonly given: Embedded[] }>();
+  const sessions = new Map<string, { readonly rows: SessionRows; readonly waited: Embedded[] }>();
   for (const result of results.values()) {
     const { n: rowId, sessionId } = result;
-    const known = sessions.get(sessionId) ?? { rows: rowsOf(sql, sessionId, sessionOf(rowId)), given: [] };
-    known.given.push(result);
+    const known = sessions.get(sessionId) ?? { rows: rowsOf(sql, sessionId, sessionOf(rowId)), waited: [] };
+    known.waited.push(result);
     sessions.set(sessionId, known);
   }
-  for (const { rows, given } of sessions.values()) {
+  for (const { rows, waited } of sessions.values()) {
     const replacing: Result[] = [];
     for (const waiting of old) {
       const result = results.get(waitingKey(waiting));
@@ -45,7 +54,7 @@ export function* storeVectors(
     }
     yield* deleteVectors(rows, replacing);
     yield* insertVectors(sql, dialect, embedder, rows, replacing);
-    const few = given.filter((result) => !wasOld.has(waitingKey(result))).length;
+    const few = waited.filter((result) => !wasOld.has(waitingKey(result))).length;
     if (few === 0) continue;
     const fresh: Result[] = [];
     for (const waiting of yield* findNew(sql, embedder, rows, yield* findSeen(rows), few, lock)) {
@@ -59,12 +68,11 @@ export function* storeVectors(
   return embedder;
 }
 
-function* findSeen({ own, ids, sessionNumber }: SessionRows): Operation<number> {
-  const seen = `SELECT coalesce(max(n), 0) AS seen FROM assistant_vectors WHERE ${own}n BETWEEN ? AND ?`;
-  return Number((yield* first<{ seen: number }>(seen, ...ids, floorOf(sessionNumber), ceilingOf(sessionNumber)))?.seen);
+function findSeen(rows: SessionRows): Operation<number> {
+  const range = [floorOf(rows.sessionNumber), ceilingOf(rows.sessionNumber)] as const;
+  return oneNumber(...rows.where("SELECT max(n) AS seen FROM assistant_vectors", "n BETWEEN ? AND ?", ...range));
 }
 
-/** What was found out about a message, and the twin that it has now. */
 interface Result extends Embedded {
   readonly present: Twin | null;
 }
@@ -73,11 +81,10 @@ interface Result extends Embedded {
 const ROWS_AT_ONCE = 25;
 
 // A row is written anew, with a number of its own: those who keep vectors in memory see by it what changed.
-function* deleteVectors({ own, ids }: SessionRows, results: readonly Result[]): Operation<void> {
+function* deleteVectors(rows: SessionRows, results: readonly Result[]): Operation<void> {
   for (const some of chunksOf(results)) {
     const marks = some.map(() => "?").join(", ");
-    const removal = `DELETE FROM assistant_vectors WHERE ${own}n IN (${marks})`;
-    yield* run(removal, ...ids, ...some.map(({ n: rowId }) => rowId));
+    yield* run(...rows.where("DELETE FROM assistant_vectors", `n IN (${marks})`, ...some.map(({ n: rowId }) => rowId)));
   }
 }
 
@@ -115,7 +122,7 @@ function* copyVector(
   const source = rowsOf(sql, present.sessionId, sessionOf(present.n));
   const copy = `INSERT INTO assistant_vectors (${named}n, embedder, vector)
     SELECT ${mark}?, v.embedder, v.vector FROM assistant_vectors v WHERE ${ownOf(source, "v")}v.n = ? AND v.embedder = ?`;
-  return (yield* count(copy, [...ids, rowId, ...source.ids, present.n, embedder])) > 0;
+  return (yield* count(copy, ...ids, rowId, ...source.ids, present.n, embedder)) > 0;
 }
 
 function* chunksOf<T>(items: readonly T[]): Generator<T[]> {

@@ -13,7 +13,7 @@ import { first, type Operation, oneNumber, run, type SqlValue } from "../engine/
 export interface VectorDialect {
   /** The version of its tables, which the column `vectors` of `assistant_schema` tells. */
   readonly version: number;
-  /** Makes the tables of this version, or of an earlier one, and tells it; others who do so wait. Errors: `MIGRATION_REQUIRED`. */
+  /** Makes the tables of this version, or brings those of an earlier one to it, and tells it; others who do so wait. Errors: `MIGRATION_REQUIRED`. */
   createTables(sql: Dialect): Operation<void>;
   /** How a vector is bound to a parameter, and how it is read from the column `vector` of `v`. */
   readonly bound: string;
@@ -117,7 +117,10 @@ export function* numberOf(model: Model): Operation<number> {
   return (yield* findClaim(model))?.no ?? (yield* readClaim()).no + 1;
 }
 
-/** The same, for a write: a new number when the database holds vectors of another model. Writers wait for each other here. Errors: `EMBEDDER_REPLACED`. */
+/**
+ * Finds the model's number for a write: a new one when the database holds vectors of another model. Writers wait for each other
+ * here. Errors: `EMBEDDER_REPLACED`.
+ */
 export function* claimModel(sql: Dialect, model: Model, dimensions: number): Operation<number> {
   const claim = yield* readClaim(sql.forUpdate);
   if (isOf(claim, { ...model, dimensions })) return claim.no;

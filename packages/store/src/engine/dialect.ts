@@ -1,8 +1,7 @@
 import type { EncodedMessage, Matches, Ranked, RowAddress, SessionMessage, TermSequences } from "@stemma/model";
 import type { ImportedMessage, ImportedTree, MetadataValue, ParentRef, RecentHistory } from "../contract/store.js";
-import type { Condition, Operation, SqlValue } from "./operation.js";
-import type { SessionRows } from "./session-rows.js";
-/** What one SQL engine says differently. Everything else is written once, in the operations beside this file. */
+import type { Condition, Layout, Operation, SessionRows, SqlValue } from "./operation.js";
+/** The SQL that one engine says differently. Everything else is written once, in the operations beside this file. */
 export interface Dialect {
   readonly name: string;
   /** The largest text that one column takes, in bytes of UTF-8; longer ones are kept in parts. */
@@ -20,18 +19,8 @@ export interface Dialect {
   readonly segmentOrder: string;
   /** The function that gives how many bytes of UTF-8 a text has. */
   readonly byteLength: (text: string) => string;
-  /** Messages are kept with their searchable text in a column `text_content`: the engine's documented table has one. */
-  readonly keepsText: boolean;
-  /** Each row names its session by its id, and so does each statement of one session: see `SessionRows`. */
-  readonly namesSessions: boolean;
-  /** Who registers a session gives it a number of its own; otherwise the table does. */
-  readonly countsSessions: boolean;
-  /** Rows are spread over servers by session: a statement of several sessions joins rows of one session only with each other. */
-  readonly isSpread: boolean;
-  /** The engine works in this process, so what a statement takes long for is divided: see `inPortions`. */
-  readonly isInProcess: boolean;
-  /** A statement may name the columns of a key, in `ON CONFLICT`. False where tenants may have added one to it. */
-  readonly namesKeys: boolean;
+  /** Where the rows are, and how a statement tells whose they are. */
+  readonly layout: Layout;
   /** Milliseconds since 1970 by the clock of the database's server; null where there is no server. */
   readonly serverTime: string | null;
   /** The day of a column of times, in UTC, as `2026-11-22`. */
@@ -46,7 +35,7 @@ export interface Dialect {
   readonly lockSession: ((sessionId: string) => Operation<void>) | null;
   /** Marks what is kept beside a message of row `n` that was edited; null where triggers do. */
   readonly markEdited: ((rows: SessionRows, rowId: number) => Operation<void>) | null;
-  /** What this engine does better whole; whatever is missing is done by the operations that all engines share. */
+  /** Operations that this engine does better whole; whatever is missing is done by the operations that all engines share. */
   readonly native?: NativeOperations | undefined;
   /** The names of a table's columns; none when there is no such table. */
   columns(table: string): Operation<string[]>;
@@ -75,16 +64,16 @@ export interface BytesDialect {
 export interface NativeOperations {
   /** False for what `append` leaves to the shared operation. */
   mayAppend(messages: readonly EncodedMessage[], parent: ParentRef): boolean;
-  /** See `SessionStore.append`; by a user where one is given. */
+  /** The operation behind `SessionStore.append`; by a user where one is given. */
   append(
     sessionId: string,
     messages: readonly EncodedMessage[],
     parent: ParentRef,
     userId: string | undefined,
   ): Operation<Appended>;
-  /** See `SessionStore.path`; by a user where one is given. Null for what is left to the shared operation. */
+  /** The operation behind `SessionStore.path`; by a user where one is given. Null for what is left to the shared operation. */
   path(sessionId: string, options: PathOptions, userId: string | undefined): Operation<SessionMessage[] | null>;
-  /** See `SessionStore.recent`; by a user where one is given. Null for what is left to the shared operation. */
+  /** The operation behind `SessionStore.recent`; by a user where one is given. Null for what is left to the shared operation. */
   recent(sessionId: string, options: RecentOptions, userId: string | undefined): Operation<RecentHistory | null>;
   /** Appends several messages within a transaction, some at a time. */
   appendList(
@@ -97,7 +86,7 @@ export interface NativeOperations {
   importMessages(sql: Dialect, sessionId: string, messages: EncodedTree["messages"]): Operation<number>;
 }
 
-/** What an append did, before it is told. */
+/** The result of an append, before it is told. */
 export interface Appended {
   /** For each message given: whether it was inserted. */
   readonly inserted: readonly boolean[];
@@ -119,7 +108,7 @@ export interface PathOptions {
   readonly createdAt?: boolean | undefined;
 }
 
-/** What `SessionStore.recent` is asked for. */
+/** The request of `SessionStore.recent`. */
 export interface RecentOptions extends PathOptions {
   readonly maxBytes: number;
   readonly minMessages: number;
@@ -132,10 +121,8 @@ export type CorruptHandler = ((corrupt: { readonly id: string; readonly error: u
 export interface SearchDialect {
   /** A table for each index with a column `n`: the rows that are indexed, or noted to be. */
   readonly rows: Readonly<Record<SearchIndex, string>>;
-  /** Messages that are not indexed yet may be noted in `assistant_unindexed`. */
-  readonly mayLag: boolean;
-  /** Messages that are written are noted there first: to index many at once takes a fraction of the time. */
-  readonly indexesLater: boolean;
+  /** Messages that are written are noted in `assistant_unindexed` first: to index many at once takes a fraction of the time. */
+  readonly indexesLater?: boolean;
   /**
    * A search may be one statement, or two, without a transaction: `matches` sees one state, and tells `hits` which one it was. Missing
    * where it never may; whether it may is known when the store has looked at its tables.
@@ -165,7 +152,7 @@ export interface SearchDialect {
    */
   matches(sequences: TermSequences, range: RowRange, limit: number, shown?: number): Operation<FoundMatches>;
   /**
-   * The same among sessions that the statement finds itself; null where they are more than it looks into. Missing where that is
+   * Matches among sessions that the statement finds itself; null where they are more than it looks into. Missing where that is
    * never one statement.
    */
   matchesOf?(
@@ -209,7 +196,7 @@ export interface ChosenSessions {
   readonly isFrequent: boolean;
 }
 
-/** What a search finds, before it is ranked. */
+/** The finds of a search, before they are ranked. */
 export interface FoundMatches {
   readonly sequences: readonly SequenceMatches[];
   /** The branches of messages of sessions that have several, by their numbers; null where they are to be looked for. */
@@ -221,7 +208,7 @@ export interface FoundMatches {
   readonly sessions: readonly NumberedSession[] | null;
   /** The rows of all messages; missing where they are to be read. */
   readonly rows?: readonly FoundRow[] | undefined;
-  /** What `hits` is told, where the statement saw a state that can be told from later ones. */
+  /** Passed on to `hits`, where the statement saw a state that can be told from later ones. */
   readonly since?: number | undefined;
 }
 
@@ -257,7 +244,7 @@ export interface SequenceMatches extends Matches {
   readonly others: readonly number[];
 }
 
-/** What is indexed of a row; "" for nothing. */
+/** A row with the text that is indexed of it; "" for nothing. */
 export interface IndexedDocument {
   readonly sessionId: string;
   readonly rowId: number;

@@ -10,7 +10,7 @@ export type Migration = (sql: Dialect) => Operation<void>;
 
 /**
  * Runs the first of the migrations above the `recorded` version, and records it: one transaction, of which this is the
- * whole. False when there is none. Errors: `DATABASE_TOO_NEW`.
+ * whole. False when there is none. Errors: `DATABASE_TOO_NEW`, `MIGRATION_REQUIRED`.
  */
 export function* runNextMigration(
   sql: Dialect,
@@ -25,9 +25,16 @@ export function* runNextMigration(
   return true;
 }
 
-/** Errors: `DATABASE_TOO_NEW`. */
+/** The last versions of the tables before 0.1.0, of SQLite and of Postgres: then the numbers began anew. */
+const BEFORE_RELEASE = [11, 25];
+
+/** Errors: `DATABASE_TOO_NEW`; `MIGRATION_REQUIRED` for tables from before 0.1.0. */
 export function assertKnown(version: number, known: number): void {
   if (version <= known) return;
+  if (BEFORE_RELEASE.includes(version)) {
+    const message = `The database has tables from before stemma 0.1.0 (version ${version}). In a clone of its repository, run \`node scripts/to-first-release.mjs <database>\` on a copy of it.`;
+    throw new StemmaError("MIGRATION_REQUIRED", { version, known }, message);
+  }
   const message = `The database has version ${version} of the tables; this program knows ${known}. Upgrade stemma.`;
   throw new StemmaError("DATABASE_TOO_NEW", { version, known }, message);
 }

@@ -1,6 +1,6 @@
 /**
  * An operation is a generator that yields statements and is given their rows. It never knows whether the engine is
- * synchronous, so each is written once; `drive.ts` drives it.
+ * synchronous, so each is written once; `runner.ts` runs it.
  */
 export type SqlValue = string | number | null | Uint8Array;
 export type Row = Record<string, unknown>;
@@ -18,7 +18,7 @@ export interface Statement {
   readonly rows?: readonly (readonly SqlValue[])[];
   /** Its text is one of a few that are sent again and again: a server may keep what it made of it. */
   readonly isFrequent?: boolean;
-  /** What it may be run with others as, of other sessions: see `postgres/gathered.ts`. */
+  /** The statement as which it may be run with others, of other sessions: `gathered.ts` of Postgres does it. */
   readonly together?: Together | undefined;
 }
 
@@ -39,7 +39,7 @@ export function* pause(): Operation<void> {
   yield PAUSE;
 }
 
-/** What `make` gives for each item, with pauses. */
+/** The results of `make` for each item, with pauses. */
 export function* mapWithPauses<T, R>(items: readonly T[], make: (item: T) => R): Operation<R[]> {
   const made: R[] = [];
   for (const item of items) {
@@ -65,7 +65,7 @@ export function* tuples<T extends readonly SqlValue[]>(sql: string, ...values: S
 }
 
 /** Runs an INSERT, an UPDATE or a DELETE without RETURNING. Gives how many rows it wrote. */
-export function* count(sql: string, values: readonly SqlValue[]): Operation<number> {
+export function* count(sql: string, ...values: SqlValue[]): Operation<number> {
   return (yield { sql, values, as: "count" }) as unknown as number;
 }
 
@@ -74,7 +74,7 @@ export function* insert(table: string, row: Readonly<Record<string, SqlValue>>, 
   const values = Object.values(row);
   const marks = values.map(() => "?").join(", ");
   const text = `INSERT INTO ${table} (${Object.keys(row).join(", ")}) VALUES (${marks})${end}`;
-  return (yield* count(text, values)) > 0;
+  return (yield* count(text, ...values)) > 0;
 }
 
 /** For a row that may be there: then it stays. */
@@ -95,7 +95,7 @@ export function* oneByOne({ sql, rows = [], as }: Statement): Operation<number> 
   let times = 0;
   for (const values of rows) {
     if (as === "each") yield* run(sql, ...values);
-    else if ((yield* count(sql, values)) === 0) break;
+    else if ((yield* count(sql, ...values)) === 0) break;
     times += 1;
   }
   return times;
@@ -120,4 +120,110 @@ export function* oneNumber(sql: string, ...values: SqlValue[]): Operation<number
 export interface Condition {
   readonly condition: string;
   readonly values: readonly SqlValue[];
+}
+
+/**
+ * Where an engine has its rows, from which the rest follows.
+ *
+ * - `local`: in a database of this process. The number of a row alone tells its session, and who registers a session gives it a
+ *   number. A statement may name the columns of a key, and what it takes long for is divided (`inPortions`). The search index may lag
+ *   behind, with notes in `assistant_unindexed`.
+ * - `server`: each row names its session by its id, and so does each statement of one session; the table gives sessions their
+ *   numbers. No statement names the columns of a key, to which tenants may have added one. A message's searchable text has a column
+ *   of its own, `text_content`, as in the engine's documented table.
+ * - `spread`: as on a server, on several of them by session. So a statement of several sessions joins rows of one session only with
+ *   each other.
+ */
+export type Layout = "local" | "server" | "spread";
+
+interface Laid {
+  readonly layout: Layout;
+}
+
+/**
+ * The rows of one session, and how a statement says so. Where rows name their session, each statement does; where their
+ * numbers alone tell, these fragments are empty and bind nothing. So an operation is written once.
+ */
+export class SessionRows {
+  /** Begins a condition on its rows, and on its row of `assistant_sessions`. Each binds `ids` where it stands. */
+  declare readonly own: "" | "session_id = ? AND ";
+  declare readonly registered: "" | "id = ? AND ";
+  declare readonly ids: readonly string[];
+  /** Begins the columns of an INSERT, and the values, which bind `ids` as well. */
+  declare readonly column: "" | "session_id, ";
+  declare readonly mark: "" | "?, ";
+
+  /** Sessions may share a number, with which row ids begin, where rows name them. */
+  constructor(
+    readonly layout: Layout,
+    readonly id: string,
+    readonly sessionNumber: number,
+  ) {
+    const isNamed = layout !== "local";
+    this.own = isNamed ? OWN : "";
+    this.registered = isNamed ? "id = ? AND " : "";
+    this.ids = isNamed ? [id] : NO_IDS;
+    this.column = isNamed ? "session_id, " : "";
+    this.mark = isNamed ? "?, " : "";
+  }
+
+  /** A statement, `head WHERE condition`, of no rows but the session's. `values` are those of the two, in this order. */
+  where(head: string, condition: string, ...values: SqlValue[]): [sql: string, ...values: SqlValue[]] {
+    return whereOf(`${head} WHERE ${this.own}${condition}`, head, this.ids, values);
+  }
+
+  /** A statement of the session's rows of a table that has its number, `no`, for which `more` holds too. `head` binds no values. */
+  whereNumber(head: string, more = "", ...values: SqlValue[]): [sql: string, ...values: SqlValue[]] {
+    return [`${head} WHERE ${this.own}no = ?${more}`, ...this.ids, this.sessionNumber, ...values];
+  }
+
+  /** A statement, `head WHERE …`, of the session's row in `assistant_sessions`. `values` are those of `head`. */
+  whereRegistered(head: string, ...values: SqlValue[]): [sql: string, ...values: SqlValue[]] {
+    return whereOf(`${head} WHERE ${this.registered}no = ?`, head, this.ids, [...values, this.sessionNumber]);
+  }
+}
+
+const OWN = "session_id = ? AND ";
+const NO_IDS: readonly string[] = [];
+
+function whereOf(
+  sql: string,
+  head: string,
+  ids: readonly string[],
+  values: readonly SqlValue[],
+): [sql: string, ...values: SqlValue[]] {
+  const before = ids.length === 0 ? 0 : head.split("?").length - 1;
+  return [sql, ...values.slice(0, before), ...ids, ...values.slice(before)];
+}
+
+export function rowsOf({ layout }: Laid, id: string, sessionNumber: number): SessionRows {
+  return new SessionRows(layout, id, sessionNumber);
+}
+
+/**
+ * SQL for a number by which sessions `s` come in the order in which they were registered, and for what comes behind it: of
+ * equals the id decides, where there may be any.
+ */
+export function registeredOrder({ layout }: Laid): { readonly by: string; readonly ties: readonly string[] } {
+  return layout === "local" ? { by: "s.no", ties: [] } : { by: "s.registered", ties: ["s.id"] };
+}
+
+/** The values that `own` of a session's rows binds. */
+export function idsOf({ layout }: Laid, id: string): readonly string[] {
+  return layout !== "local" ? [id] : NO_IDS;
+}
+
+/** `own` of the rows that a statement calls `alias`. */
+export function ownOf({ layout }: Laid, alias: string): string {
+  return layout !== "local" ? `${alias}.${OWN}` : "";
+}
+
+/** Begins a condition that is true for rows of one session. */
+export function sameSession({ layout }: Laid, row: string, other: string): string {
+  return layout !== "local" ? `${row}.session_id = ${other}.session_id AND ` : "";
+}
+
+/** Begins a condition that is true for a row of the session `s`. */
+export function ofSession({ layout }: Laid, row: string): string {
+  return layout !== "local" ? `${row}.session_id = s.id AND ` : "";
 }

@@ -23,7 +23,7 @@ export function* inPortions(
   ranges: readonly Segment[],
   work: (portion: Portion) => Operation<void>,
 ): Operation<void> {
-  if (sql.isInProcess) yield* divided(ranges, work);
+  if (sql.layout === "local") yield* divided(ranges, work);
   else if (isSome(ranges)) yield* work(ranges);
 }
 
@@ -46,11 +46,11 @@ const ITEMS = 500;
 
 /** The same of a list: some of its items at a time. */
 export function* inListPortions<T>(
-  { isInProcess }: Dialect,
+  { layout }: Dialect,
   items: readonly T[],
   work: (some: readonly T[]) => Operation<void>,
 ): Operation<void> {
-  const length = isInProcess ? ITEMS : items.length;
+  const length = layout === "local" ? ITEMS : items.length;
   for (let start = 0; start < items.length; start += length) yield* work(items.slice(start, start + length));
 }
 

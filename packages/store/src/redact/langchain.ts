@@ -2,7 +2,6 @@ import { isJsonObject, type JsonObject } from "@stemma/model";
 import type { RedactWhere } from "../contract/store.js";
 import { type IsIdentifier, type RedactText, redactJson } from "./json.js";
 
-/** What names something in a checkpoint and in its metadata. */
 const NAMES: ReadonlySet<string | number | undefined> = new Set([
   "id",
   "ts",
@@ -15,7 +14,6 @@ const NAMES: ReadonlySet<string | number | undefined> = new Set([
   "checkpoint_id",
   "checkpoint_ns",
 ]);
-/** What names something in a message of LangChain, and in a call of a tool in it. */
 const MESSAGE: ReadonlySet<string | number | undefined> = new Set(["id", "type", "tool_call_id", "status"]);
 const CALL: ReadonlySet<string | number | undefined> = new Set(["id", "type", "name"]);
 const CALLS: ReadonlySet<string> = new Set(["tool_calls", "invalid_tool_calls", "tool_call_chunks"]);

@@ -1,10 +1,9 @@
 import { reasonOf } from "@stemma/model";
 import type { Observed, Observer, Redaction, RedactWhere } from "../contract/store.js";
 
-/** What an observer is told in place of what could not be redacted. */
 const FAILED = "[REDACTION_FAILED]";
 
-/** The same observer, which is told of texts as `redaction` leaves them. The work is not changed by it. */
+/** Makes an observer that passes on texts as `redaction` leaves them. The work is not changed by it. */
 export function redactedObserver(observer: Observer, redaction: Redaction): Observer {
   return <T>(told: Observed, work: (within: <P>(part: () => P) => P) => T): T => {
     const where: RedactWhere = { kind: "telemetry", sessionId: told.sessionId ?? null };

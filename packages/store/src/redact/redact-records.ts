@@ -15,7 +15,7 @@ type RedactRecord = (value: Uint8Array, key: string, where: RedactWhere, text: R
 
 const unchanged: RedactRecord = (value) => value;
 
-/** What the records of our own labels hold; those of any other label may hold any JSON or text. */
+/** The records of our own labels; those of any other label may hold any JSON or text. */
 const RECORDS: Readonly<Record<string, RedactRecord>> = {
   chat: (value, key, where, text) => (key === "run" ? value : redactChunks(value, where, text)),
   [TURNS]: (value, key, where, text) => (key.startsWith("note/") ? redactBytes(value, where, text, isOfNote) : value),

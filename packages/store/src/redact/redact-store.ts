@@ -10,10 +10,10 @@ type Method = (...values: unknown[]) => unknown;
 type AnyRules = Readonly<Record<string, ((redaction: Redaction, id: string, ...values: never[]) => unknown[]) | null>>;
 
 /**
- * The same store, which calls `redact` on each text before it is stored, indexed, embedded or told to anyone. Use the result in
- * place of the store. It works for every store, also one of your own, and for what `withEmbedder` and `forUser` give.
- * Errors: `STORE_UNSUPPORTED` for what is no store, `INVALID_ARGUMENT`; of its calls `REDACTION_FAILED` for what `redact`
- * threw, and where it gave no text.
+ * Makes a store that calls `redact` on each text before it is stored, indexed, embedded or told to anyone. Use the result in
+ * place of the store. It works for every store, also one of your own, and for what `withEmbedder` and `forUser` give. Errors:
+ * `STORE_UNSUPPORTED` for what is no store, `INVALID_ARGUMENT`; of its calls `REDACTION_FAILED` for what `redact` threw, and
+ * where it gave no text.
  */
 export function redactStore<S extends Store>(store: S, redact: RedactFunction): S {
   assertStore(store, "redactStore()");

@@ -1,7 +1,7 @@
 import { fromBase64, givenMessage, isJsonObject, isTooDeep, kindOf, StemmaError, toBase64 } from "@stemma/model";
 import type { RedactFunction, Redaction, RedactWhere } from "../contract/store.js";
 import { type IsIdentifier, type RedactText, redactJson } from "./json.js";
-/** What a user's function makes of the texts of a store, and `inner` of that, where the store has a redaction already. */
+/** Applies a user's function to the texts of a store, and `inner` to the result, where the store has a redaction already. */
 export function redactionOf(redact: RedactFunction, inner?: Redaction): Redaction {
   const text: RedactText = (given, where) => {
     const redacted = redactDataUrl(given, (one) => checked(redact, one, where));
@@ -72,7 +72,6 @@ function decoded(decode: () => string): string | null {
 
 /** Fields of a message that name something. */
 const MESSAGE: ReadonlySet<string | number | undefined> = new Set(["id", "role", "createdAt"]);
-/** The same of a part. */
 const PART: ReadonlySet<string | number | undefined> = new Set([
   "type",
   "id",

@@ -40,3 +40,19 @@ export async function* allOwners({
     for await (const name of names) yield kind === "user" ? { user: name } : { key: name };
   }
 }
+
+/** The values of what is there later; `onEnd` runs when there is no more, or nobody asks any more. */
+export function valuesIn<T>(
+  opened: Promise<AsyncIterable<T> | Iterable<T>>,
+  onEnd = async (): Promise<void> => {},
+): AsyncIterable<T> {
+  // Whoever iterates is told of a failure; perhaps nobody does.
+  opened.catch(() => {});
+  return (async function* () {
+    try {
+      yield* await opened;
+    } finally {
+      await onEnd();
+    }
+  })();
+}

@@ -5,11 +5,11 @@ export function observed<T>(store: Store | null, what: Omit<Observed, "store">, 
   return store?.observer === undefined ? work() : store.observer({ ...what, store: store.name }, work);
 }
 
-/** What became of values that were given one by one: a result, or a failure that was told among them. */
+/** The end of values that came one by one: a result, or a failure that was told among them. */
 export type Outcome = { readonly result: unknown } | { readonly failure: unknown };
 
 /**
- * The same for values that are made when they are asked for: the work lasts until there is no more, or nobody asks any more.
+ * Values that are made when they are asked for, of which the observer is told as one work: it lasts until there is no more, or nobody asks any more.
  * `outcome` then says what became of it.
  */
 export function observedValues<T>(

@@ -1,13 +1,12 @@
 import { assertFits, assertStorableText, invalid, NAME_LIMITS } from "@stemma/model";
-import type { BlockScope, MemoryOwner } from "../contract/memory.js";
-
+import type { BlockScope, MemoryOwner, NewSession } from "../contract/store.js";
 /** The session id below which an upgrade keeps the blocks and entries that `agents` wrote. No session has it. */
 export const UPGRADED_ROWS = "agents_before_upgrade";
 
 /** Begins what stands in the place of a session id for blocks and entries that belong to no session. No session's id begins so. */
 export const SCOPES = "stemma:";
 
-/** What they begin with, by whose they are. */
+/** The beginnings of such scopes, by whose they are. */
 export const MEMORY_SCOPES = { user: `${SCOPES}user:`, key: `${SCOPES}key:` } as const;
 
 /** Where the blocks and entries of a user are kept: all of them have this in the column `session_id`. */
@@ -55,4 +54,40 @@ function assertScopeName(name: unknown, what: string): asserts name is string {
   // Earlier versions counted characters, and what they stored is found: a write is measured in bytes.
   if (name.length > NAME_LIMITS.owner) assertFits(name, what, "owner");
   assertStorableText(name, what);
+}
+
+type SessionTexts = {
+  readonly [Field in "id" | "userId" | "parentSessionId" | "name" | "model" | "source"]?: NewSession[Field] | undefined;
+};
+
+/** Throws `INVALID_ARGUMENT` for a session to which nothing new may be written, because its id is too long. */
+export function assertSessionFits(id: string): void {
+  assertFits(id, "A session id", "id");
+}
+
+/** Throws `INVALID_ARGUMENT` for a text of a session that is to be registered, because it is too long. */
+export function assertSessionTexts({ id, userId, parentSessionId, name, model, source }: SessionTexts): void {
+  if (id !== undefined) assertSessionFits(id);
+  if (userId !== undefined) assertFits(userId, "A user id", "owner");
+  if (parentSessionId !== undefined) assertFits(parentSessionId, "A session's parentSessionId", "id");
+  if (name !== undefined) assertFits(name, "A session's name", "name");
+  if (model !== undefined) assertFits(model, "A session's model", "model");
+  if (source !== undefined) assertFits(source, "A session's source", "model");
+}
+
+interface KeptName {
+  readonly sessionId: string;
+  readonly label: string;
+  readonly scope?: BlockScope | undefined;
+}
+
+/** Throws `INVALID_ARGUMENT` for names that are too long for something new to be stored under them. */
+export function assertNames({ sessionId, label, scope }: KeptName, key = ""): void {
+  // A scope has a user's id behind its own beginning.
+  assertSessionFits(
+    sessionId.startsWith(SCOPES) ? sessionId.slice(sessionId.indexOf(":", SCOPES.length) + 1) : sessionId,
+  );
+  if (typeof scope === "object") assertFits(scope.key, "The key of a scope", "owner");
+  assertFits(label, "A label", "label");
+  assertFits(key, "A key", "key");
 }

@@ -1,152 +1,198 @@
 import { StemmaError } from "@stemma/model";
 import type { BlockScope, MemoryScope, SearchHit, SearchRequest, Store, WrittenIds } from "../contract/store.js";
-import type { Part, Turns } from "../engine/call-order.js";
 import type { Dialect } from "../engine/dialect.js";
 import type { Operation } from "../engine/operation.js";
-import type { Runner } from "../engine/runner.js";
+import type { CallOrder, Part, Runner } from "../engine/runner.js";
 import { readAs, scopedKey, writeAs } from "../operations/registry/owners.js";
 import { makeRow } from "../operations/registry/session-head.js";
 import { assertUserId, isScope } from "./session-id.js";
-import type { SessionCalls } from "./sql-session.js";
 
-/** What names something that is kept beside a session's messages. */
-interface Kept {
+/** Names a block, an entry or a record. */
+interface ItemKey {
   readonly sessionId: string;
   readonly label: string;
   readonly scope?: BlockScope | undefined;
 }
 
-/** How a store runs its operations: in their turns, and for the user that it is confined to. */
-export interface SqlCalls {
-  session(id: string): SessionCalls;
-  /** What is kept under a key; the operation is given the key that the scope has. */
-  readKept<K extends Kept, T>(kind: string, key: K, operation: (key: K) => Operation<T>): Promise<T>;
-  /** The same in a transaction that sees one state. */
-  searchKept<K extends Kept, T>(kind: string, key: K, operation: (key: K) => Operation<T>): Promise<T>;
-  /** Reads of all that is kept for a session or in another scope. */
-  listKept<T>(scope: MemoryScope, operation: (scope: MemoryScope) => Operation<T>): Promise<T>;
-  /** Removes some or all of it. */
-  eraseKept<T>(scope: MemoryScope, operation: (scope: MemoryScope) => Operation<T>): Promise<T>;
-  writeKept<K extends Kept, T>(kind: string, key: K, operation: (key: K) => Operation<T>): Promise<T>;
-  /** The same for an operation of single statements, each of which is atomic and may be repeated. */
-  writeRecord<K extends Kept, T>(key: K, operation: (key: K) => Operation<T>): Promise<T>;
-  /** Several of them in one transaction. */
-  writeAllKept(writes: readonly WriteOfKept[]): Promise<WrittenIds>;
-}
-
-/** One write of what is kept under a key; one of `messages` gives the ids that are told of it. */
-export interface WriteOfKept {
+/** One write of what stands under a key; one of `messages` gives the ids of messages that it wrote. */
+export interface WriteOfItem {
   readonly kind: string;
-  readonly key: Kept;
-  /** Is given the key that the scope has. */
-  operation(key: Kept): Operation<unknown>;
+  readonly key: ItemKey;
+  /** Is passed the key that the scope has. */
+  operation(key: ItemKey): Operation<unknown>;
   /** It makes other writers of its session wait by itself. */
   readonly locks?: boolean | undefined;
-  /** As how many writes it was given. Default: one. */
+  /** How many writes of the caller's it stands for. Default: one. */
   readonly writes?: number | undefined;
 }
 
 /** Kinds of writes before which other writers of the session are made to wait. */
 const LOCKING: ReadonlySet<string> = new Set(["messages", "registry", "check"]);
 
-export function sqlCalls(
-  { runner, turns, sql }: { readonly runner: Runner; readonly turns: Turns; readonly sql: Dialect },
-  search: (query: string, request: SearchRequest) => Promise<SearchHit[]>,
-  userId: string | undefined,
-): SqlCalls {
-  const { single } = runner;
-  const { lockSession } = sql;
-  const reading = <T>(id: string, operation: () => Operation<T>) =>
-    userId === undefined ? operation : readAs(userId, id, operation);
-  const writing = <T>(id: string, operation: () => Operation<T>) =>
-    userId === undefined ? operation : writeAs(userId, id, operation);
+interface CallParts {
+  readonly runner: Runner;
+  readonly callOrder: CallOrder;
+  readonly sql: Dialect;
+  search(query: string, request: SearchRequest): Promise<SearchHit[]>;
+}
+
+/** The calls of a store: each is one operation, run in its order, and for the user to whom the store is confined. */
+export class SqlCalls {
+  constructor(
+    private readonly parts: CallParts,
+    /** Operations of the engine's own make sure of it themselves. */
+    readonly userId: string | undefined,
+  ) {}
+
+  // ── Of one session ──
+
+  /** One consistent view. */
+  read<T>(id: string, operation: () => Operation<T>): Promise<T> {
+    const { callOrder, runner } = this.parts;
+    return callOrder.read(id, () => runner.read(this.#reading(id, operation)));
+  }
+
+  /** One transaction, while no one else writes to the session. */
+  write<T>(id: string, operation: () => Operation<T>, mode?: "write" | "idempotent"): Promise<T> {
+    const { callOrder, runner } = this.parts;
+    return callOrder.write(id, () => runner.write(this.#writing(id, operation), mode));
+  }
+
+  /** One statement that reads. */
+  readOne<T>(id: string, operation: () => Operation<T>): Promise<T> {
+    const { callOrder, runner } = this.parts;
+    return callOrder.read(id, () =>
+      this.userId === undefined ? runner.single(operation) : runner.read(this.#reading(id, operation)),
+    );
+  }
+
+  /** The engine's own: one statement, or several of which each is atomic by itself. */
+  writeOne<T>(id: string, native: () => Operation<T>): Promise<T> {
+    const { callOrder, runner } = this.parts;
+    return callOrder.write(id, () => runner.single(native));
+  }
+
+  /** The first of the two that gives something, as one call. */
+  readEither<T>(id: string, native: () => Operation<T | null>, shared: () => Operation<T>): Promise<T> {
+    const { callOrder, runner } = this.parts;
+    return callOrder.read(id, async () => (await runner.single(native)) ?? runner.read(this.#reading(id, shared)));
+  }
+
+  search(query: string, request: SearchRequest): Promise<SearchHit[]> {
+    return this.parts.search(query, request);
+  }
+
+  // ── Of blocks, entries and records ──
+
+  /** Reads what stands under a key; the operation is passed the key that the scope has. */
+  readItem<K extends ItemKey, T>(kind: string, key: K, operation: (key: K) => Operation<T>): Promise<T> {
+    const { callOrder, runner } = this.parts;
+    const isSingle = this.userId === undefined && key.scope !== "user";
+    const work = this.#readingItem(key, operation);
+    return callOrder.readPart(partOf(key, kind), () => (isSingle ? runner.single(work) : runner.read(work)));
+  }
+
+  /** As `readItem`, in a transaction that sees one state. */
+  searchItems<K extends ItemKey, T>(kind: string, key: K, operation: (key: K) => Operation<T>): Promise<T> {
+    const { callOrder, runner } = this.parts;
+    return callOrder.readPart(partOf(key, kind), () => runner.read(this.#readingItem(key, operation)));
+  }
+
+  /** Reads all that stands in a scope. */
+  listItems<T>(scope: MemoryScope, operation: (scope: MemoryScope) => Operation<T>): Promise<T> {
+    const { callOrder, runner } = this.parts;
+    const work = () => runner.read(this.#readingItem({ ...scope, label: "" }, operation));
+    // Of no session, it waits for the writes to each part.
+    return scope.sessionId === "" ? callOrder.hold({ write: [""] }, work) : callOrder.read(scope.sessionId, work);
+  }
+
+  /** Removes some or all that stands in a scope. */
+  eraseItems<T>(scope: MemoryScope, operation: (scope: MemoryScope) => Operation<T>): Promise<T> {
+    const { callOrder, runner } = this.parts;
+    const work = this.#readingItem({ ...scope, label: "" }, operation);
+    return callOrder.write(scope.sessionId, () => runner.write(work));
+  }
+
+  writeItem<K extends ItemKey, T>(kind: string, key: K, operation: (key: K) => Operation<T>): Promise<T> {
+    const { callOrder, runner } = this.parts;
+    return callOrder.writePart(partOf(key, kind), () => runner.write(this.#writingItem(kind, key, operation)));
+  }
+
+  /** A write of single statements, each of which is atomic and may be repeated. */
+  writeRecord<K extends ItemKey, T>(key: K, operation: (key: K) => Operation<T>): Promise<T> {
+    const { callOrder, runner } = this.parts;
+    const work = this.#writingItem("records", key, operation);
+    return callOrder.writePart(partOf(key, "records"), () =>
+      this.userId === undefined ? runner.writeSingle(work) : runner.write(work),
+    );
+  }
+
+  /** Several writes in one transaction. */
+  writeTogether(writes: readonly WriteOfItem[]): Promise<WrittenIds> {
+    const { callOrder, runner } = this.parts;
+    return callOrder.hold({ write: idsOf(writes) }, () => runner.write(() => this.#writingTogether(writes)));
+  }
+
+  *#writingTogether(writes: readonly WriteOfItem[]): Operation<WrittenIds> {
+    const { lockSession } = this.parts.sql;
+    // In one order, so that two writers of the same sessions do not wait for each other.
+    const changed = idsOf(writes.filter(({ kind }) => LOCKING.has(kind))).sort();
+    const isLocking = changed.length === 1 && writes[0]?.locks === true;
+    if (lockSession !== null && !isLocking) for (const id of changed) yield* lockSession(id);
+    const written: (readonly string[])[] = [];
+    for (const { kind, key, operation, writes: times = 1 } of writes) {
+      // A registry entry must be there, and its operation makes sure whose it is.
+      const result = yield* kind === "registry" ? operation(key) : this.#writingItem(kind, key, operation)();
+      const ids = kind === "messages" ? (result as readonly string[]) : [];
+      for (let each = 0; each < times; each += 1) written.push(ids);
+    }
+    return written;
+  }
+
+  // ── For a user ──
+
+  #reading<T>(id: string, operation: () => Operation<T>): () => Operation<T> {
+    return this.userId === undefined ? operation : readAs(this.userId, id, operation);
+  }
+
   // While no one else writes to the session, in whatever process.
-  const locked = <T>(id: string, operation: () => Operation<T>): (() => Operation<T>) => {
-    if (lockSession === null) return operation;
+  #writing<T>(id: string, operation: () => Operation<T>): () => Operation<T> {
+    const { lockSession } = this.parts.sql;
+    const work = this.userId === undefined ? operation : writeAs(this.userId, id, operation);
+    if (lockSession === null) return work;
     return function* () {
       yield* lockSession(id);
-      return yield* operation();
+      return yield* work();
     };
-  };
+  }
 
-  const isOwn = ({ scope = "session" }: Kept) => scope === "session";
-  const opened = <K extends Kept, T>(key: K, operation: (key: K) => Operation<T>) =>
-    function* (): Operation<T> {
+  // With another scope "" is no session.
+  #readingItem<K extends ItemKey, T>(key: K, operation: (key: K) => Operation<T>): () => Operation<T> {
+    const { userId } = this;
+    const work = function* (): Operation<T> {
       return yield* operation(yield* scopedKey(key, userId));
     };
-  // What is written first makes the session the user's, so it must be there.
-  const registered = <K extends Kept, T>(key: K, operation: (key: K) => Operation<T>) =>
-    function* (): Operation<T> {
+    return isOfSession(key) || key.sessionId !== "" ? this.#reading(key.sessionId, work) : work;
+  }
+
+  #writingItem<K extends ItemKey, T>(kind: string, key: K, operation: (key: K) => Operation<T>): () => Operation<T> {
+    // Records of no session, and what stands in another scope, do not make the session the user's.
+    const makesOwner = isOfSession(key) && !(kind === "records" && key.sessionId === "");
+    if (this.userId === undefined || !makesOwner) return this.#readingItem(key, operation);
+    const { sql } = this.parts;
+    return writeAs(this.userId, key.sessionId, function* () {
+      // What is written first makes the session the user's, so it must be there.
       if (!isScope(key.sessionId)) yield* makeRow(sql, key.sessionId);
       return yield* operation(key);
-    };
-  // With another scope "" is no session.
-  const readingKept = <K extends Kept, T>(key: K, operation: (key: K) => Operation<T>) => {
-    const work = opened(key, operation);
-    return isOwn(key) || key.sessionId !== "" ? reading(key.sessionId, work) : work;
-  };
-  const writingKept = <K extends Kept, T>(kind: string, key: K, operation: (key: K) => Operation<T>) => {
-    // Records of no session, and what is kept for others than the session, do not make it theirs.
-    const makesOwner = userId !== undefined && isOwn(key) && !(kind === "records" && key.sessionId === "");
-    return makesOwner ? writing(key.sessionId, registered(key, operation)) : readingKept(key, operation);
-  };
-  const partOf = ({ sessionId, label }: Kept, kind: string): Part => ({ sessionId, kind, label });
-
-  return {
-    session: (id) => ({
-      userId,
-      read: (operation) => turns.read(id, () => runner.read(reading(id, operation))),
-      write: (operation, mode) => turns.write(id, () => runner.write(locked(id, writing(id, operation)), mode)),
-      readOne: (operation) =>
-        turns.read(id, () => (userId === undefined ? single(operation) : runner.read(reading(id, operation)))),
-      writeOne: (native) => turns.write(id, () => single(native)),
-      readEither: (native, shared) =>
-        turns.read(id, async () => (await single(native)) ?? runner.read(reading(id, shared))),
-      search,
-    }),
-    readKept: (kind, key, operation) => {
-      const isSingle = userId === undefined && key.scope !== "user";
-      const work = readingKept(key, operation);
-      return turns.readPart(partOf(key, kind), () => (isSingle ? single(work) : runner.read(work)));
-    },
-    searchKept: (kind, key, operation) =>
-      turns.readPart(partOf(key, kind), () => runner.read(readingKept(key, operation))),
-    listKept: (scope, operation) => {
-      const work = () => runner.read(readingKept({ ...scope, label: "" }, operation));
-      // Of no session, it waits for the writes to each part.
-      return scope.sessionId === "" ? turns.hold({ write: [""] }, work) : turns.read(scope.sessionId, work);
-    },
-    eraseKept: (scope, operation) =>
-      turns.write(scope.sessionId, () => runner.write(readingKept({ ...scope, label: "" }, operation))),
-    writeKept: (kind, key, operation) =>
-      turns.writePart(partOf(key, kind), () => runner.write(writingKept(kind, key, operation))),
-    writeRecord: (key, operation) => {
-      const work = writingKept("records", key, operation);
-      return turns.writePart(partOf(key, "records"), () =>
-        userId === undefined ? runner.writeSingle(work) : runner.write(work),
-      );
-    },
-    writeAllKept: (writes) => {
-      const ids = (some: readonly WriteOfKept[]) => [...new Set(some.map(({ key }) => key.sessionId))];
-      // In one order, so that two writers of the same sessions do not wait for each other.
-      const changed = ids(writes.filter(({ kind }) => LOCKING.has(kind))).sort();
-      const isLocking = changed.length === 1 && writes[0]?.locks === true;
-      return turns.hold({ write: ids(writes) }, () =>
-        runner.write(function* () {
-          if (lockSession !== null && !isLocking) for (const id of changed) yield* lockSession(id);
-          const written: (readonly string[])[] = [];
-          for (const { kind, key, operation, writes: given = 1 } of writes) {
-            // A registry entry must be there, and its operation makes sure whose it is.
-            const result = yield* kind === "registry" ? operation(key) : writingKept(kind, key, operation)();
-            const told = kind === "messages" ? (result as readonly string[]) : [];
-            for (let each = 0; each < given; each += 1) written.push(told);
-          }
-          return written;
-        }),
-      );
-    },
-  };
+    });
+  }
 }
+
+const isOfSession = ({ scope = "session" }: ItemKey) => scope === "session";
+
+const partOf = ({ sessionId, label }: ItemKey, kind: string): Part => ({ sessionId, kind, label });
+
+const idsOf = (writes: readonly WriteOfItem[]) => [...new Set(writes.map(({ key }) => key.sessionId))];
 
 /** `Store.backup` of a store without a file of its own. */
 export function refuseBackup(name: string): Store["backup"] {

@@ -1,10 +1,8 @@
 import { encodeMessage } from "@stemma/model";
-import { assertSessionTexts } from "../assert-names.js";
 import type { NewSession, SessionRegistry } from "../contract/store.js";
-import type { Turns } from "../engine/call-order.js";
 import type { Dialect } from "../engine/dialect.js";
 import type { Operation } from "../engine/operation.js";
-import type { Runner } from "../engine/runner.js";
+import type { CallOrder, Runner } from "../engine/runner.js";
 import { sumCompactions } from "../operations/compactions/compactions.js";
 import { listUnregistered } from "../operations/memory/memory-lists.js";
 import { claimSessions } from "../operations/registry/claim.js";
@@ -15,22 +13,22 @@ import { owned } from "../operations/registry/owners.js";
 import { pruneSession } from "../operations/registry/prune.js";
 import * as sessions from "../operations/registry/sessions.js";
 import { addUsage, importUsage, readUsage, readUsageRows } from "../operations/registry/usage.js";
-import { userScope } from "./session-id.js";
+import { assertSessionTexts, userScope } from "./session-id.js";
 import { confined } from "./sql-calls.js";
 
 /** The registry of a SQL store, for a user where there is one. */
 export function sqlRegistry(
-  { runner, turns, sql }: { readonly runner: Runner; readonly turns: Turns; readonly sql: Dialect },
+  { runner, callOrder, sql }: { readonly runner: Runner; readonly callOrder: CallOrder; readonly sql: Dialect },
   userId: string | undefined,
 ): SessionRegistry {
   const write = <T>(ids: readonly string[], operation: () => Operation<T>): Promise<T> =>
-    turns.hold({ write: ids }, () =>
+    callOrder.hold({ write: ids }, () =>
       runner.write(function* () {
         if (sql.lockSession !== null) yield* sql.lockSession(ids[0] as string);
         return yield* operation();
       }),
     );
-  const single = <T>(operation: () => Operation<T>): Promise<T> => turns.hold({}, () => runner.single(operation));
+  const single = <T>(operation: () => Operation<T>): Promise<T> => callOrder.hold({}, () => runner.single(operation));
   const ownedBy = (session: NewSession): NewSession => {
     assertSessionTexts(session);
     if (userId === undefined) return session;
@@ -42,9 +40,9 @@ export function sqlRegistry(
   return {
     create: async (session) => {
       const own = ownedBy(session);
-      return turns.write(session.id, () => runner.write(() => sessions.createSession(sql, own), "idempotent"));
+      return callOrder.write(session.id, () => runner.write(() => sessions.createSession(sql, own), "idempotent"));
     },
-    get: (id) => turns.read(id, () => runner.single(() => sessions.readSession(sql, id, userId))),
+    get: (id) => callOrder.read(id, () => runner.single(() => sessions.readSession(sql, id, userId))),
     list: (request) => single(() => listSessions(sql, [request, { userId }], request)),
     count: () => single(() => sessions.countSessions(userId)),
     // What is no session's is not one user's business.
@@ -57,7 +55,7 @@ export function sqlRegistry(
     delete: (id) => write([id], () => deleteSession(sql, id, userId)),
     prune: async (id, request) => {
       const prune = () => pruneSession(sql, id, request, userId);
-      return request.dryRun === true ? turns.read(id, () => runner.read(prune)) : write([id], prune);
+      return request.dryRun === true ? callOrder.read(id, () => runner.read(prune)) : write([id], prune);
     },
     addUsage: async (id, input, output, cost, model) => {
       assertSessionTexts({ model });
@@ -65,7 +63,7 @@ export function sqlRegistry(
       return write([id], () => addUsage(sql, id, counted, { model, userId }));
     },
     usageRows: (id) =>
-      turns.read(id, () =>
+      callOrder.read(id, () =>
         runner.read(function* () {
           const isThere = userId === undefined || (yield* sessions.readSession(sql, id, userId)) !== null;
           return isThere ? yield* readUsageRows(sql, id) : [];
@@ -91,7 +89,7 @@ export function sqlRegistry(
     },
     claim: async (from, to) => {
       if (userId !== undefined) throw confined("give sessions to a user");
-      return turns.hold({ write: [userScope(from), userScope(to)] }, () =>
+      return callOrder.hold({ write: [userScope(from), userScope(to)] }, () =>
         runner.write(() => claimSessions(sql, from, to)),
       );
     },

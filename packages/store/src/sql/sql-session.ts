@@ -1,26 +1,13 @@
 import {
   type EncodedMessage,
   encodeMessage,
-  givenMessage,
   isSummary,
   MOST_AT_ONCE,
-  messageChanged,
-  messageExists,
   type SessionMessage,
   StemmaError,
-  sameJson,
 } from "@stemma/model";
-import { assertSessionFits } from "../assert-names.js";
-import type {
-  AppendResult,
-  MessageWrite,
-  ParentRef,
-  ReadOptions,
-  SearchHit,
-  SearchRequest,
-  SessionStore,
-  UpsertResult,
-} from "../contract/store.js";
+import type { AppendMessageOptions, AppendResult, ParentRef, ReadOptions, SessionStore } from "../contract/store.js";
+import type { MeasureOptions } from "../contract/writing.js";
 import type { Appended, Dialect, PathOptions } from "../engine/dialect.js";
 import { mapWithPauses, type Operation } from "../engine/operation.js";
 import * as compactions from "../operations/compactions/compactions.js";
@@ -29,79 +16,57 @@ import { changeSkills, readSkills } from "../operations/memory/skill-state.js";
 import { deleteMessages } from "../operations/messages/delete-messages.js";
 import { importTree } from "../operations/messages/import-tree.js";
 import * as messages from "../operations/messages/messages.js";
-import { append, moveLeaf, withStored } from "../operations/messages/messages.js";
 import * as branches from "../operations/path/branches.js";
-import { appendSibling, selectBranch } from "../operations/path/branches.js";
-import * as history from "../operations/path/history.js";
-import { readMessage } from "../operations/path/history.js";
 import * as measures from "../operations/path/measures.js";
+import * as paths from "../operations/path/path.js";
 import { rewindTo } from "../operations/path/rewind.js";
 import { streamMessages, streamPath } from "../operations/path/stream-path.js";
 import { readTree, readTreePage } from "../operations/path/tree.js";
 import { readChange } from "../operations/registry/sessions.js";
-import { assertSessionId } from "./session-id.js";
-/** How the operations of one session run: each of them is one call, in its turn, and for the user where there is one. */
-export interface SessionCalls {
-  /** The user that the calls are confined to: operations of the engine's own make sure of it themselves. */
-  readonly userId: string | undefined;
-  /** One consistent view. */
-  read<T>(operation: () => Operation<T>): Promise<T>;
-  /** One transaction, while no one else writes to the session. */
-  write<T>(operation: () => Operation<T>, mode?: "write" | "idempotent"): Promise<T>;
-  /** One statement that reads. */
-  readOne<T>(operation: () => Operation<T>): Promise<T>;
-  /** The engine's own: one statement, or several of which each is atomic by itself. */
-  writeOne<T>(native: () => Operation<T>): Promise<T>;
-  /** The first of the two that gives something, as one call. */
-  readEither<T>(native: () => Operation<T | null>, shared: () => Operation<T>): Promise<T>;
-  search(query: string, request: SearchRequest): Promise<SearchHit[]>;
-}
+import { assertSessionFits, assertSessionId } from "./session-id.js";
+import type { SqlCalls } from "./sql-calls.js";
 
-/** One session of a SQL store. Messages are validated before a call takes its turn. Errors: `INVALID_ARGUMENT` for the id. */
-export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): SessionStore {
+/** One session of a SQL store. Messages are validated before a call is put in order. Errors: `INVALID_ARGUMENT` for the id. */
+export function sqlSession(sql: Dialect, id: string, calls: SqlCalls): SessionStore {
   assertSessionId(id);
-  const { userId, read, write, readOne, writeOne, readEither } = calls;
+  const { userId } = calls;
   const { native } = sql;
   /** Passes over the session's own summaries. Errors: `INVALID_MESSAGE` for what only has the id of one. */
   const passOver = (summaryIds: readonly string[]) =>
-    write(() => append(sql, id, [], undefined, summaryIds), "idempotent");
-  const sizeNow = () => measures.visibleTokens(sql, id, undefined);
+    calls.write(id, () => messages.append(sql, id, [], undefined, summaryIds), "idempotent");
+  const read = <T>(operation: () => Operation<T>) => calls.read(id, operation);
   return {
     id,
     append: async (given, parent, options = {}) => {
       assertSessionFits(id);
-      const shared = ({ encoded, summaryIds }: EncodedList) => {
-        const writing = append(sql, id, encoded, parent, summaryIds, options);
-        return options.measured === true ? measured(writing, isSome, sizeNow) : writing;
-      };
       if (given.length > MOST_AT_ONCE) {
-        const read = encodeInTurn(given);
-        const inTurn = function* () {
-          const list = yield* read();
-          return appendResult(list.encoded, yield* shared(list));
+        const encode = encodeInSteps(given);
+        const inSteps = function* () {
+          const list = yield* encode();
+          return appendResult(list.encoded, yield* append(sql, id, list, parent, options));
         };
-        return write(inTurn, "idempotent");
+        return calls.write(id, inSteps, "idempotent");
       }
       const list = encodeAll(given);
       const { encoded, summaryIds } = list;
       const isPlain = summaryIds.length === 0 && options.expectedLeaf === undefined;
       const result = await (isPlain && native?.mayAppend(encoded, parent)
-        ? writeOne(function* () {
-            return yield* withStored(sql, id, encoded, yield* native.append(id, encoded, parent, userId));
+        ? calls.writeOne(id, function* () {
+            return yield* messages.withStored(sql, id, encoded, yield* native.append(id, encoded, parent, userId));
           })
-        : write(() => shared(list), "idempotent"));
+        : calls.write(id, () => append(sql, id, list, parent, options), "idempotent"));
       return appendResult(encoded, result);
     },
     appendSibling: async (siblingId, message) => {
       assertSessionFits(id);
       const encoded = encodeMessage(message);
       const sibling = () => branches.appendSibling(sql, id, siblingId, encoded);
-      return appendResult([encoded], await write(sibling, "idempotent"));
+      return appendResult([encoded], await calls.write(id, sibling, "idempotent"));
     },
     update: async (message) => {
       const { encoded, summaryIds } = encodeAll([message]);
       const [one] = encoded;
-      if (one !== undefined) await write(() => messages.updateMessage(sql, id, one));
+      if (one !== undefined) await calls.write(id, () => messages.updateMessage(sql, id, one));
       else await passOver(summaryIds);
     },
     upsert: async (message, parent, options = {}) => {
@@ -109,92 +74,104 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
       const { encoded, summaryIds } = encodeAll([message]);
       const [one] = encoded;
       if (one !== undefined) {
-        const shared = () => messages.upsertMessage(sql, id, one, parent);
-        return write(options.measured === true ? () => measured(shared(), () => true, sizeNow) : shared);
+        return calls.write(id, function* () {
+          const result = yield* messages.upsertMessage(sql, id, one, parent);
+          return options.measured === true ? yield* measured(sql, id, result) : result;
+        });
       }
       await passOver(summaryIds);
       return { inserted: false, visibleTokens: null };
     },
-    delete: (ids) => write(() => deleteMessages(sql, id, ids)),
-    clear: () => write(() => messages.clearMessages(sql, id)),
+    delete: (ids) => calls.write(id, () => deleteMessages(sql, id, ids)),
+    clear: () => calls.write(id, () => messages.clearMessages(sql, id)),
     importTree: async (tree) => {
       assertSessionFits(id);
-      const read = madeInTurn(tree.messages, (given) => ({ ...given, message: encodeMessage(given.message) }));
-      const inTurn = function* () {
-        return yield* importTree(sql, id, { ...tree, messages: yield* read() });
+      const encode = madeInSteps(tree.messages, (given) => ({ ...given, message: encodeMessage(given.message) }));
+      const inSteps = function* () {
+        return yield* importTree(sql, id, { ...tree, messages: yield* encode() });
       };
-      return write(inTurn, "idempotent");
+      return calls.write(id, inSteps, "idempotent");
     },
-    setActiveLeaf: (messageId) => write(() => messages.setActiveLeaf(sql, id, messageId)),
-    rewindTo: (messageId) => write(() => rewindTo(sql, id, messageId)),
-    selectBranch: (messageId) => write(() => branches.selectBranch(sql, id, messageId)),
+    setActiveLeaf: (messageId) => calls.write(id, () => messages.setActiveLeaf(sql, id, messageId)),
+    rewindTo: (messageId) => calls.write(id, () => rewindTo(sql, id, messageId)),
+    selectBranch: (messageId) => calls.write(id, () => branches.selectBranch(sql, id, messageId)),
 
-    message: (messageId, options) => read(() => history.readMessage(sql, id, messageId, options)),
-    leaf: () => read(() => history.readLeaf(sql, id)),
-    branches: (messageId) => read(() => branches.readBranches(sql, id, messageId)),
-    parent: (messageId) => read(() => branches.readParent(sql, id, messageId)),
-    branchIds: (messageId) => read(() => branches.readBranchIds(sql, id, messageId)),
-    siblingIds: (messageIds) => read(() => branches.readSiblingIds(sql, id, messageIds)),
-    siblings: (messageId) => read(() => branches.readSiblings(sql, id, messageId)),
+    message: (messageId, options) => calls.read(id, () => paths.readMessage(sql, id, messageId, options)),
+    leaf: () => calls.read(id, () => paths.readLeaf(sql, id)),
+    branches: (messageId) => calls.read(id, () => branches.readBranches(sql, id, messageId)),
+    parent: (messageId) => calls.read(id, () => branches.readParent(sql, id, messageId)),
+    branchIds: (messageId) => calls.read(id, () => branches.readBranchIds(sql, id, messageId)),
+    siblingIds: (messageIds) => calls.read(id, () => branches.readSiblingIds(sql, id, messageIds)),
+    siblings: (messageId) => calls.read(id, () => branches.readSiblings(sql, id, messageId)),
     path: async (options = {}) => {
       const { corrupt, path } = pathOptions(options);
-      const shared = () => history.readPath(sql, id, path);
+      const shared = () => paths.readPath(sql, id, path);
       const isNative = native !== undefined && path.summaries !== false && path.createdAt !== true;
-      const found = await (isNative ? readEither(() => native.path(id, path, userId), shared) : read(shared));
+      const found = await (isNative
+        ? calls.readEither(id, () => native.path(id, path, userId), shared)
+        : calls.read(id, shared));
       return { messages: found, corrupt };
     },
     stream: ({ newestFirst, after, ...options } = {}) =>
       streamPath(sql, read, id, { ...pathOptions(options).path, newestFirst, after }),
     recent: (maxBytes, { minMessages, ...options }) => {
       const wanted = { ...pathOptions(options).path, maxBytes, minMessages };
-      const shared = () => history.readRecent(sql, id, wanted);
+      const shared = () => paths.readRecent(sql, id, wanted);
       const isNative = native !== undefined && wanted.summaries !== false && wanted.createdAt !== true;
-      return isNative ? readEither(() => native.recent(id, wanted, userId), shared) : read(shared);
+      return isNative ? calls.readEither(id, () => native.recent(id, wanted, userId), shared) : calls.read(id, shared);
     },
-    rowStats: (leafId) => read(() => measures.rowStats(sql, id, leafId)),
+    rowStats: (leafId) => calls.read(id, () => measures.rowStats(sql, id, leafId)),
     length: async (leafId) => {
-      const { length, counted } = await read(() => measures.pathLength(sql, id, leafId));
+      const { length, counted } = await calls.read(id, () => measures.pathLength(sql, id, leafId));
       // Where it cannot be written down it is counted anew the next time.
-      if (counted !== null) await write(() => measures.noteLength(counted), "idempotent").catch(() => {});
+      if (counted !== null) await calls.write(id, () => measures.noteLength(counted), "idempotent").catch(() => {});
       return length;
     },
-    count: () => readOne(() => measures.countMessages(sql, id)),
-    tokens: (leafId) => write(() => measures.visibleTokens(sql, id, leafId), "idempotent"),
-    tree: () => read(() => readTree(sql, id)),
-    treePage: ({ after, limit = 100 } = {}) => read(() => readTreePage(sql, id, { after, limit })),
+    count: () => calls.readOne(id, () => measures.countMessages(sql, id)),
+    tokens: (leafId) => calls.write(id, () => measures.visibleTokens(sql, id, leafId), "idempotent"),
+    tree: () => calls.read(id, () => readTree(sql, id)),
+    treePage: ({ after, limit = 100 } = {}) => calls.read(id, () => readTreePage(sql, id, { after, limit })),
     messages: () => streamMessages(sql, read, id),
     search: (query, request) => calls.search(query, { ...request, sessionId: id }),
 
-    compactions: () => readOne(() => compactions.listCompactions(id)),
-    addCompaction: (compaction, guard) => write(() => compactions.addCompaction(sql, id, compaction, guard)),
-    removeCompaction: (compactionId) => write(() => compactions.removeCompaction(sql, id, compactionId)),
-    originals: (compactionId) => read(() => compactions.readOriginals(sql, id, compactionId)),
-    skills: () => readOne(() => readSkills(sql, id)),
-    changeSkills: (change) => write(() => changeSkills(sql, id, change)),
+    compactions: () => calls.readOne(id, () => compactions.listCompactions(id)),
+    addCompaction: (compaction, guard) => calls.write(id, () => compactions.addCompaction(sql, id, compaction, guard)),
+    removeCompaction: (compactionId) => calls.write(id, () => compactions.removeCompaction(sql, id, compactionId)),
+    originals: (compactionId) => calls.read(id, () => compactions.readOriginals(sql, id, compactionId)),
+    skills: () => calls.readOne(id, () => readSkills(sql, id)),
+    changeSkills: (change) => calls.write(id, () => changeSkills(sql, id, change)),
 
-    change: () => readOne(() => readChange(sql, id)),
-    writes: (messageId) => readOne(() => readWrites(id, messageId)),
+    change: () => calls.readOne(id, () => readChange(sql, id)),
+    writes: (messageId) => calls.readOne(id, () => readWrites(id, messageId)),
   };
 }
 
-// With the tokens of the visible history, also where they are not known, of a write that changed something.
+function* append(
+  sql: Dialect,
+  id: string,
+  { encoded, summaryIds }: EncodedList,
+  parent: ParentRef,
+  options: AppendMessageOptions & MeasureOptions,
+): Operation<Appended> {
+  const result = yield* messages.append(sql, id, encoded, parent, summaryIds, options);
+  return options.measured === true && result.inserted.includes(true) ? yield* measured(sql, id, result) : result;
+}
+
+// With the tokens of the visible history, also where a write did not tell them.
 function* measured<T extends { readonly visibleTokens: number | null }>(
-  writing: Operation<T>,
-  hasChanged: (result: T) => boolean,
-  measure: () => Operation<number>,
+  sql: Dialect,
+  id: string,
+  result: T,
 ): Operation<T> {
-  const result = yield* writing;
-  if (result.visibleTokens !== null || !hasChanged(result)) return result;
+  if (result.visibleTokens !== null) return result;
   try {
-    return { ...result, visibleTokens: yield* measure() };
+    return { ...result, visibleTokens: yield* measures.visibleTokens(sql, id, undefined) };
   } catch (error) {
     // Damage to what was there is no reason to refuse what is written. Who reads it is told.
     if (StemmaError.isInstance(error, "CORRUPT_MESSAGE")) return result;
     throw error;
   }
 }
-
-const isSome = ({ inserted }: Appended) => inserted.includes(true);
 
 function appendResult(encoded: readonly EncodedMessage[], result: Appended): AppendResult {
   const { lastId, visibleTokens, stored } = result;
@@ -210,110 +187,9 @@ function pathOptions({ leafId, onCorrupt, summaries, createdAt }: ReadOptions): 
   return { corrupt, path: { leafId, onCorrupt: skip, summaries, createdAt } };
 }
 
-/** A write of messages that is made together with others. */
-interface MessageWriteOperation {
-  /** Gives the ids of the messages that it inserted, or of the leaf that it made active. */
-  operation(): Operation<readonly string[]>;
-  /** It makes other writers of the session wait by itself. */
-  readonly locks?: boolean | undefined;
-}
-
-/** A write of messages as the method of `SessionStore` makes it. Messages are validated before it runs. Errors: `INVALID_ARGUMENT` for the id. */
-export function messageWrite(sql: Dialect, write: MessageWrite): MessageWriteOperation {
-  const { session: id } = write;
-  assertSessionId(id);
-  if ("clear" in write) return { operation: () => told(messages.clearMessages(sql, id), () => []) };
-  if ("activeLeaf" in write) {
-    const { activeLeaf } = write;
-    return {
-      operation: () => told(moveLeaf(sql, id, activeLeaf, write), () => (activeLeaf === null ? [] : [activeLeaf])),
-    };
-  }
-  if ("selectBranch" in write) {
-    return { operation: () => told(selectBranch(sql, id, write.selectBranch), (leaf) => [leaf.id]) };
-  }
-  if ("update" in write) return updating(sql, id, write.update, write.expected);
-  assertSessionFits(id);
-  if ("upsert" in write) return upserting(sql, id, write.upsert, write.parent);
-  if ("appendSibling" in write) {
-    const message = encodeMessage(write.appendSibling);
-    return {
-      operation: () => told(appendSibling(sql, id, write.of, message), (result) => insertedOf([message], result)),
-    };
-  }
-  return appending(sql, write);
-}
-
-type AppendWrite = Extract<MessageWrite, { readonly append: unknown }>;
-
-function appending(sql: Dialect, write: AppendWrite): MessageWriteOperation {
-  const { session: id, append: given, parent, expectedLeaf } = write;
-  if (given.length > MOST_AT_ONCE) return appendingInTurn(sql, write);
-  const { encoded, summaryIds } = encodeAll(given);
-  const isPlain = summaryIds.length === 0 && expectedLeaf === undefined;
-  const native = isPlain && sql.native?.mayAppend(encoded, parent) ? sql.native : null;
-  return {
-    locks: native !== null,
-    *operation() {
-      const result =
-        native === null
-          ? yield* append(sql, id, encoded, parent, summaryIds, write)
-          : yield* native.append(id, encoded, parent, undefined);
-      return toldOf(write, encoded, result);
-    },
-  };
-}
-
-function appendingInTurn(sql: Dialect, write: AppendWrite): MessageWriteOperation {
-  const { session: id, append: given, parent } = write;
-  const read = encodeInTurn(given);
-  return {
-    *operation() {
-      const { encoded, summaryIds } = yield* read();
-      return toldOf(write, encoded, yield* append(sql, id, encoded, parent, summaryIds, write));
-    },
-  };
-}
-
-// Errors: `MESSAGE_EXISTS` for a known one where all are to be new.
-function toldOf({ session: id, onlyNew = false }: AppendWrite, encoded: readonly EncodedMessage[], result: Appended) {
-  const known = onlyNew ? result.inserted.indexOf(false) : -1;
-  if (known !== -1) throw messageExists(id, (encoded[known] as EncodedMessage).id);
-  return insertedOf(encoded, result);
-}
-
-function updating(
-  sql: Dialect,
-  id: string,
-  given: SessionMessage,
-  expected: SessionMessage | undefined,
-): MessageWriteOperation {
-  const message = encodeMessage(given);
-  const before = expected === undefined ? null : givenMessage(expected);
-  return {
-    *operation() {
-      if (before !== null && !sameJson(yield* readMessage(sql, id, message.id), before)) {
-        throw messageChanged(id, message.id);
-      }
-      yield* messages.updateMessage(sql, id, message);
-      return [];
-    },
-  };
-}
-
-function upserting(sql: Dialect, id: string, given: SessionMessage, parent: ParentRef): MessageWriteOperation {
-  const message = encodeMessage(given);
-  const idsOf = ({ inserted }: UpsertResult) => (inserted ? [message.id] : []);
-  return { operation: () => told(messages.upsertMessage(sql, id, message, parent), idsOf) };
-}
-
-function* told<T>(operation: Operation<T>, idsOf: (result: T) => readonly string[]): Operation<readonly string[]> {
-  return idsOf(yield* operation);
-}
-
 /** The ids of the messages that an append inserted, in order. */
-function insertedOf(encoded: readonly EncodedMessage[], { inserted }: Appended): string[] {
-  return encoded.filter((_, index) => inserted[index]).map(({ id }) => id);
+export function insertedOf(encoded: readonly EncodedMessage[], { inserted }: Appended): string[] {
+  return encoded.flatMap(({ id }, index) => (inserted[index] ? [id] : []));
 }
 
 /** Messages ready to be written. Summaries that a history shows are no messages of their own. */
@@ -322,7 +198,7 @@ interface EncodedList {
   readonly summaryIds: readonly string[];
 }
 
-function encodeAll(given: readonly SessionMessage[]): EncodedList {
+export function encodeAll(given: readonly SessionMessage[]): EncodedList {
   if (!given.some(isSummary)) return { encoded: given.map(encodeMessage), summaryIds: [] };
   return {
     encoded: given.filter((message) => !isSummary(message)).map(encodeMessage),
@@ -330,9 +206,9 @@ function encodeAll(given: readonly SessionMessage[]): EncodedList {
   };
 }
 
-/** The same while the operation runs, with pauses. */
-function encodeInTurn(given: readonly SessionMessage[]): () => Operation<EncodedList> {
-  const made = madeInTurn(given, (message) => (isSummary(message) ? message.id : encodeMessage(message)));
+/** As `encodeAll`, while the operation runs, with pauses. */
+export function encodeInSteps(given: readonly SessionMessage[]): () => Operation<EncodedList> {
+  const made = madeInSteps(given, (message) => (isSummary(message) ? message.id : encodeMessage(message)));
   return function* () {
     const all = yield* made();
     return {
@@ -346,7 +222,7 @@ function encodeInTurn(given: readonly SessionMessage[]): () => Operation<Encoded
  * What `make` gives for each item of a list: of a short one at once, of a longer one while the operation runs, with pauses. The
  * list itself may be changed meanwhile. Each item is read once, however often the operation is run.
  */
-function madeInTurn<T, R>(given: readonly T[], make: (item: T) => R): () => Operation<readonly R[]> {
+function madeInSteps<T, R>(given: readonly T[], make: (item: T) => R): () => Operation<readonly R[]> {
   const list = given.slice();
   let made: readonly R[] | null = list.length > MOST_AT_ONCE ? null : list.map(make);
   return function* () {

@@ -1,6 +1,6 @@
 import { kindOf, perObject, type Queue, queueOf, quote, StemmaError } from "@stemma/model";
 import type { Store } from "../contract/store.js";
-import { agentStore, isSqlHost, type SqlHost } from "../sqlite/agent-sql.js";
+import { hostStore, isSqlHost, type SqlHost } from "../sqlite/host-sql.js";
 
 /** True for a store: one of ours, or one that a user wrote to the same contract. */
 export function isStore(value: unknown): value is Store {
@@ -15,19 +15,19 @@ export function assertStore(value: unknown, what: string): asserts value is Stor
   throw new StemmaError("STORE_UNSUPPORTED", {}, message);
 }
 
-/** What a value is, as an error names what it got instead of another object of ours. */
+/** Names the kind of a value for an error that got it instead of another object of ours. */
 export function kindOfHost(value: unknown): string {
   if (isStore(value)) return "a store";
   const has = (name: string) => typeof (value as Record<string, unknown> | null | undefined)?.[name] === "function";
   return has("prepareTurn") ? "a session" : has("getSession") ? "a SessionManager" : kindOf(value);
 }
 
-/** What puts calls that belong together in order: the same for stores on one client, and for the parts of one store. */
+/** The queue that puts calls which belong together in order: one for stores on one client, and for the parts of one store. */
 export function orderOf(store: Store): Queue {
   return store.order ?? queueOf(store.whole ?? store);
 }
 
-const storeOfAgent = perObject((host: SqlHost) => agentStore(host));
+const storeOfAgent = perObject((host: SqlHost) => hostStore(host));
 
 /**
  * The store behind an object that the documents call an agent: a store is its own, an object with a `sql` tagged

@@ -7,7 +7,7 @@ import type { BackupOptions, BackupReport, CheckReport, Store } from "../contrac
 import { run } from "../engine/operation.js";
 import type { Runner } from "../engine/runner.js";
 
-/** What SQLite may have put beside a file: it would be read as part of whatever takes the file's place. */
+/** Files that SQLite may have put beside a file: they would be read as part of whatever takes the file's place. */
 const BESIDE = ["-wal", "-shm", "-journal"];
 
 /**

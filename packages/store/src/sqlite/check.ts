@@ -18,7 +18,7 @@ const TERMS: Record<SearchIndex, string> = { messages: "assistant_check_messages
 /** With one look at all of an index; what is noted of each document takes some hundred bytes. */
 const WINDOW = 200_000;
 
-/** What a check asks SQLite. `schema`: where tables can be made for a while. */
+/** Lets a check ask SQLite. `schema`: where tables can be made for a while. */
 export function sqliteCheck({ schema, integrity }: { schema: "temp" | "main"; integrity: boolean }): CheckDialect {
   const drop = function* (): Operation<void> {
     for (const table of Object.values(TERMS)) yield* run(`DROP TABLE IF EXISTS ${table}`);
@@ -100,7 +100,6 @@ function indexSums(readAll: ReadIndex): IndexSums {
   };
 }
 
-/** The window that a row is in. */
 function windowOf(ends: readonly number[], rowId: number): number {
   let [lo, hi] = [0, ends.length];
   while (lo < hi) {
@@ -134,7 +133,6 @@ const INDEX_FAULT = /^(?:row \d+ missing from index|wrong # of entries in index|
 const SEARCH_FAULT = /inverted index for FTS5|^fts5: /;
 const VALUE_FAULT = /^(?:NULL|TEXT|NUMERIC|REAL|INT|BLOB|non-\w+) value (?:in|missing from)/i;
 
-/** What SQLite says of its own file. */
 function* findFaults(): Operation<EngineFault[]> {
   // FTS5 looks at an index as this connection read it last, and finds fault with what others wrote since. A query has it look anew.
   for (const table of yield* findSearchTables()) yield* all(`SELECT rowid FROM ${table} WHERE rowid = -1`);

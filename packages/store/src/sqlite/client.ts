@@ -1,11 +1,9 @@
+import { StemmaError } from "@stemma/model";
 import type { OpenTransaction, SyncConnection, TransactionMode } from "../engine/connection.js";
 import type { Row, Statement } from "../engine/operation.js";
-import { sqliteError, tellingErrors } from "./error.js";
-import { isBusy, untilFree } from "./patience.js";
+import { missingTable, tablesMissing } from "../engine/tables.js";
 
-/**
- * What the SQLite modules have in common: better-sqlite3, node:sqlite, bun:sqlite, libsql. An open database of any of them is one.
- */
+/** The interface that the SQLite modules share: better-sqlite3, node:sqlite, bun:sqlite, libsql. An open database of any of them is one. */
 export interface SqliteClient {
   prepare(sql: string): SqliteStatement;
   close(): unknown;
@@ -76,57 +74,57 @@ export function connectClient(
     return execute;
   };
 
-  const attempt = (form: Form, sql: string, values: readonly unknown[]): unknown =>
-    (prepared[form].get(sql) ?? prepare(form, sql))(values);
-
   const answer = (form: Form, sql: string, values: readonly unknown[]): unknown => {
     try {
-      return attempt(form, sql, values);
+      return (prepared[form].get(sql) ?? prepare(form, sql))(values);
     } catch (error) {
       if (waiting.patience === 0 || !isBusy(error)) throw sqliteError(error, undefined, mayBeEncrypted);
     }
-    return tellingErrors(() => untilFree(waiting.patience, () => attempt(form, sql, values)), mayBeEncrypted);
+    const again = () => (prepared[form].get(sql) ?? prepare(form, sql))(values);
+    return tellingErrors(() => untilFree(waiting.patience, again), mayBeEncrypted);
   };
 
-  const execute = (sql: string): unknown => answer("rows", sql, []);
-
   // node:sqlite does not even say this of a database that was closed.
-  const inTransaction = (): boolean | undefined => tellingErrors(() => client.inTransaction ?? client.isTransaction);
+  const inTransaction = (): boolean | undefined => {
+    try {
+      return client.inTransaction ?? client.isTransaction;
+    } catch (error) {
+      throw sqliteError(error);
+    }
+  };
 
   const begin = (mode: TransactionMode): OpenTransaction => {
     // Inside a transaction of the host's, ours is a savepoint of it.
     const nested = depth > 0 || inTransaction() === true;
-    execute(nested ? "SAVEPOINT stemma" : mode === "read" ? "BEGIN" : "BEGIN IMMEDIATE");
+    answer("rows", nested ? "SAVEPOINT stemma" : mode === "read" ? "BEGIN" : "BEGIN IMMEDIATE", []);
     depth += 1;
     let isOver = false;
-    const end = (): void => {
-      depth -= 1;
-      isOver = true;
-    };
     const rollback = (): void => {
       if (isOver) return;
-      end();
+      depth -= 1;
+      isOver = true;
       // SQLite may have rolled back by itself, as it does when the disk is full.
       if (inTransaction() === false) return;
-      execute(nested ? "ROLLBACK TO stemma" : "ROLLBACK");
-      if (nested) execute("RELEASE stemma");
+      answer("rows", nested ? "ROLLBACK TO stemma" : "ROLLBACK", []);
+      if (nested) answer("rows", "RELEASE stemma", []);
     };
     const commit = (): void => {
-      execute(nested ? "RELEASE stemma" : "COMMIT");
-      end();
+      answer("rows", nested ? "RELEASE stemma" : "COMMIT", []);
+      depth -= 1;
+      isOver = true;
       // Not before: a commit can take as long as the disk does.
       if (mode !== "read") assertInPlace();
     };
     // SQLite copies its log into the file in the same piece, but for a connection that is told not to.
     const commitMuch = (): (() => void) => {
       const [pages] = answer("column", "PRAGMA wal_autocheckpoint", []) as [number];
-      execute("PRAGMA wal_autocheckpoint = 0");
+      answer("rows", "PRAGMA wal_autocheckpoint = 0", []);
       try {
         commit();
       } finally {
-        execute(`PRAGMA wal_autocheckpoint = ${pages}`);
+        answer("rows", `PRAGMA wal_autocheckpoint = ${pages}`, []);
       }
-      return () => void execute("PRAGMA wal_checkpoint(PASSIVE)");
+      return () => void answer("rows", "PRAGMA wal_checkpoint(PASSIVE)", []);
     };
     if (mode === "read") {
       try {
@@ -163,8 +161,8 @@ export function connectClient(
       return rows.length;
     },
     times: ({ sql, rows = [] }: Statement) => {
-      const unwritten = rows.findIndex((values) => changesOf(answer("rows", sql, values)) === 0);
-      return unwritten === -1 ? rows.length : unwritten;
+      for (const [index, values] of rows.entries()) if (changesOf(answer("rows", sql, values)) === 0) return index;
+      return rows.length;
     },
     transaction,
     ...(isOwn ? { begin } : {}),
@@ -215,4 +213,116 @@ function allOf(statement: PreparedStatement, values: readonly unknown[]): Row[] 
 function withNumbers(row: Row): Row {
   const entries = Object.entries(row);
   return Object.fromEntries(entries.map(([name, value]) => [name, typeof value === "bigint" ? Number(value) : value]));
+}
+
+/** The code by which SQLite tells of a damaged file. */
+const CORRUPT = 11;
+
+/** SQLite's code for a file that was moved, where it notices: without a write-ahead log. */
+const READONLY_DBMOVED = 1032;
+
+/** SQLite says no more than "attempt to write a readonly database", of a file that is only read too. */
+const READONLY_ADVICE =
+  "its file, the folder that it is in, or its connection is read-only. To read it needs the right to write too, because the write-ahead log is kept beside the file. Give that right, or copy the file to another folder.";
+
+/** The error for a database whose file is no longer the one at its path. */
+export function storeReplaced(cause?: unknown): StemmaError {
+  const message =
+    "The database file was replaced or deleted while the store was open; what is written now would be gone. Close the store and open it again.";
+  return new StemmaError("STORE_REPLACED", {}, message, { cause });
+}
+
+/** True for what is told of a file that SQLite found damaged. */
+export function isDamage(error: unknown): boolean {
+  if (!StemmaError.isInstance(error, "STORE_FAILED")) return false;
+  const { sqlite, errcode } = error.details;
+  const isCorrupt =
+    typeof errcode === "number" ? (errcode & 0xff) === CORRUPT : String(sqlite).includes("SQLITE_CORRUPT");
+  return isCorrupt || /\bmalformed\b|file is damaged/.test(error.message);
+}
+
+/** Runs `work`; what a SQLite module throws in it comes as `sqliteError` says. */
+export function tellingErrors<T>(work: () => T, mayBeEncrypted?: () => boolean): T {
+  try {
+    return work();
+  } catch (error) {
+    throw sqliteError(error, undefined, mayBeEncrypted);
+  }
+}
+
+/** The error that a caller sees for what a SQLite module threw, of `file`; the module's own error is its cause. */
+export function sqliteError(error: unknown, file?: string, mayBeEncrypted = () => false): unknown {
+  if (StemmaError.isInstance(error) || !(error instanceof Error)) return error;
+  const { code, errcode } = error as { code?: unknown; errcode?: unknown };
+  const text = `${typeof code === "string" ? code : ""} ${error.message}`;
+  const primary = typeof errcode === "number" ? errcode & 0xff : undefined;
+  const fail = (stemmaCode: ConstructorParameters<typeof StemmaError>[0], message: string) =>
+    new StemmaError(stemmaCode, { sqlite: code, errcode }, message, { cause: error });
+  if (isBusy(error)) {
+    return fail(
+      "STORE_LOCKED",
+      "Another connection held the database longer than the busy timeout. Try again, or end that connection.",
+    );
+  }
+  if (primary === 26 || /SQLITE_NOTADB|file is not a database/.test(text)) {
+    if (mayBeEncrypted()) {
+      return fail(
+        "WRONG_KEY",
+        `${file ?? "The file"} cannot be read with this key, or without one: it is encrypted with another key, or it is not encrypted, or it is no SQLite database. Nothing of it was changed; pass its own key.`,
+      );
+    }
+    return fail("NOT_A_DATABASE", `${file ?? "The file"} is not a SQLite database. Name another file.`);
+  }
+  if (errcode === READONLY_DBMOVED || /SQLITE_READONLY_DBMOVED/.test(text)) return storeReplaced(error);
+  if (primary === 8 || /SQLITE_READONLY|readonly database/.test(text)) {
+    const what = file === undefined ? "The database" : `The database ${file}`;
+    return fail("STORE_FAILED", `${what} cannot be written: ${READONLY_ADVICE}`);
+  }
+  if (primary === 18 || /SQLITE_TOOBIG|string or blob too big/.test(text)) {
+    return fail("MESSAGE_TOO_LARGE", "The text is too large for one row of the database: shorten or split it.");
+  }
+  if (/not open|is closed|closed database|finalized/i.test(error.message)) {
+    return fail("STORE_CLOSED", "The database of this store was closed; open a new one.");
+  }
+  const table = missingTable(error.message);
+  if (table !== null) return tablesMissing([table], "the store is open", { cause: error });
+  const where = file === undefined ? "" : ` of ${file}`;
+  return fail("STORE_FAILED", `The database${where} refused: ${error.message}`);
+}
+
+/** The longest pause between two tries, in milliseconds. */
+const LONGEST_PAUSE = 2;
+
+/** True of what a SQLite module throws where another connection holds the database. */
+function isBusy(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, errcode } = error as { code?: unknown; errcode?: unknown };
+  if (typeof errcode === "number") return (errcode & 0xff) === 5 || (errcode & 0xff) === 6;
+  const text = `${typeof code === "string" ? code : ""} ${error.message}`;
+  return /SQLITE_BUSY|SQLITE_LOCKED|database (?:table )?is locked/.test(text);
+}
+
+/**
+ * Tries until the database is free, for at most `patience` milliseconds, and then throws what the last try threw. The thread
+ * waits, as it does in SQLite's own waiting. That sleeps for up to 100 ms between two tries, so it may miss every moment at
+ * which busy writers let go; short pauses of random length meet one of the first.
+ */
+function untilFree<T>(patience: number, attempt: () => T): T {
+  const end = performance.now() + patience;
+  for (;;) {
+    try {
+      return attempt();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() >= end) throw error;
+    }
+    Atomics.wait(sleeper(), 0, 0, Math.random() * LONGEST_PAUSE);
+  }
+}
+
+let cell: Int32Array | undefined;
+
+// Nobody wakes it.
+function sleeper(): Int32Array {
+  cell ??= new Int32Array(new SharedArrayBuffer(4));
+  return cell;
 }

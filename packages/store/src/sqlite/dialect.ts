@@ -11,7 +11,7 @@ export interface SqliteDialectOptions {
   /** Bytes that one column takes; without a limit of its own a file of SQLite takes a gigabyte. */
   readonly maxTextBytes: number;
   readonly search: boolean;
-  /** See `SearchDialect.indexesLater`. Default false: where written rows are paid for, a note is one more. */
+  /** Passed on to `SearchDialect`. Default false: where written rows are paid for, a note is one more. */
   readonly indexesLater?: boolean;
   /** Default: those of this version of the program. */
   readonly migrations?: readonly Migration[] | undefined;
@@ -31,12 +31,7 @@ export function sqliteDialect(options: SqliteDialectOptions): Dialect {
     // octet_length is younger than the oldest SQLite that there is.
     byteLength: (text) => `length(CAST(${text} AS BLOB))`,
     dayOf: (time) => `substr(${time}, 1, 10)`,
-    keepsText: false,
-    namesSessions: false,
-    countsSessions: true,
-    isSpread: false,
-    isInProcess: true,
-    namesKeys: true,
+    layout: "local",
     serverTime: null,
     bytes: {
       bound: "?",

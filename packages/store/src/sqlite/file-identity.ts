@@ -1,7 +1,7 @@
 import { lstatSync, type Stats, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { SqliteClient } from "./client.js";
-import { storeReplaced } from "./error.js";
+import { storeReplaced } from "./client.js";
 /** Throws `STORE_REPLACED` when the files that a connection writes to are no longer those at their path. */
 export type FileCheck = () => void;
 
@@ -60,7 +60,6 @@ function keepsLog(client: SqliteClient): boolean {
   return row?.journal_mode === "wal";
 }
 
-/** What a file is, whatever it is called. */
 interface Identity {
   readonly device: bigint;
   readonly inode: bigint;

@@ -1,12 +1,14 @@
-import type { TermSequences } from "@stemma/model";
 import {
   FEWEST,
   joinedTerms,
   needOthers,
   RAREST,
   type Ranked,
+  rarityOf,
   type ScopeSize,
+  scoreBy,
   scoreIn,
+  type TermSequences,
   utf8Length,
 } from "@stemma/model";
 import {
@@ -18,24 +20,31 @@ import {
   type SearchDialect,
   type SearchIndex,
 } from "../engine/dialect.js";
-import { all, column, type Operation, oneNumber, run, runEach, type SqlValue } from "../engine/operation.js";
+import { all, column, first, type Operation, oneNumber, run, runEach, type SqlValue } from "../engine/operation.js";
 import { divided } from "../operations/row-portions.js";
-import { lengthOf, numbersOf, sizeOfIndex } from "./index-entries.js";
+import { lengthOf, lengthsFrom, numbersOf, sizeOfIndex } from "./index-entries.js";
+import type { Counted, KnownIndex, ScoredMatches } from "./match-queries.js";
 import {
+  ascending,
+  baseOf,
   countable,
   countMatches,
   findOthers,
+  isApart,
   isCommon,
-  type KnownIndex,
   MANY,
+  matchesIn,
+  matchQuery,
   rarestFirst,
+  type SearchedRows,
   scoreNewest,
+  searchedRows,
   WordRarities,
 } from "./match-queries.js";
-import { quote } from "./quote.js";
-import { isApart, type SearchedRows, searchedRows } from "./rows-in-range.js";
 import { INTEGER } from "./schema.js";
-import { scoreApart } from "./score-apart.js";
+
+/** The query of FTS5 for a sequence of terms. All of it is quoted, so that nothing is an operator. */
+export const quote = (sequence: readonly string[]): string => `"${sequence.join(" ")}"`;
 
 const ADD: Record<SearchIndex, string> = {
   messages: `INSERT INTO ${INDEX_TABLES.messages} (rowid, terms) VALUES (?, ?)`,
@@ -73,7 +82,7 @@ export function sqliteSearch(maxBytes: number, indexesLater: boolean): SearchDia
     const size = yield* sizeOfIndex("messages");
     return yield* findMatches(sequences, yield* searchedRows(range, size.documents), limit, { size, rarities });
   }
-  return { rows: ROWS, mayLag: true, indexesLater, add, replace, remove, matches, entries: searchEntries };
+  return { rows: ROWS, indexesLater, add, replace, remove, matches, entries: searchEntries };
 }
 
 /** So many documents are removed as one is. */
@@ -97,7 +106,7 @@ function* removeMany(index: SearchIndex, lo: number, hi: number): Operation<void
   yield* run(set, DELETE_MERGE);
 }
 
-/** What FTS5 has where nothing is said: the percentage of documents of a part that were removed, from which on it is merged. */
+/** FTS5's default: the percentage of documents of a part that were removed, from which on it is merged. */
 const DELETE_MERGE = 10;
 
 function* findMatches(
@@ -191,16 +200,56 @@ function* scoreEach(
 export function fitTerms(whole: string, maxBytes: number): string {
   if (whole.length * 3 <= maxBytes || utf8Length(whole) <= maxBytes) return whole;
   const terms = whole.split(" ");
-  const kept: string[] = [];
+  const fitting: string[] = [];
   let room = maxBytes;
   let next = 0;
   const keep = (term: string): void => {
     const bytes = utf8Length(term) + 1;
     if (bytes > room) return;
-    kept.push(term);
+    fitting.push(term);
     room -= bytes;
   };
   for (; next < terms.length && room > maxBytes / 2; next += 1) keep(terms[next] as string);
   for (const term of new Set(terms.slice(next))) keep(term);
-  return kept.join(" ");
+  return fitting.join(" ");
 }
+
+const MESSAGES = INDEX_TABLES.messages;
+
+/**
+ * Scores the newest matches in several ranges, by BM25 as if each message held the words once: for each range bm25() would first
+ * count all messages that hold them. Of matches that are listed only the lengths are looked up.
+ */
+function* scoreApart(
+  { match, newest }: Pick<Counted, "match" | "newest">,
+  range: SearchedRows,
+  limit: number,
+  { size: { documents, length }, rarities }: KnownIndex,
+): Operation<ScoredMatches> {
+  const base = baseOf(range);
+  const query = newest === null ? matchesIn(LENGTHS, match, range, limit) : lengthsOfListed(newest, limit, base);
+  const row = yield* first<{ numbers: string; lengths: string }>(...query);
+  const numbers = ascending(row?.numbers, base);
+  if (numbers.length === 0) return { numbers, scores: [] };
+  const scoreOf = scoreBy(yield* findRarity(match, documents, rarities), length);
+  return { numbers, scores: lengthsFrom(row?.lengths, length).map((each) => scoreOf(1, each)) };
+}
+
+const LISTS = "json_group_array(n) AS numbers, json_group_array(length) AS lengths";
+const LENGTHS = matchQuery("DESC", LISTS, `${lengthOf("messages")} AS length`);
+
+function lengthsOfListed(newest: string, limit: number, base: number): [string, ...SqlValue[]] {
+  // They have the name of the index, which `lengthOf` asks.
+  const listed = `(SELECT value AS n, value + ${INTEGER} AS rowid FROM json_each(?) LIMIT ${INTEGER}) AS ${MESSAGES}`;
+  return [`SELECT ${LISTS} FROM (SELECT n, ${lengthOf("messages")} AS length FROM ${listed})`, base, newest, limit];
+}
+
+function* findRarity(match: string, documents: number, rarities: WordRarities): Operation<number> {
+  const known = rarities.find(match, documents);
+  if (known !== undefined && Number.isFinite(known)) return known;
+  const rarity = rarityOf(documents, yield* oneNumber(HOLDING, match));
+  rarities.learn(match, documents, rarity);
+  return rarity;
+}
+
+const HOLDING = `SELECT count(*) AS documents FROM ${MESSAGES} WHERE ${MESSAGES} MATCH ?`;

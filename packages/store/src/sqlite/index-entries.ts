@@ -53,8 +53,8 @@ const TOKENS = /[a-z0-9\u{80}-\u{10ffff}]+/gu;
 export function entriesOf({ search }: Dialect, documents: readonly Document[]): IndexEntries {
   const [terms, docs, offsets]: [string[], number[], number[]] = [[], [], []];
   if (search === null || documents.length === 0) return { terms, docs, offsets };
-  const given = documents.map(({ n: rowId, text }) => ({ sessionId: "", rowId, document: text }));
-  const adding = search.add("messages", given);
+  const rows = documents.map(({ n: rowId, text }) => ({ sessionId: "", rowId, document: text }));
+  const adding = search.add("messages", rows);
   for (let step = adding.next([]); !step.done; step = adding.next([])) {
     for (const [rowId, text] of step.value.rows as [rowId: number, text: string][]) {
       for (const [offset, term] of (text.toLowerCase().match(TOKENS) ?? []).entries()) {

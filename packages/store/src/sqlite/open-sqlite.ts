@@ -1,29 +1,16 @@
 import { closeSync, existsSync, openSync } from "node:fs";
 import { createRequire } from "node:module";
-import {
-  beginWork,
-  check,
-  defineOptions,
-  isTurnDue,
-  kindOf,
-  Queue,
-  queueOf,
-  reasonOf,
-  StemmaError,
-  turn,
-} from "@stemma/model";
+import { check, defineOptions, kindOf, Queue, queueOf, reasonOf, StemmaError } from "@stemma/model";
 import { checkable } from "../check/store-check.js";
 import type { RedactFunction } from "../contract/store.js";
 import type { EmbeddableStore } from "../embeddings/contract.js";
 import { embeddable } from "../embeddings/embed-store.js";
-import type { Breaks } from "../engine/runner.js";
-import { type Lane, ownLane } from "../engine/steps.js";
+import { type Lane, ownLane } from "../engine/runner.js";
 import { redactedWith } from "../redact/redact-store.js";
 import { openSqlStore, type SqlStoreOptions } from "../sql/sql-store.js";
 import { sqliteCheck } from "./check.js";
-import { connectClient, isSqliteClient, type SqliteClient } from "./client.js";
+import { connectClient, isSqliteClient, type SqliteClient, sqliteError } from "./client.js";
 import { sqliteDialect } from "./dialect.js";
-import { sqliteError } from "./error.js";
 import { mayBeEncrypted, pathOf, watchFile } from "./file-identity.js";
 import { isPrepared } from "./schema.js";
 import { sqliteVectors } from "./sqlite-vectors.js";
@@ -57,7 +44,7 @@ const OPTIONS = defineOptions<SqliteOptions>({
 /** Bytes that SQLite takes in one column, less room for the rest of the row. */
 const MAX_TEXT_BYTES = 900_000_000;
 
-/** What can stand behind a SQLite store: a path, an open database, or an object that holds one, as a database of Drizzle does. */
+/** The source of a SQLite store: a path, an open database, or an object that holds one, as a database of Drizzle does. */
 export type SqliteSource = string | SqliteClient | { readonly $client: SqliteClient };
 
 const opened = (source: Exclude<SqliteSource, string>) => ({
@@ -65,7 +52,7 @@ const opened = (source: Exclude<SqliteSource, string>) => ({
   patience: 0,
 });
 
-/** See `sqlite`. Its errors and traces call the store by this name. */
+/** Opens a store as `sqlite` does. Its errors and traces call the store by this name. */
 export function openSqlite(name: string, source: SqliteSource, options: SqliteOptions): EmbeddableStore {
   OPTIONS.assert(options, "sqlite()");
   const { key } = options;
@@ -93,7 +80,8 @@ export function openSqlite(name: string, source: SqliteSource, options: SqliteOp
     transactions: true,
     durable,
     isPrepared: () => isPrepared(dialect, connection),
-    breaks: breaksOf(client),
+    // Not in a transaction that the program began, into which others would write.
+    mayPause: () => !isInTransaction(client),
     lane: laneOf(client),
     order: queueOf(client),
     backup: async (runner, path, given) =>
@@ -154,18 +142,6 @@ function isInTransaction(client: SqliteClient): boolean {
   } catch {
     return false;
   }
-}
-
-/**
- * SQLite works while it is called, and what is awaited then is there already: a program that makes one call after the other would
- * keep timers and sockets waiting until it is done. So a call is now and then answered a turn of the event loop later; its work is
- * done at once all the same. Not in a transaction that the program began, into which others would write.
- */
-function breaksOf(client: SqliteClient): Breaks {
-  return {
-    begin: beginWork,
-    due: (isClosed) => (isTurnDue() && (isClosed || !isInTransaction(client)) ? turn() : null),
-  };
 }
 
 /** A database that was opened by its path. */

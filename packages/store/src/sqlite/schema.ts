@@ -8,11 +8,18 @@ import { SQLITE_MIGRATIONS } from "./migrations/index.js";
 
 const names = (tables: readonly string[]) => tables.map((name) => `'${name}'`).join(", ");
 /** Reads no row, and fails where a table with data is not there. */
-const EACH_TABLE = Object.keys(DATA_TABLES)
-  .map((name) => `(SELECT count(*) FROM ${name} WHERE 0)`)
-  .join(" + ");
+const EACH_TABLE = DATA_TABLES.map((name) => `(SELECT count(*) FROM ${name} WHERE 0)`).join(" + ");
 
 const READ_STATE = `SELECT max(version) AS version, min(indexed) AS indexed, ${READ_MARKS}, ${EACH_TABLE} AS none FROM assistant_schema`;
+
+// What it records first is not in the search index yet.
+const RECORD = `CREATE TABLE IF NOT EXISTS assistant_schema (
+     version INTEGER PRIMARY KEY,
+     applied_at TEXT NOT NULL,
+     indexed INTEGER NOT NULL DEFAULT 0,
+     reindex_messages INTEGER,
+     reindex_entries INTEGER
+   )`;
 
 interface State extends Marks {
   readonly version: number | null;
@@ -41,9 +48,7 @@ const isIndexed = ({ indexed, messages, entries }: State) => indexed === 1 && me
 /** Makes one step towards the present version of the tables: a migration, or some of what the search index lacks. True when none is left. */
 export function* migrateSqlite(sql: Dialect, migrations: readonly Migration[]): Operation<boolean> {
   const isNew = (yield* sql.columns("assistant_schema")).length === 0;
-  const query = `CREATE TABLE IF NOT EXISTS assistant_schema
-       (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL, indexed INTEGER NOT NULL DEFAULT 1)`;
-  yield* run(query);
+  yield* run(RECORD);
   const recorded = yield* oneNumber("SELECT max(version) AS version FROM assistant_schema");
   if (isNew) yield* assertNew();
   if (yield* runNextMigration(sql, migrations, recorded)) return false;
@@ -54,11 +59,11 @@ export function* migrateSqlite(sql: Dialect, migrations: readonly Migration[]): 
 // told by the statement that looks for each.
 function* assertNew(): Operation<void> {
   const found = yield* column<string>(
-    `SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (${names(Object.keys(DATA_TABLES))})`,
+    `SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (${names(DATA_TABLES)})`,
   );
   const left = found.filter((name) => !SHARED_TABLES.includes(name));
   if (left.length === 0) return;
-  const missing = ["assistant_schema", ...Object.keys(DATA_TABLES)].filter((name) => !found.includes(name));
+  const missing = ["assistant_schema", ...DATA_TABLES].filter((name) => !found.includes(name));
   throw tablesMissing(missing, `${left.slice(0, 3).join(", ")} ${left.length === 1 ? "is" : "are"} still there`);
 }
 

@@ -28,9 +28,9 @@ async function scrubIndex(runner: Runner, sql: Dialect): Promise<void> {
 /** Those of one connection that are under way: each puts back how long it waits for others. */
 const scrubbing = perObject((_waiting: Waiting) => new Queue());
 
-/** See `Store.scrub`, of a database in a file. */
-export function scrubFile(waiting: Waiting, ...given: [Runner, Dialect, ScrubOptions]): Promise<Residue> {
-  return scrubbing(waiting).write("", () => scrubAlone(waiting, ...given));
+/** Scrubs a database in a file, as `Store.scrub` promises. */
+export function scrubFile(waiting: Waiting, ...rest: [Runner, Dialect, ScrubOptions]): Promise<Residue> {
+  return scrubbing(waiting).write("", () => scrubAlone(waiting, ...rest));
 }
 
 async function scrubAlone(
@@ -63,7 +63,7 @@ async function scrubAlone(
 /** About how many bytes of a database come with an indexed message. */
 const BYTES_OF_A_MESSAGE = 1000;
 
-/** The same of a database whose files are its host's: what those hold is not known. */
+/** Scrubs a database whose files are its host's: what those hold is not known. */
 export async function scrubObject(runner: Runner, sql: Dialect, { maxBytes }: ScrubOptions): Promise<Residue> {
   const most = Math.floor((maxBytes ?? 0) / BYTES_OF_A_MESSAGE);
   const isLarge = () => column<number>("SELECT 1 FROM assistant_messages LIMIT 1 OFFSET ?", most);

@@ -59,7 +59,6 @@ async function request(address: string, init: RequestInit): Promise<unknown> {
   );
 }
 
-/** What the studio is opened on, and what it may do. */
 export const Info = createContext<StudioInfo | null>(null);
 
 export function useInfo(): StudioInfo | null {

@@ -1,9 +1,9 @@
-import { estimateStringTokens } from "@stemma/model";
+import { estimateStringTokens, isJsonObject, yieldIfDue } from "@stemma/model";
 import type { ContextBlock, Session } from "@stemma/session";
 import { renderPrompt } from "@stemma/session";
 import { promptKey } from "@stemma/store";
 import type { ContextView, TurnList } from "../api.js";
-import { respondLongJson } from "../http/long-json.js";
+import { respond } from "../http/failure.js";
 import { read, type StudioCall, sessionOf } from "../route.js";
 
 const USUAL_TURNS = 50;
@@ -56,4 +56,43 @@ function blockRow({
   version,
 }: Pick<ContextBlock, "label" | "tokens"> & Partial<ContextBlock>): BlockRow {
   return { label, tokens, maxTokens: maxTokens ?? null, version: version ?? null };
+}
+
+/** Characters that are sent at once. */
+const CHUNK = 65_536;
+
+/** An answer of JSON that may be long: it is written while it is read, and the event loop turns meanwhile. */
+function respondLongJson(value: object): Response {
+  const pieces = piecesOf(value);
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      let text = "";
+      for (let piece = pieces.next(); !piece.done; piece = pieces.next()) {
+        text += piece.value;
+        if (text.length < CHUNK) continue;
+        controller.enqueue(encoder.encode(text));
+        await yieldIfDue();
+        return;
+      }
+      controller.enqueue(encoder.encode(text));
+      controller.close();
+    },
+  });
+  return respond(body, { headers: { "content-type": "application/json; charset=utf-8" } });
+}
+
+/** The JSON of a value, item by item where it is a list or has some. */
+function* piecesOf(value: unknown): Generator<string> {
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) yield `${index === 0 ? "[" : ","}${JSON.stringify(item)}`;
+    yield value.length === 0 ? "[]" : "]";
+  } else if (isJsonObject(value)) {
+    const fields = Object.entries(value).filter(([, field]) => field !== undefined);
+    for (const [index, [name, field]] of fields.entries()) {
+      yield `${index === 0 ? "{" : ","}${JSON.stringify(name)}:`;
+      yield* piecesOf(field);
+    }
+    yield fields.length === 0 ? "{}" : "}";
+  } else yield JSON.stringify(value);
 }

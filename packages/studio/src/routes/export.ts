@@ -1,5 +1,5 @@
 import { findExportFormat } from "@stemma/formats";
-import { respond } from "../http/headers.js";
+import { respond } from "../http/failure.js";
 import { read, type StudioCall, sessionOf } from "../route.js";
 
 /** Formats by name, with the ending of the file and its content type. */

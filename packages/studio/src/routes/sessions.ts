@@ -1,7 +1,8 @@
-import { packageVersion } from "@stemma/model";
-import type { SessionInfo, Store } from "@stemma/store";
-import type { ChangeView, SessionList, SessionRow, SessionView, StudioInfo } from "../api.js";
-import { read, type StudioCall, sessionOf } from "../route.js";
+import type { SessionMessage } from "@stemma/model";
+import { noMessage, packageVersion, StemmaError } from "@stemma/model";
+import type { SessionInfo, SessionStore, Store } from "@stemma/store";
+import type { ChangeView, SessionList, SessionRow, SessionView, StudioInfo, StudioWrites } from "../api.js";
+import { read, type StudioCall, type StudioRoute, sessionOf, write } from "../route.js";
 
 const USUAL_SESSIONS = 50;
 const MOST_SESSIONS = 200;
@@ -75,3 +76,85 @@ async function rowOf(store: Store, info: SessionInfo, onAllBranches = false): Pr
 }
 
 const nameOf = ({ label, key }: { label: string; key: string }) => ({ label, key });
+
+const NODES_AT_ONCE = 1000;
+
+export const sessionWriteRoutes = [
+  onSession("rename", ({ manager, fields }, id) => done(manager.rename(id, fields.text("name")))),
+  onSession("select", ({ manager, fields }, id) => done(manager.selectBranch(id, fields.text("messageId")))),
+  onSession("fork", async ({ manager, fields }, id) => {
+    const fork = await manager.fork(id, fields.text("messageId"), fields.text("name"));
+    return { id: fork.id };
+  }),
+  onSession("compact", compact),
+  onSession("uncompact", ({ manager, fields }, id) => done(manager.removeCompaction(id, fields.text("compactionId")))),
+  onSession("edit", edit),
+  onSession("delete-messages", ({ manager, fields }, id) =>
+    done(manager.deleteMessages(id, fields.texts("messageIds"))),
+  ),
+  onSession("delete-branch", deleteBranch),
+  onSession("delete-session", ({ manager }, id) => done(manager.delete(id))),
+];
+
+/** A route that writes to the registered session that the field `id` names. */
+function onSession(name: keyof StudioWrites, answer: (call: StudioCall, id: string) => Promise<object>): StudioRoute {
+  return write(name, async (call) => answer(call, (await sessionOf(call)).id));
+}
+
+async function done(work: Promise<unknown>): Promise<object> {
+  await work;
+  return {};
+}
+
+async function compact({ hasManager, manager }: StudioCall, id: string): Promise<{ compacted: boolean }> {
+  if (hasManager) return { compacted: (await manager.getSession(id).compact()) !== null };
+  const message = "This studio cannot compact: it was opened on a store, without the program's manager.";
+  throw new StemmaError("COMPACTION_NOT_CONFIGURED", { id }, message);
+}
+
+async function edit({ store, manager, fields }: StudioCall, id: string): Promise<{ id: string }> {
+  const session = store.session(id);
+  const messageId = fields.text("messageId");
+  const message = await session.message(messageId);
+  if (message === null) throw noMessage(session.id, messageId);
+  const edited = withText(message, fields.text("text"));
+  await manager.editMessage(session.id, messageId, edited);
+  return { id: edited.id };
+}
+
+// Files stay with the text; what the model thought and which tools it called belong to the text that was there.
+function withText({ role, parts, metadata }: SessionMessage, text: string): SessionMessage {
+  const files = parts.filter(({ type }) => type === "file");
+  return {
+    id: crypto.randomUUID(),
+    role,
+    parts: [...files, { type: "text", text }],
+    ...(metadata === undefined ? {} : { metadata }),
+  };
+}
+
+async function deleteBranch({ store, manager, fields }: StudioCall, id: string): Promise<{ deleted: number }> {
+  const ids = await branchFrom(store.session(id), fields.text("messageId"));
+  await manager.deleteMessages(id, ids);
+  return { deleted: ids.length };
+}
+
+// Whatever lies below a message was written behind it: nothing older is read.
+async function branchFrom(session: SessionStore, messageId: string): Promise<string[]> {
+  const newer: { id: string; parentId: string | null }[] = [];
+  let after: string | undefined;
+  do {
+    const page = await session.treePage({ after, limit: NODES_AT_ONCE });
+    const end = page.nodes.findIndex((node) => node.id === messageId);
+    newer.push(...(end === -1 ? page.nodes : page.nodes.slice(0, end)));
+    if (end !== -1) return descendants(messageId, newer.reverse());
+    after = page.next ?? undefined;
+  } while (after !== undefined);
+  throw noMessage(session.id, messageId);
+}
+
+function descendants(root: string, oldestFirst: readonly { id: string; parentId: string | null }[]): string[] {
+  const found = new Set([root]);
+  for (const { id, parentId } of oldestFirst) if (parentId !== null && found.has(parentId)) found.add(id);
+  return [...found];
+}

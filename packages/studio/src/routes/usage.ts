@@ -46,7 +46,6 @@ async function compactions(
   };
 }
 
-/** Rows of sessions, with their names. */
 async function named<R extends { readonly name: string }>(store: Store, rows: readonly R[]): Promise<Named<R>[]> {
   const names = await findNames(
     store,

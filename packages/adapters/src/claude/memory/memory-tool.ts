@@ -1,18 +1,35 @@
-import { assertStorableText, check, defineOptions, utf8Length } from "@stemma/model";
-import type { ToolCallOptions } from "@stemma/session";
-import { assertSession, assertText, convert, coreOf, type Session, storeNeeded } from "@stemma/session";
-import { assertScope, type BlockScope, type StoredEntry, type WriteOrigin } from "@stemma/store";
-import { type Found, memoryFiles, untilUnchanged } from "./files.js";
+import { assertStorableText, check, defineOptions, StemmaError, utf8Length } from "@stemma/model";
+import {
+  assertSession,
+  assertText,
+  convert,
+  coreOf,
+  type Session,
+  storeNeeded,
+  type ToolCallOptions,
+} from "@stemma/session";
+import {
+  assertScope,
+  type BlockScope,
+  type EntryScope,
+  type KeptWrite,
+  type Store,
+  type StoredEntry,
+  type WriteOrigin,
+} from "@stemma/store";
+import { allPages } from "../../item-history.js";
 import {
   directoryKey,
   type MemoryCommand,
   type MemoryHandlers,
   type MemoryPath,
+  parentsOf,
   parsePath,
   realPath,
+  refused,
   runCommand,
 } from "./paths.js";
-import { refused } from "./refused.js";
+
 export interface MemoryToolOptions {
   /** The label of the entries in which the files are kept. Default: "memories". */
   label?: string | undefined;
@@ -42,7 +59,7 @@ export function memoryTool(session: Session, options: MemoryToolOptions = {}): M
   const { label = "memories", scope } = options;
   const { store } = coreOf(session);
   if (store === null) throw storeNeeded("memoryTool()");
-  const files = memoryFiles(store, { sessionId: session.id, label, scope });
+  const files = new MemoryFiles(store, { sessionId: session.id, label, scope });
 
   const originOf = async ({ toolCallId }: ToolCallOptions = {}): Promise<WriteOrigin> => {
     const answered = await store.session(session.id).leaf();
@@ -153,7 +170,7 @@ function contentOf({ given }: MemoryPath, found: Found): string {
 /** How many levels of a directory are listed. */
 const LEVELS = 2;
 
-/** What `view` shows of a directory: each file and directory with its size. That of a directory is the sum of its files. */
+/** A directory as `view` shows it: each file and directory with its size. That of a directory is the sum of its files. */
 function listing({ given, key }: MemoryPath, entries: readonly StoredEntry[]): string {
   const sizes = new Map<string, number>();
   let total = 0;
@@ -262,4 +279,90 @@ function fileText(value: unknown, name: string): string {
   assertText(value, `The ${name} of the memory tool`);
   assertStorableText(value.toWellFormed(), `The ${name} of the memory tool`);
   return value;
+}
+
+/** The file, the directory or nothing that stands under a path. */
+type Found =
+  | { readonly kind: "file"; readonly content: string }
+  | { readonly kind: "directory" }
+  | { readonly kind: "missing" };
+
+/** A change of one file; null for a file that is not there. */
+interface FileChange {
+  readonly key: string;
+  readonly from: string | null;
+  readonly to: string | null;
+}
+
+/** An entry of a directory has this metadata beside its empty content, so that no search finds it. */
+const DIRECTORY = "directory";
+
+/** Files that are entries of a store. A directory is an entry too, whose key ends in a slash. */
+class MemoryFiles {
+  constructor(
+    private readonly store: Store,
+    private readonly scope: EntryScope,
+  ) {}
+
+  /** Errors: `MEMORY_REFUSED` for a path below a file. */
+  async look({ key }: MemoryPath): Promise<Found> {
+    for (const parent of parentsOf(key)) {
+      if ((await this.store.entries.get(this.scope, parent)) !== null) {
+        throw refused(`ENOTDIR: not a directory, realpath '${realPath(key)}'`);
+      }
+      if (!(await this.#isDirectory(parent))) return { kind: "missing" };
+    }
+    const file = key === "" ? null : await this.store.entries.get(this.scope, key);
+    if (file !== null) return { kind: "file", content: file.content };
+    return (await this.#isDirectory(key)) ? { kind: "directory" } : { kind: "missing" };
+  }
+
+  /** Every entry below a directory, its own among them, in the order of their keys. */
+  async below({ key }: MemoryPath): Promise<StoredEntry[]> {
+    const found: StoredEntry[] = [];
+    const entries = allPages(this.store.entries, this.scope, { prefix: directoryKey(key) });
+    for await (const entry of entries) found.push(entry);
+    return found;
+  }
+
+  /** Makes all of the changes, or none. Errors: `ENTRY_CONFLICT` where a file is not what the change is made of. */
+  async change(changes: readonly FileChange[], origin: WriteOrigin): Promise<void> {
+    const { scope } = this;
+    const write = ({ key, from, to }: FileChange): KeptWrite =>
+      key.endsWith("/")
+        ? directory(scope, key, to)
+        : { entries: scope, key, content: to?.toWellFormed() ?? null, options: { origin, expectedContent: from } };
+    const absent = (key: string) => ({ entries: scope, key, content: null, options: { expectedContent: null } });
+    const added = changes.filter(({ from, to }) => from === null && to !== null).map(({ key }) => key);
+    const parents = [...new Set(added.flatMap(parentsOf))];
+    await this.store.writeTogether([
+      ...changes.map(write),
+      ...parents.map((key) => directory(scope, directoryKey(key), "")),
+      // Behind a write, which waits for the other writers: a file and a directory have one name only once.
+      ...parents.map(absent),
+      ...added.filter((key) => !key.endsWith("/")).map((key) => absent(directoryKey(key))),
+    ]);
+  }
+
+  async #isDirectory(key: string): Promise<boolean> {
+    const prefix = directoryKey(key);
+    return key === "" || (await this.store.entries.list(this.scope, { prefix, limit: 1 })).length > 0;
+  }
+}
+
+/** Calls `attempt` again as long as someone else changes the files that it read meanwhile. */
+async function untilUnchanged<T>(attempt: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      // Who changed them got on, so this ends.
+      if (!StemmaError.isInstance(error, "ENTRY_CONFLICT")) throw error;
+    }
+  }
+}
+
+function directory(scope: EntryScope, key: string, content: string | null): KeptWrite {
+  const value = content === null ? undefined : DIRECTORY;
+  return { entries: scope, key, content, value, options: { keepVersions: 0 } };
 }

@@ -1,6 +1,6 @@
-import { assertStorableText, invalid, utf8Length } from "@stemma/model";
+import { assertStorableText, invalid, StemmaError, utf8Length } from "@stemma/model";
 import type { ToolCallOptions } from "@stemma/session";
-import { refused } from "./refused.js";
+
 /** A path as the model gave it, and the key of the entry that it names: "" for /memories itself. */
 export interface MemoryPath {
   readonly given: string;
@@ -9,7 +9,7 @@ export interface MemoryPath {
 
 const ROOT = "/memories";
 
-/** What a file system takes, in bytes of UTF-8. */
+/** The longest name that a file system takes, in bytes of UTF-8. */
 const MAX_NAME = 255;
 const MAX_KEY = 1024;
 
@@ -38,7 +38,6 @@ export function directoryKey(key: string): string {
   return key === "" ? "" : `${key}/`;
 }
 
-/** The path of a key. */
 export function realPath(key: string): string {
   return key === "" ? ROOT : `${ROOT}/${key}`;
 }
@@ -119,4 +118,9 @@ export async function runCommand(
   if (!Object.hasOwn(handlers, name)) throw invalid(`The memory tool has no command "${name}".`, { command: name });
   const handle = handlers[name] as (command: MemoryCommand, call?: ToolCallOptions) => Promise<string>;
   return handle(command, call);
+}
+
+/** The error for a command that cannot be carried out. Its message is what the model is told. */
+export function refused(message: string): StemmaError {
+  return new StemmaError("MEMORY_REFUSED", {}, message);
 }

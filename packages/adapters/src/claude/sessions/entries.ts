@@ -10,7 +10,7 @@ import {
 } from "@stemma/model";
 import type { ClaudeSessionEntry } from "./types.js";
 
-/** What a message keeps in `metadata.claude` of the entry that it came from, so that the entry can be given back. */
+/** The entry that a message came from, as its `metadata.claude` has it to give the entry back. */
 interface Origin {
   /** The entry's place in the transcript. */
   readonly n: number;
@@ -22,7 +22,6 @@ interface Origin {
   readonly whole?: JsonObject | undefined;
 }
 
-/** An entry with its place in the transcript. */
 export interface PlacedEntry {
   readonly n: number;
   readonly entry: ClaudeSessionEntry;
@@ -40,8 +39,8 @@ export function findMessage({ n, entry }: PlacedEntry): SessionMessage | null {
   if (!isContent(content)) return null;
   const parts = partsOfContent(content);
   const isText = typeof content === "string" ? true : undefined;
-  const kept: Origin = { n, rest: { ...rest, message: about }, isText };
-  const origin: Origin = sameJson(rebuilt(uuid, parts, kept), entry) ? kept : { n, whole: entry };
+  const partial: Origin = { n, rest: { ...rest, message: about }, isText };
+  const origin: Origin = sameJson(rebuilt(uuid, parts, partial), entry) ? partial : { n, whole: entry };
   const dated = typeof timestamp === "string" && !Number.isNaN(Date.parse(timestamp)) ? { createdAt: timestamp } : {};
   return { id: uuid, role: type, parts, ...dated, metadata: { claude: origin } };
 }

@@ -2,8 +2,7 @@ import { decodeJson, encodeJson, type JsonObject } from "@stemma/model";
 import type { KeptWrite, RecordScope, Store, StoredMessage } from "@stemma/store";
 import { allPages } from "../../item-history.js";
 import type { PlacedEntry } from "./entries.js";
-import { isMadeOf, isMadeUuid } from "./made/made-content.js";
-/** What is known of a transcript as a whole. */
+import { isMadeOf, isMadeUuid } from "./made-content.js";
 export interface TranscriptHead {
   /** The place that the next entry gets. */
   readonly next: number;
@@ -37,7 +36,7 @@ export class Transcript {
   /** An entry that was appended, by its uuid: whether it is a message, and the message that what follows it belongs to. */
   async find(uuid: string): Promise<{ readonly parent: string | null } | null> {
     const record = await this.store.records.get(this.#scope, keyOfUuid(uuid));
-    if (record !== null) return decodeJson(record.value) as KeptEntry;
+    if (record !== null) return decodeJson(record.value) as ApartEntry;
     const message = await this.store.session(this.id).message(uuid);
     return message === null ? this.#findMade(uuid) : { parent: uuid };
   }
@@ -46,20 +45,20 @@ export class Transcript {
     return { records: this.#scope, key: HEAD, value: encodeJson(head), options: { expectedVersion } };
   }
 
-  writeEntry(kept: KeptEntry): KeptWrite {
-    const { uuid } = kept.entry;
-    const key = typeof uuid === "string" ? keyOfUuid(uuid) : `${ENTRIES}${kept.n}`;
-    return { records: this.#scope, key, value: encodeJson(kept) };
+  writeEntry(placed: ApartEntry): KeptWrite {
+    const { uuid } = placed.entry;
+    const key = typeof uuid === "string" ? keyOfUuid(uuid) : `${ENTRIES}${placed.n}`;
+    return { records: this.#scope, key, value: encodeJson(placed) };
   }
 
-  /** What is stored of it, up to the place `end`. */
+  /** Reads the messages that are stored of it, up to the place `end`. */
   async read(end: number): Promise<StoredTranscript> {
     const messages: StoredMessage[] = [];
     for await (const stored of this.store.session(this.id).messages()) messages.push(stored);
-    const kept: KeptEntry[] = [];
+    const apart: ApartEntry[] = [];
     for await (const { value } of allPages(this.store.records, this.#scope, { prefix: ENTRIES }, PAGE))
-      kept.push(decodeJson(value) as KeptEntry);
-    return { messages, kept, end };
+      apart.push(decodeJson(value) as ApartEntry);
+    return { messages, apart, end };
   }
 
   /** The message of another program that an entry was made of; null where there is none. */
@@ -83,16 +82,15 @@ function keyOfUuid(uuid: string): string {
 }
 
 /** An entry that is no message, as a record keeps it. */
-export interface KeptEntry extends PlacedEntry {
+export interface ApartEntry extends PlacedEntry {
   /** The message that an entry below this one belongs to; null for none. */
   readonly parent: string | null;
 }
 
-/** What a transcript is made of, as it is stored. */
 export interface StoredTranscript {
   /** In the order in which they were written, those of other programs among them. */
   readonly messages: readonly StoredMessage[];
-  readonly kept: readonly KeptEntry[];
+  readonly apart: readonly ApartEntry[];
   /** The place that the next entry gets: what has a later one is not part of it yet. */
   readonly end: number;
 }

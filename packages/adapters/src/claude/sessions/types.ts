@@ -17,7 +17,7 @@ export interface ClaudeSessionEntry {
   [field: string]: unknown;
 }
 
-/** What the SDK keeps of a session for its lists. */
+/** A session as the lists of the SDK show it. */
 export interface ClaudeSessionSummary {
   sessionId: string;
   /** Milliseconds since 1970. */
@@ -46,7 +46,7 @@ export function sessionIdOf({ projectKey, sessionId, subpath }: ClaudeSessionKey
   return subpath === undefined ? id : `${id}/${encoded(subpath, "subpath")}`;
 }
 
-/** What the ids of a project's sessions begin with. */
+/** The beginning of the ids of a project's sessions. */
 export function projectPrefix(projectKey: string): string {
   return `claude/${encoded(projectKey, "projectKey")}/`;
 }

@@ -12,7 +12,6 @@ export interface MirroredMessages {
   readonly isBeginning: boolean;
   /** With how many of them it begins then. */
   readonly count: number;
-  /** Reads them. */
   load(): Promise<readonly BaseMessage[]>;
 }
 
@@ -30,8 +29,8 @@ export interface PlanOptions {
 }
 
 /**
- * What makes the session's active branch end with `messages`. What was added is appended. A message that was changed, and
- * what follows one that was taken away, begins a branch; what was taken away at the front stays in the history.
+ * Plans the writes that make the session's active branch end with `messages`. What was added is appended. A message that was
+ * changed, and what follows one that was taken away, begins a branch; what was taken away at the front stays in the history.
  * Errors: those of the session's reads. The plan fails with `MESSAGE_EXISTS`, `PARENT_NOT_FOUND` or `MESSAGE_NOT_FOUND` where
  * another program wrote to the session meanwhile.
  */
@@ -59,10 +58,10 @@ async function findAnchor(session: SessionStore, messages: readonly BaseMessage[
   const known = before === null || first === undefined ? [] : await before.load();
   const start = known.findIndex((message) => first !== undefined && messageIdOf(message) === messageIdOf(first));
   if (before === null || start === -1) return { anchor: null, fresh: messages };
-  const kept = known.slice(start);
-  const differs = messages.findIndex((message, index) => !isSame(message, kept[index]));
+  const mirrored = known.slice(start);
+  const differs = messages.findIndex((message, index) => !isSame(message, mirrored[index]));
   const same = differs === -1 ? messages.length : differs;
-  return { anchor: await ancestor(session, before.leaf, kept.length - same), fresh: messages.slice(same) };
+  return { anchor: await ancestor(session, before.leaf, mirrored.length - same), fresh: messages.slice(same) };
 }
 
 async function ancestor(session: SessionStore, leaf: string | null, steps: number): Promise<string | null> {

@@ -8,17 +8,26 @@ import {
 import { sameJson } from "@stemma/model";
 import type { Store } from "@stemma/store";
 import { allPages } from "../../item-history.js";
-import { type Configurable, checkpointIdOf, configOf, keyOf, namesOf, type Place, placeOf, scopeOf } from "./keys.js";
+import {
+  type Configurable,
+  checkpointIdOf,
+  configOf,
+  decodeChannels,
+  keyOf,
+  namesOf,
+  type Place,
+  placeOf,
+  type StoredChannels,
+  scopeOf,
+} from "./keys.js";
 import { readWrites } from "./pending-writes.js";
 import { type StoredCheckpoint, unpackCheckpoint } from "./stored-checkpoint.js";
-import { decodeChannels, type StoredChannels } from "./values.js";
 
 /** Before this version of LangGraph's format, what was sent to nodes stood beside the parent only. */
 const TASKS_IN_CHECKPOINT = 4;
 
 const PAGE = 20;
 
-/** Reads the checkpoints of a store. */
 export class CheckpointReader {
   constructor(
     private readonly store: Store,
@@ -82,7 +91,6 @@ export class CheckpointReader {
     }
   }
 
-  /** See `StemmaSaver.list`. */
   async *list(configurable: Configurable, options: CheckpointListOptions): AsyncGenerator<CheckpointTuple> {
     let left = options.limit ?? Number.POSITIVE_INFINITY;
     if (left <= 0) return;

@@ -5,25 +5,44 @@ import type {
   CheckpointMetadata,
   SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
-import { Recent, StemmaError } from "@stemma/model";
-import type { KeptWrite, Store } from "@stemma/store";
+import { decodeJson, encodeJson, Recent, StemmaError } from "@stemma/model";
+import type { KeptWrite, RecordStore, Store, StoredRecord } from "@stemma/store";
+import { allPages } from "../../item-history.js";
 import { isLangChainMessage } from "../mirror/message.js";
 import { type MirroredMessages, type MirrorPlan, planMirror } from "../mirror/mirror.js";
 import type { CheckpointReader } from "./checkpoint-reader.js";
-import { type EncodedChannels, encodeChannels } from "./encode-channels.js";
-import { type Configurable, checkpointIdOf, keyOf, type Place, scopeOf } from "./keys.js";
-import { pruneCheckpoints } from "./prune.js";
-import type { KnownValues } from "./segments.js";
-import { countOf } from "./segments.js";
-import { packCheckpoint, type StoredCheckpoint } from "./stored-checkpoint.js";
-import { segmentsOf } from "./values.js";
-export interface WriterOptions {
+import {
+  type ChannelRef,
+  type Configurable,
+  checkpointIdOf,
+  keyOf,
+  type LABELS,
+  namesOf,
+  type Place,
+  type StoredChannels,
+  scopeOf,
+  segmentsOf,
+  valueKeys,
+} from "./keys.js";
+import {
+  countOf,
+  findShared,
+  type KnownValues,
+  newSegment,
+  planSegments,
+  type Segment,
+  type SegmentedList,
+  type SharedList,
+  type Typed,
+} from "./segments.js";
+import { packCheckpoint, type StoredCheckpoint, unpackCheckpoint } from "./stored-checkpoint.js";
+
+interface WriterOptions {
   readonly keep: number | undefined;
   /** The channel that is mirrored; false for none. */
   readonly channel: string | false;
 }
 
-/** A put as it was asked for. */
 interface Request {
   readonly place: Place;
   readonly configurable: Configurable;
@@ -32,7 +51,6 @@ interface Request {
   readonly newVersions: ChannelVersions;
 }
 
-/** Writes the checkpoints of a store. */
 export class CheckpointWriter {
   // Of each namespace, how many checkpoints were put since the older ones were last removed.
   readonly #puts = new Map<string, number>();
@@ -133,7 +151,7 @@ function childWrites(
   return [{ records: scopeOf(place, "children"), key: keyOf(root, place.namespace), value: new Uint8Array() }];
 }
 
-/** What all records together take at most. */
+/** The bytes that all records together take at most. */
 const MAX_BYTES = 4_000_000;
 /** Characters of a key and what stands around an entry, in bytes. */
 const OVERHEAD = 200;
@@ -157,7 +175,6 @@ class ValueCache {
   }
 }
 
-/** What is put, and the checkpoint that it follows. */
 interface Put {
   readonly place: Place;
   readonly parent: StoredCheckpoint | null;
@@ -173,7 +190,6 @@ interface View {
   readonly looksUp: boolean;
 }
 
-/** The view of the first attempt. */
 const FIRST_VIEW: View = { hasLeaf: true, looksUp: false };
 
 /** Plans how the messages of a checkpoint's channel come into the session. */
@@ -184,7 +200,7 @@ class ChannelMirror {
     private readonly channel: string | false,
   ) {}
 
-  /** What is written into the session with a checkpoint; null where nothing of it is mirrored. */
+  /** Plans the writes of the session that mirror a checkpoint; null where nothing of it is mirrored. */
   async plan(put: Put, encoded: EncodedChannels, view: View): Promise<MirrorPlan | null> {
     const { channel } = this;
     const { place, parent, checkpoint, metadata } = put;
@@ -247,4 +263,228 @@ function isMessages(value: unknown): value is BaseMessage[] {
 
 function versionOf(stored: StoredCheckpoint | null, channel: string): number | string | null {
   return stored?.channels.find(([name]) => name === channel)?.[1] ?? null;
+}
+
+/** The channels of a checkpoint, with the records that are to be written beside it. */
+interface EncodedChannels extends StoredChannels {
+  /** Of each list that was written, what it has of the parent's. */
+  readonly shared: ReadonlyMap<string, SharedList>;
+  readonly records: readonly { readonly key: string; readonly value: Uint8Array }[];
+}
+
+/** Bytes of a value that stands in the checkpoint's own record. A record of its own takes about as many. */
+const INLINE_BYTES = 256;
+
+/**
+ * Writes the channels of a checkpoint. What is as it was in the parent is named, not written again; of a list that grew,
+ * only what was added is written. A channel that is neither in `newVersions` nor in the parent is left out, unless a
+ * parent was named: then that is gone.
+ */
+async function encodeChannels(
+  serde: SerializerProtocol,
+  checkpoint: Checkpoint,
+  newVersions: ChannelVersions,
+  parent: StoredChannels | null,
+  parentId: string | null,
+  values: KnownValues,
+): Promise<EncodedChannels> {
+  const known = new Map(parent?.channels.map((channel) => [channel[0], channel]));
+  const writer = new ChannelWriter(serde, known, parent, values);
+  for (const [name, value] of Object.entries(checkpoint.channel_values)) {
+    const version = checkpoint.channel_versions[name] ?? null;
+    if (!Object.hasOwn(newVersions, name) && writer.inherit(name, version)) continue;
+    if (Object.hasOwn(newVersions, name) || parentId !== null) await writer.write(name, version, value);
+  }
+  return writer;
+}
+
+class ChannelWriter implements EncodedChannels {
+  readonly channels: ChannelRef[] = [];
+  readonly frames: Uint8Array[] = [];
+  readonly shared = new Map<string, SharedList>();
+  readonly records: { key: string; value: Uint8Array }[] = [];
+
+  constructor(
+    private readonly serde: SerializerProtocol,
+    private readonly known: ReadonlyMap<string, ChannelRef>,
+    private readonly parent: StoredChannels | null,
+    private readonly values: KnownValues,
+  ) {}
+
+  /** Takes a channel over from the parent. False when that has none of this version. */
+  inherit(name: string, version: number | string | null): boolean {
+    const before = this.known.get(name);
+    if (before === undefined || before[1] !== version) return false;
+    const [, , value] = before;
+    if (!("frame" in value)) this.channels.push(before);
+    else this.#putInline(name, version, [value.type, this.parent?.frames[value.frame] as Uint8Array]);
+    return true;
+  }
+
+  async write(name: string, version: number | string | null, value: unknown): Promise<void> {
+    const before = this.known.get(name)?.[2] ?? null;
+    if (Array.isArray(value)) {
+      const elements = await Promise.all(Array.from(value, (element) => this.serde.dumpsTyped(element)));
+      if (elements.reduce((sum, [, bytes]) => sum + bytes.length, 0) > INLINE_BYTES) {
+        const { segments, skip } = await this.#writeList(name, elements, segmentsOf(before));
+        this.channels.push([name, version, skip === 0 ? { list: segments } : { list: segments, skip }]);
+        return;
+      }
+    }
+    const typed = await this.serde.dumpsTyped(value);
+    if (typed[1].length <= INLINE_BYTES) {
+      this.#putInline(name, version, typed);
+      return;
+    }
+    const { segments } = await this.#writeList(name, [typed], segmentsOf(before));
+    this.channels.push([name, version, { whole: (segments[0] as Segment)[0] }]);
+  }
+
+  #putInline(name: string, version: number | string | null, [type, bytes]: Typed): void {
+    this.channels.push([name, version, { type, frame: this.frames.push(bytes) - 1 }]);
+  }
+
+  async #writeList(name: string, elements: readonly Typed[], before: SegmentedList): Promise<SegmentedList> {
+    const shared = await findShared(elements, before, this.values);
+    this.shared.set(name, shared);
+    const { segments, skip, from } = planSegments(shared, elements.length);
+    if (from === elements.length) return { segments, skip };
+    const { segment, value } = await newSegment(elements.slice(from));
+    this.records.push({ key: segment[0], value });
+    return { segments: [...segments, segment], skip };
+  }
+}
+
+/** So many checkpoints are removed at once, or a quarter of those that stay: a thread that has far too many loses them in several puts. */
+const REMOVED = 64;
+
+/** The namespace of a subgraph that one task of one checkpoint runs: `node:task`, unlike that of one with a memory of its own. */
+const OF_ONE_TASK = /:/;
+
+/**
+ * Removes the older checkpoints of a namespace but for the newest `keep`, and those that a delta channel of these is made
+ * of; with each what was written to it, and the checkpoints of the subgraphs that ran under it. The values that no other
+ * one has go with the next call: by then every checkpoint that was made of a removed one can be seen. What it reads
+ * grows with `keep`, not with the history.
+ */
+async function pruneCheckpoints(store: Store, serde: SerializerProtocol, place: Place, keep: number): Promise<void> {
+  const notes = await readRemoved(store.records, place);
+  const { retained, removed, isAll } = await divide(store.records, serde, place, keep);
+  const gone: KeptWrite[] = [];
+  // A checkpoint that was not looked at may have any of the values.
+  if (isAll) gone.push(...(await unusedValues(store.records, serde, place, notes, [...retained, ...removed])));
+  const values = removed.flatMap(({ channels }) => valueKeys(channels).map((key) => keyOf(place.namespace, key)));
+  for (const { id } of removed) {
+    const prefix = keyOf(place.namespace, id, "");
+    gone.push(deletion(place, "checkpoints", keyOf(place.namespace, id)));
+    gone.push(...(await deletions(store.records, place, "writes", prefix)));
+    if (place.namespace === "") gone.push(...(await childDeletions(store.records, place, id, values)));
+  }
+  if (values.length > 0) gone.push(noteRemoved(place, values));
+  if (gone.length > 0) await store.writeTogether(gone);
+}
+
+// The newest first: those that stay, and those that go, as many as may go at once.
+async function divide(records: RecordStore, serde: SerializerProtocol, place: Place, keep: number) {
+  const retained: StoredCheckpoint[] = [];
+  const removed: StoredCheckpoint[] = [];
+  // How many checkpoints before one are still needed, by the checkpoint's id.
+  const reach = new Map<string, number>();
+  const most = Math.max(REMOVED, Math.ceil(keep / 4));
+  const options = { prefix: keyOf(place.namespace, ""), descending: true };
+  const pageSize = Math.min(keep + most, 200);
+  for await (const record of allPages(records, scopeOf(place, "checkpoints"), options, pageSize)) {
+    const checkpoint = unpackCheckpoint(serde, namesOf(record.key)[1] as string, record);
+    const isNew = retained.length < keep;
+    const needed = Math.max(isNew ? checkpoint.reach : 0, reach.get(checkpoint.id) ?? 0);
+    if (!isNew && !reach.has(checkpoint.id)) {
+      if (removed.length === most) return { retained, removed, isAll: false };
+      removed.push(checkpoint);
+      continue;
+    }
+    retained.push(checkpoint);
+    if (needed > 0 && checkpoint.parentId !== null) {
+      reach.set(checkpoint.parentId, Math.max(needed - 1, reach.get(checkpoint.parentId) ?? 0));
+    }
+  }
+  return { retained, removed, isAll: true };
+}
+
+// What the subgraphs left that ran under a checkpoint, but for their values, which are added to `values`. A subgraph that
+// has a memory of its own is bounded by itself.
+async function childDeletions(records: RecordStore, place: Place, checkpointId: string, values: string[]) {
+  const gone: KeptWrite[] = [];
+  for await (const { key } of allPages(records, scopeOf(place, "children"), { prefix: keyOf(checkpointId, "") })) {
+    gone.push(deletion(place, "children", key));
+    const namespace = namesOf(key)[1] as string;
+    if (!OF_ONE_TASK.test(namespace)) continue;
+    for (const label of ["checkpoints", "writes"] as const) {
+      gone.push(...(await deletions(records, place, label, keyOf(namespace, ""))));
+    }
+    for await (const value of allPages(records, scopeOf(place, "values"), { prefix: keyOf(namespace, "") })) {
+      values.push(value.key);
+    }
+  }
+  return gone;
+}
+
+async function deletions(records: RecordStore, place: Place, label: keyof typeof LABELS, prefix: string) {
+  const gone: KeptWrite[] = [];
+  for await (const { key } of allPages(records, scopeOf(place, label), { prefix })) {
+    gone.push(deletion(place, label, key));
+  }
+  return gone;
+}
+
+function deletion(place: Place, label: keyof typeof LABELS, key: string): KeptWrite {
+  return { records: scopeOf(place, label), key, value: null };
+}
+
+/**
+ * Notes which values the checkpoints had that are removed by the same write. A put that began before it may still make a
+ * checkpoint of a removed one, with these values.
+ */
+function noteRemoved(place: Place, values: readonly string[]): KeptWrite {
+  const key = keyOf(place.namespace, crypto.randomUUID());
+  return { records: scopeOf(place, "removed"), key, value: encodeJson([...new Set(values)]) };
+}
+
+async function readRemoved(records: RecordStore, place: Place): Promise<StoredRecord[]> {
+  const notes: StoredRecord[] = [];
+  const prefix = keyOf(place.namespace, "");
+  for await (const note of allPages(records, scopeOf(place, "removed"), { prefix })) notes.push(note);
+  return notes;
+}
+
+/**
+ * Removes the values of notes that no checkpoint has, and the notes. `checkpoints` are all those of the namespace, read after
+ * the notes: a checkpoint that comes later has values of one of them, or new ones.
+ */
+async function unusedValues(
+  records: RecordStore,
+  serde: SerializerProtocol,
+  place: Place,
+  notes: readonly StoredRecord[],
+  checkpoints: readonly StoredCheckpoint[],
+): Promise<KeptWrite[]> {
+  const unused = new Set(notes.flatMap(({ value }) => decodeJson(value) as string[]));
+  const namespaces = new Set([...unused].map((key) => namesOf(key)[0] as string));
+  for (const namespace of namespaces) {
+    const present =
+      namespace === place.namespace ? checkpoints : await checkpointsOf(records, serde, { ...place, namespace });
+    for (const { channels } of present) for (const key of valueKeys(channels)) unused.delete(keyOf(namespace, key));
+  }
+  return [
+    ...notes.map(({ key }) => ({ records: scopeOf(place, "removed"), key, value: null })),
+    ...[...unused].map((key) => ({ records: scopeOf(place, "values"), key, value: null })),
+  ];
+}
+
+async function checkpointsOf(records: RecordStore, serde: SerializerProtocol, place: Place) {
+  const found: StoredCheckpoint[] = [];
+  const prefix = keyOf(place.namespace, "");
+  for await (const record of allPages(records, scopeOf(place, "checkpoints"), { prefix })) {
+    found.push(unpackCheckpoint(serde, namesOf(record.key)[1] as string, record));
+  }
+  return found;
 }

@@ -11,7 +11,6 @@ import type { RecordStore } from "@stemma/store";
 import { allPages } from "../../item-history.js";
 import { keyOf, namesOf, type Place, scopeOf } from "./keys.js";
 
-/** What one task wrote to one checkpoint, as its record has it. */
 interface Header {
   readonly path: string;
   /** Of each write its number (negative for errors, interrupts and the like), its channel and its type. */

@@ -20,7 +20,7 @@ export interface SegmentedList {
   readonly skip: number;
 }
 
-/** What a list has of an older one: it begins with that one's elements from number `start` on, `count` of them. */
+/** A list that begins with elements of an older one: `count` of them, from number `start` on. */
 export interface SharedList extends SegmentedList {
   readonly start: number;
   readonly count: number;
@@ -33,17 +33,17 @@ export interface SegmentPlan extends SegmentedList {
 
 /** Lets the new elements take up the small segments before them, where those are many. */
 export function planSegments({ segments, skip, count }: SharedList, length: number): SegmentPlan {
-  let kept = segments.length;
+  let remaining = segments.length;
   let from = count;
   while (from < length) {
     const level = levelOf(length - from);
-    let first = kept;
+    let first = remaining;
     while (first > 0 && levelOf((segments[first - 1] as Segment)[1]) <= level) first -= 1;
-    if (kept - first < MERGED - 1) break;
-    from = Math.max(0, from - countOf(segments.slice(first, kept)));
-    kept = first;
+    if (remaining - first < MERGED - 1) break;
+    from = Math.max(0, from - countOf(segments.slice(first, remaining)));
+    remaining = first;
   }
-  return { segments: segments.slice(0, kept), skip: kept === 0 ? 0 : skip, from };
+  return { segments: segments.slice(0, remaining), skip: remaining === 0 ? 0 : skip, from };
 }
 
 /** The record of a run of elements, and its key, which no other record has. */
@@ -80,7 +80,6 @@ export async function digestOf(bytes: Uint8Array): Promise<string> {
     .replaceAll("/", "_");
 }
 
-/** How many elements the segments hold. */
 export function countOf(segments: readonly Segment[]): number {
   return segments.reduce((sum, [, count]) => sum + count, 0);
 }

@@ -84,9 +84,9 @@ export class StemmaSaver extends BaseCheckpointSaver {
     newVersions: ChannelVersions,
   ): Promise<RunnableConfig> {
     const place = placeOf(config.configurable);
-    const kept = await this.#redacted(place, checkpoint, true);
-    const told = await this.#redacted(place, metadata, true);
-    await this.#writer.put(place, config.configurable ?? {}, kept, told, newVersions);
+    const redacted = await this.#redacted(place, checkpoint, true);
+    const about = await this.#redacted(place, metadata, true);
+    await this.#writer.put(place, config.configurable ?? {}, redacted, about, newVersions);
     return configOf(place, checkpoint.id);
   }
 
@@ -98,10 +98,10 @@ export class StemmaSaver extends BaseCheckpointSaver {
     taskPath = "",
   ): Promise<void> {
     const { place, id } = named(config.configurable);
-    const kept = await Promise.all(
+    const redacted = await Promise.all(
       writes.map(async ([channel, value]): Promise<PendingWrite> => [channel, await this.#redacted(place, value)]),
     );
-    await addWrites(this.#store.records, this.serde, place, id, { writes: kept, taskId, path: taskPath });
+    await addWrites(this.#store.records, this.serde, place, id, { writes: redacted, taskId, path: taskPath });
   }
 
   /** Deletes a thread with its session: checkpoints, messages, blocks and entries. Errors: those of the store. */

@@ -1,12 +1,11 @@
 import type { Checkpoint, CheckpointMetadata, SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { packFrames, unpackFrames } from "@stemma/model";
 import type { StoredRecord } from "@stemma/store";
-import type { ChannelRef, StoredChannels } from "./values.js";
+import type { ChannelRef, StoredChannels } from "./keys.js";
 
 /** A checkpoint as its record has it: the values of large channels stand in records of their own. */
 export interface StoredCheckpoint extends StoredChannels {
   readonly id: string;
-  /** The version of its record. */
   readonly version: number;
   readonly parentId: string | null;
   /** The session's message with which the mirrored messages end; null for none, undefined where none are mirrored. */
@@ -22,14 +21,12 @@ interface Header {
   readonly parent: string | null;
   readonly leaf?: string | null;
   readonly reach?: number;
-  /** The types of the checkpoint and of its metadata. */
   readonly types: readonly [string, string];
   readonly channels: readonly ChannelRef[];
 }
 
 export type NewCheckpoint = Pick<StoredCheckpoint, "parentId" | "leaf" | "channels" | "frames">;
 
-/** The record of a checkpoint. */
 export async function packCheckpoint(
   serde: SerializerProtocol,
   { channel_values: _values, ...checkpoint }: Checkpoint,

@@ -259,7 +259,7 @@ function itemPlace(entryKey: string): { namespace: string[]; key: string } {
   return { namespace: names.map(readName), key: readName(entryKey.slice(end + END.length)) };
 }
 
-/** What the keys of all entries in and below a namespace begin with. */
+/** The beginning of the keys of all entries in and below a namespace. */
 function keyPrefix(namespace: readonly string[]): string {
   return namespace.map((name) => `${escapeName(name)}/`).join("");
 }

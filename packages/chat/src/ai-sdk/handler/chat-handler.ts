@@ -1,20 +1,40 @@
 import { check, defineOptions, invalid, isJsonObject } from "@stemma/model";
-import type { SessionUpdate } from "@stemma/session";
-import { assertText, hasMethod, otherCopy, SessionManager } from "@stemma/session";
-import { assertSessionFits, assertSessionId, kindOfHost } from "@stemma/store";
-import { DEFAULT_MAX_BODY_BYTES, LIMITS, responseOf } from "../receive/receive.js";
-import { readFields, readSubmission } from "../receive/submission.js";
+import {
+  assertText,
+  coreOf,
+  hasMethod,
+  otherCopy,
+  type Session,
+  SessionManager,
+  type SessionUpdate,
+} from "@stemma/session";
+import { assertSessionFits, assertSessionId, kindOfHost, observed } from "@stemma/store";
+import { type LanguageModel, streamText } from "ai";
+import { accept, DEFAULT_MAX_BODY_BYTES, LIMITS, receiveSubmission, responseOf } from "../receive/receive.js";
+import { readFields, readSubmission, type Submission } from "../receive/submission.js";
+import { beginAnswer } from "../respond/respond.js";
+import type { Ended } from "../respond/respond-options.js";
 import { SessionRuns } from "../run/runs.js";
-import { readMemory } from "./chat-memory.js";
-import { infoOf, listChats, readChat, searchChats } from "./chats.js";
-import type { ChatHandler, ChatHandlerOptions, RequestContext } from "./http.js";
-import { isForeign, json, notFound, refusal, refusalOf } from "./http.js";
-import { submit } from "./submit.js";
+import type { PrepareStep } from "../session-memory.js";
+import { dropTurn } from "../turn.js";
+import { infoOf, listChats, readChat, readMemory, searchChats } from "./chats.js";
+import {
+  type ChatContext,
+  type ChatHandler,
+  type ChatHandlerOptions,
+  isForeign,
+  json,
+  type ModelSettings,
+  notFound,
+  type PerRequest,
+  type RequestContext,
+  refusal,
+  refusalOf,
+} from "./http.js";
 
 /** How long a chat that is deleted may take to end its answer, in milliseconds. */
 const STOP_TIMEOUT = 5000;
 
-/** A request of a known user to one of the routes. */
 interface Call {
   readonly request: Request;
   readonly url: URL;
@@ -26,6 +46,10 @@ interface Call {
 /**
  * Serves the chats of a manager's users to `useChat`: a function from a request to a response, for any server that speaks
  * `fetch`. It answers what it refuses with a `ChatError`. Errors: `INVALID_ARGUMENT`.
+ * @example
+ * const sessions = SessionManager.create(sqlite("chats.db")).withContext("memory", { scope: "user" });
+ * const authenticate = (request: Request) => ({ userId: request.headers.get("x-user") ?? "guest" });
+ * const handler = chatHandler({ sessions, model, authenticate });
  */
 export function chatHandler(options: ChatHandlerOptions): ChatHandler {
   OPTIONS.assert(options, "chatHandler()");
@@ -42,8 +66,8 @@ export function chatHandler(options: ChatHandlerOptions): ChatHandler {
       const manager = options.sessions.forUser(user.userId);
       return await serve(route, { request, url, manager, userId: user.userId, context }, options);
     } catch (error) {
-      const told = refusalOf(error);
-      if (told !== null) return told;
+      const refused = refusalOf(error);
+      if (refused !== null) return refused;
       return refusal(500, "INTERNAL", options.onError?.(error) || "An error occurred.");
     }
   };
@@ -192,3 +216,98 @@ const OPTIONS = defineOptions<ChatHandlerOptions>({
   messageMetadata: check.callable,
   onError: check.callable,
 });
+
+const MAX_STEPS = 20;
+
+interface Caller {
+  readonly request: Request;
+  readonly manager: SessionManager;
+  readonly userId: string;
+  readonly context: RequestContext;
+}
+
+async function submit(
+  submission: Submission,
+  chatId: string,
+  { request, manager, userId, context }: Caller,
+  options: ChatHandlerOptions,
+): Promise<Response> {
+  const session = manager.getSession(chatId);
+  const accepted = await accept(session, submission);
+  const about: ChatContext = { request, userId, chatId, session, body: submission.body };
+  const [model, tools, settings] = await Promise.all([
+    given(options.model, about),
+    given(options.tools ?? {}, about),
+    given(options.settings ?? {}, about),
+  ]);
+  // Not before the request is known to be good: whoever is refused would own the id.
+  await manager.create("", { id: chatId });
+  const asking = { ...options, model, tools };
+  const { response, ask } = await receiveSubmission(session, accepted, asking, request.signal);
+  if (response !== null) return response;
+  try {
+    return observedAnswer(session, model, () => {
+      const result = streamText({
+        // Said by `respond`, to the client and to `onError`.
+        onError: () => {},
+        ...settings,
+        ...ask,
+        prepareStep: bothOf(ask.prepareStep, settings.prepareStep),
+        model,
+        stopWhen: options.stopWhen ?? (({ steps }) => steps.length >= MAX_STEPS),
+      });
+      return beginAnswer(session, result, {
+        cost: options.cost,
+        messageMetadata: options.messageMetadata,
+        waitUntil: (work) => context.waitUntil?.(work),
+        onError: options.onError,
+      });
+    });
+  } catch (error) {
+    await dropTurn(session);
+    throw error;
+  }
+}
+
+// The store's observer, where there is one, is told of it until the answer has ended.
+function observedAnswer(
+  session: Session,
+  model: LanguageModel,
+  begin: () => { readonly response: Response; readonly ended: Promise<Ended> },
+): Response {
+  const { store } = coreOf(session);
+  if (store?.observer === undefined) return begin().response;
+  const agent = { model: typeof model === "string" ? model : model.modelId };
+  const call = { type: "agent", name: "invokeAgent", sessionId: session.id, agent } as const;
+  const begun: { response?: Response; failure?: unknown } = {};
+  const observedEnd = observed(store, call, async () => {
+    try {
+      const { response, ended } = begin();
+      begun.response = response;
+      const { usage, failure } = await ended;
+      if (failure !== null) throw failure;
+      return usage;
+    } catch (error) {
+      begun.failure = error;
+      throw error;
+    }
+  });
+  // The client was told of what failed later.
+  observedEnd.catch(() => {});
+  if (begun.response === undefined) throw begun.failure;
+  return begun.response;
+}
+
+type StepFunction = NonNullable<ModelSettings["prepareStep"]>;
+
+function bothOf(ours: PrepareStep, theirs: StepFunction | undefined): StepFunction {
+  if (theirs === undefined) return ours;
+  return async (step) => {
+    const own = await ours(step);
+    return { ...own, ...(await theirs({ ...step, ...own })) };
+  };
+}
+
+async function given<T>(option: PerRequest<T>, about: ChatContext): Promise<T> {
+  return typeof option === "function" ? await (option as (context: ChatContext) => T)(about) : option;
+}

@@ -1,8 +1,9 @@
-import { invalid, StemmaError, withoutToolTimes } from "@stemma/model";
+import { invalid, StemmaError, searchableText, withoutToolTimes } from "@stemma/model";
 import type { RunState, RunStatus, Session, SessionManager } from "@stemma/session";
-import type { SessionInfo, StoredCompaction } from "@stemma/store";
+import type { Author, SessionInfo, StoredCompaction, StoredVersion } from "@stemma/store";
 import type { UIMessage } from "ai";
 import { SessionRuns } from "../run/runs.js";
+
 /** A chat of a user. Times are ISO text. */
 export interface ChatInfo {
   readonly id: string;
@@ -13,14 +14,14 @@ export interface ChatInfo {
   readonly usage: { readonly inputTokens: number; readonly outputTokens: number; readonly cost: number };
 }
 
-/** What `GET /` answers: the chat that changed last comes first. */
+/** The answer to `GET /`: the chat that changed last comes first. */
 export interface ChatList {
   readonly chats: ChatInfo[];
   /** Pass it as `cursor` to get the next page; null after the last. */
   readonly nextCursor: string | null;
 }
 
-/** What is told of the latest run of a chat. */
+/** The latest run of a chat. */
 export interface ChatRun {
   readonly runId: string;
   readonly status: RunStatus;
@@ -28,7 +29,7 @@ export interface ChatRun {
   readonly messageId: string;
 }
 
-/** What `GET /:id` answers. */
+/** The answer to `GET /:id`. */
 export interface ChatPage<M extends UIMessage = UIMessage> {
   readonly chat: ChatInfo;
   /**
@@ -111,12 +112,12 @@ export function infoOf(info: SessionInfo): ChatInfo {
 }
 
 /** The names of those of these chats that are the user's, by their ids. */
-export async function namesOf(manager: SessionManager, ids: readonly string[]): Promise<Map<string, string>> {
+async function namesOf(manager: SessionManager, ids: readonly string[]): Promise<Map<string, string>> {
   const infos = await Promise.all([...new Set(ids)].map((id) => manager.get(id)));
   return new Map(infos.flatMap((info) => (info === null ? [] : [[info.id, info.name]])));
 }
 
-export function limitOf(query: URLSearchParams): number {
+function limitOf(query: URLSearchParams): number {
   const given = query.get("limit");
   const limit = given === null ? 50 : Number(given);
   if (Number.isInteger(limit) && limit > 0) return Math.min(limit, MAX_PAGE);
@@ -135,7 +136,7 @@ export interface ChatMatch {
   readonly createdAt: string;
 }
 
-/** What `GET /?q=` answers: the best match first. */
+/** The answer to `GET /?q=`: the best match first. */
 export interface ChatMatches {
   readonly matches: ChatMatch[];
   /** Pass it as `cursor` to get the next page; null after the last. */
@@ -154,4 +155,99 @@ export async function searchChats(manager: SessionManager, query: string, url: U
     return { chatId: sessionId, chatName: names.get(sessionId) ?? "", messageId: id, role, snippet, createdAt };
   });
   return { matches, nextCursor };
+}
+
+/** The answer to `GET /:id/memory`. */
+export interface ChatMemory {
+  /** The blocks that the model may write, in their order. Others, as instructions of yours, are not told. */
+  readonly blocks: ChatBlock[];
+}
+
+/** A block of what is remembered. */
+export interface ChatBlock {
+  readonly label: string;
+  readonly description: string | null;
+  /** As it is stored now; of a block that holds entries what the prompt shows of them. */
+  readonly content: string;
+  /** The newest first, the present one among them. Empty for a block that holds entries, or whose provider keeps no versions. */
+  readonly versions: ChatBlockVersion[];
+}
+
+/** A block as it was after one write. */
+export interface ChatBlockVersion {
+  readonly version: number;
+  readonly content: string;
+  /** ISO time. */
+  readonly writtenAt: string;
+  /** Null where it is not known, as of what `agents` wrote. */
+  readonly author: Author | null;
+  /** The user's message that it comes from; null where there is none, or it is gone, or another user's. */
+  readonly message: {
+    readonly chatId: string;
+    readonly chatName: string;
+    readonly messageId: string;
+    readonly text: string;
+  } | null;
+}
+
+/** Reads the memory of a chat; for one that is not there yet, or is another user's, what a new one will begin with. */
+export async function readMemory(manager: SessionManager, id: string): Promise<ChatMemory> {
+  const isRegistered = (await manager.get(id)) !== null;
+  const session = manager.getSession(isRegistered ? id : crypto.randomUUID());
+  await session.tools();
+  const labels = session.getContextBlocks().flatMap(({ label, writable, isSkill }) => {
+    return writable && !isSkill ? [label] : [];
+  });
+  const blocks: ChatBlock[] = [];
+  for (const label of labels) {
+    const [block, versions] = await Promise.all([session.readContextBlock(label), versionsOf(session, label)]);
+    if (block === null) continue;
+    const { description = null, content } = block;
+    blocks.push({ label, description, content, versions: await withMessages(manager, versions) });
+  }
+  return { blocks };
+}
+
+async function versionsOf(session: Session, label: string): Promise<StoredVersion[]> {
+  try {
+    return await session.getBlockHistory(label);
+  } catch (error) {
+    if (StemmaError.isInstance(error, "INVALID_ARGUMENT")) return [];
+    throw error;
+  }
+}
+
+// A block of a key is written in chats of others too.
+async function withMessages(manager: SessionManager, versions: readonly StoredVersion[]): Promise<ChatBlockVersion[]> {
+  const names = await namesOf(
+    manager,
+    versions.flatMap(({ sessionId }) => sessionId ?? []),
+  );
+  const texts = new Map<string, Promise<string | null>>();
+  const textOf = (chatId: string, messageId: string) => {
+    const key = JSON.stringify([chatId, messageId]);
+    const known = texts.get(key) ?? textOfMessage(manager.getSession(chatId), messageId);
+    texts.set(key, known);
+    return known;
+  };
+  return Promise.all(
+    versions.map(async ({ version, content, writtenAt, author, sessionId: chatId, messageIds }) => {
+      const messageId = messageIds.at(-1);
+      const chatName = chatId === null ? undefined : names.get(chatId);
+      const isTold = chatId !== null && chatName !== undefined && messageId !== undefined;
+      const text = isTold ? await textOf(chatId, messageId) : null;
+      const message = isTold && text !== null ? { chatId, chatName, messageId, text } : null;
+      return { version, content: content ?? "", writtenAt, author, message };
+    }),
+  );
+}
+
+async function textOfMessage(session: Session, messageId: string): Promise<string | null> {
+  try {
+    const message = await session.getMessage(messageId);
+    return message && searchableText(message);
+  } catch (error) {
+    if (StemmaError.isInstance(error, "CORRUPT_MESSAGE")) return null;
+    throw error;
+  }
 }

@@ -2,7 +2,7 @@ import { type ErrorCode, StemmaError } from "@stemma/model";
 import type { Awaitable, RecallOptions, Session, SessionManager } from "@stemma/session";
 import type { LanguageModel, LanguageModelUsage, StopCondition, streamText, TextStreamPart, ToolSet } from "ai";
 import type { WhenBusy } from "../run/runs.js";
-/** What a handler answers when it refuses, as JSON. `code` is a code of Stemma's errors where there is one. */
+/** The answer of a handler that refuses, as JSON. `code` is a code of Stemma's errors where there is one. */
 export interface ChatError {
   readonly error: { readonly code: string; readonly message: string };
 }
@@ -58,7 +58,7 @@ export interface ChatUser {
   readonly userId: string;
 }
 
-/** What is known of a request when a model is to be asked. */
+/** Facts about a request, when a model is to be asked. */
 export interface ChatContext {
   readonly request: Request;
   readonly userId: string;
@@ -87,8 +87,8 @@ export interface ChatHandlerOptions {
   /** The path that the routes stand under. Default `/api/chat`, which is the default of `useChat`. */
   basePath?: string | undefined;
   /**
-   * What to do with a message while the chat is being answered: wait until that has ended (the default), or refuse it with 409.
-   * One that waits is not stored yet, and is dropped if its client leaves.
+   * Says whether a message that comes while the chat is being answered is to wait until that has ended (the default), or refuse
+   * it with 409. One that waits is not stored yet, and is dropped if its client leaves.
    */
   whenBusy?: WhenBusy | undefined;
   /** Settings of `streamText`, as `temperature` or `providerOptions`. */
@@ -105,16 +105,19 @@ export interface ChatHandlerOptions {
   cacheTtl?: number | undefined;
   /** Quotes what the user's other chats say about a message. Default: nothing. */
   recall?: Omit<RecallOptions, "userId"> | undefined;
-  /** What a step cost, in your currency. Default: nothing. */
+  /** Gives the price of a step, in your currency. Default: nothing. */
   cost?: ((usage: LanguageModelUsage) => number) | undefined;
   /** Fields for the metadata of the answers, as for `toUIMessageStream`. */
   messageMetadata?: ((options: { part: TextStreamPart<ToolSet> }) => unknown) | undefined;
-  /** Gets every error of the server and of the model. What it gives is told to the client. Default: that an error occurred; of `RUN_LOST` its message. */
+  /**
+   * Gets every error of the server and of the model. What it gives is told to the client. Default: that an error occurred; of
+   * `RUN_LOST` its message.
+   */
   // biome-ignore lint/suspicious/noConfusingVoidType: a function that only logs gives nothing.
   onError?: ((error: unknown) => string | void) | undefined;
 }
 
-/** What a platform gives with a request, as a Worker's `ctx`. */
+/** The object that a platform gives with a request, as a Worker's `ctx`. */
 export interface RequestContext {
   waitUntil?(work: Promise<unknown>): void;
 }

@@ -1,6 +1,6 @@
 import type { SessionMessage, SessionMessagePart } from "@stemma/model";
 import { isToolPart } from "@stemma/model";
-/** What is wrong with a message, by a stable name. Each is explained in docs/repairing-messages.md. */
+/** A fault of a message, by a stable name. Each is explained in docs/background/repairs.md. */
 export type LintRule =
   | "unknown-role"
   | "unreadable-part"
@@ -43,7 +43,7 @@ export interface LintFinding {
   readonly messageId: string;
   /** The part, counted from 0 in the message as it was given; absent when the message as a whole is meant. */
   readonly partIndex?: number;
-  /** What is wrong, and what `repair` does about it. */
+  /** The fault in words, and what `repair` does about it. */
   readonly message: string;
 }
 
@@ -57,7 +57,6 @@ export interface Slot {
   readonly part: SessionMessagePart;
 }
 
-/** A message while it is mended. */
 export interface Draft {
   readonly source: SessionMessage;
   readonly role: string;

@@ -6,7 +6,7 @@ import { digestIds, plainIds } from "./turns.js";
 /** A provider's name, or a model of the AI SDK, which names its provider. */
 export type ProviderName = string | { readonly provider: string; readonly modelId?: string };
 
-/** The same, as an option. */
+/** An option that names a provider. */
 export const providerName = check.rule<ProviderName>(
   "a model of the AI SDK, or the name of its provider",
   (model) => typeof model === "string" || isJsonObject(model),
@@ -15,7 +15,7 @@ export const providerName = check.rule<ProviderName>(
 /** Names of tools with letters, digits, _ and -. */
 const plainNames = (maxLength: number) => new RegExp(`^[A-Za-z0-9_-]{1,${maxLength}}$`);
 
-/** What no provider documents a limit of; a window of 128,000 tokens. */
+/** The limits where a provider documents none; a window of 128,000 tokens. */
 const UNLIMITED: ProviderLimits = {
   text: Number.POSITIVE_INFINITY,
   output: 64_000,
@@ -26,7 +26,7 @@ const UNLIMITED: ProviderLimits = {
   filesSize: Number.POSITIVE_INFINITY,
 };
 
-/** What is taken of a request for texts, where its size is limited. */
+/** The share of a request that texts may take, where its size is limited. */
 const ROOM_FOR_TEXTS = 1_000_000;
 
 // ── Anthropic ──
@@ -239,7 +239,7 @@ export const PROVIDERS = {
   "openai-compatible": COMPATIBLE,
 } satisfies Record<string, ProviderRules>;
 
-/** What the names of providers are told by; the first that fits. */
+/** The rules by the names of providers; the first that fits counts. */
 const NAMES: readonly (readonly [RegExp, ProviderRules])[] = [
   [/anthropic|claude/, ANTHROPIC],
   [/bedrock/, BEDROCK],

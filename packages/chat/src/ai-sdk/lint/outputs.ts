@@ -22,7 +22,6 @@ interface OutputContext {
   readonly report: (rule: LintRule, message: string) => void;
 }
 
-/** What stands for a result without a text. */
 const NO_OUTPUT = "(no output)";
 /** More than a character takes, as estimated. */
 const TOKENS_PER_CHARACTER = 1.3;
@@ -44,7 +43,7 @@ export function mendOutput(part: ToolCallPart, context: OutputContext): ToolCall
   return { ...part, [field]: shown };
 }
 
-/** What a tool gave as the provider takes it; the same value when it does. An error is no `isOutput`. */
+/** The result of a tool as the provider takes it; the same value when it does. An error is no `isOutput`. */
 export function mendResult(value: unknown, isOutput: boolean, rules: ProviderRules, showsMedia = false): unknown {
   const isEmpty = typeof value === "string" && value.trim() === "";
   if (isOutput && isEmpty && !rules.takesEmptyOutput) return NO_OUTPUT;

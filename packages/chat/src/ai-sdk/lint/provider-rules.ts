@@ -1,7 +1,7 @@
 import type { SessionMessagePart } from "@stemma/model";
 import { isSettled, type ToolCallPart } from "@stemma/model";
 
-/** What a provider takes, beside what none takes. */
+/** The demands of a provider, beside those that all have. */
 export interface ProviderRules {
   /** How a finding calls the provider. */
   readonly name: string;
@@ -16,7 +16,6 @@ export interface ProviderRules {
   /** True for an item's id that the provider takes, of a part of this type. */
   readonly takesItemId: (id: string, type: string) => boolean;
   readonly callIds: CallIds;
-  /** The whole name of a tool. */
   readonly toolNames: RegExp;
   /** True when the result of a tool may be an empty text. */
   readonly takesEmptyOutput: boolean;
@@ -39,15 +38,13 @@ export interface ProviderRules {
   readonly alternating: readonly string[];
 }
 
-/** The ids of calls. */
 export interface CallIds {
-  /** A whole id. */
   readonly pattern: RegExp;
   /** An id that fits, always the same for the same one; `copy` counts from 1, and another copy gives another id. */
   readonly make: (id: string, copy: number) => string;
 }
 
-/** What a request holds at most; Infinity where nothing is documented. */
+/** Limits of one request; Infinity where nothing is documented. */
 export interface ProviderLimits {
   /** Characters of one text. */
   readonly text: number;
@@ -68,7 +65,7 @@ export interface ProviderLimits {
 type Metadata = Readonly<Record<string, unknown>>;
 export type Field = "providerMetadata" | "callProviderMetadata" | "resultProviderMetadata";
 
-/** What the providers of these names, the first that did, told of a part. */
+/** The metadata that the providers of these names, the first that did, told of a part. */
 export function metadataOf(part: SessionMessagePart, field: Field, ...providers: string[]): Metadata {
   const metadata = part[field] as Readonly<Record<string, Metadata | null | undefined>> | null | undefined;
   for (const provider of providers) {

@@ -18,16 +18,15 @@ export interface TurnsContext {
   readonly report: Report;
 }
 
-/** The roles that the AI SDK knows. */
 export const ROLES: ReadonlySet<string> = new Set(["system", "user", "assistant"]);
 
 /** The messages, their parts mended, in an order that the provider takes. */
 export function* mendTurns(given: readonly Draft[], context: TurnsContext): Pieces<Draft[]> {
   const { rules } = context;
   const known = given.filter((draft) => isKnown(draft, context));
-  const said = yield* kept(known, (draft) => draft.role === "assistant" || isSaid(draft, context));
+  const said = yield* filtered(known, (draft) => draft.role === "assistant" || isSaid(draft, context));
   const ended = yield* endReasoning(said, context);
-  const led = yield* kept(ended, (draft) => draft.role !== "assistant" || isSaid(draft, context));
+  const led = yield* filtered(ended, (draft) => draft.role !== "assistant" || isSaid(draft, context));
   const placed = rules.systemFirst ? placeSystem(led, context) : led;
   yield;
   const joined = rules.alternating.length > 0 ? yield* alternate(placed, context) : placed;
@@ -35,7 +34,7 @@ export function* mendTurns(given: readonly Draft[], context: TurnsContext): Piec
   return addEnds(answered, given, context);
 }
 
-function* kept(drafts: readonly Draft[], keeps: (draft: Draft) => boolean): Pieces<Draft[]> {
+function* filtered(drafts: readonly Draft[], keeps: (draft: Draft) => boolean): Pieces<Draft[]> {
   const keep = yield* mapped(drafts, keeps);
   return drafts.filter((_, index) => keep[index]);
 }

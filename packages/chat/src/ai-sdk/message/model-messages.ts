@@ -1,14 +1,13 @@
-import { turnIfDue } from "@stemma/model";
+import { yieldIfDue } from "@stemma/model";
 import type { convertToModelMessages, ModelMessage, UIMessage } from "ai";
 
 type Convert = typeof convertToModelMessages;
 
-/** How many are converted at once. */
 const PIECE = 100;
 
 /**
- * What `convert` of the AI SDK makes of messages. It takes each by itself, so it is given a long history in pieces, between which
- * the event loop turns.
+ * Converts messages for a model with `convert` of the AI SDK. It takes each by itself, so it is given a long history in pieces,
+ * between which the event loop turns.
  */
 export async function modelMessages(
   convert: Convert,
@@ -18,7 +17,7 @@ export async function modelMessages(
   const made: ModelMessage[] = [];
   for (let start = 0; start < messages.length; start += PIECE) {
     made.push(...(await convert(messages.slice(start, start + PIECE), options)));
-    const due = turnIfDue();
+    const due = yieldIfDue();
     if (due !== null) await due;
   }
   return made;

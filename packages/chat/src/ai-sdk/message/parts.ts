@@ -37,22 +37,22 @@ export function tidied(message: UIMessage): UIMessage {
   return { ...message, parts: parts as Part[] };
 }
 
-/** The same with every call that has no result marked as cut off. */
+/** The message with every call that has no result marked as cut off. */
 export function settled(message: UIMessage): UIMessage {
   return settleToolCalls(message as SessionMessage) as UIMessage;
 }
 
 /**
- * What an interrupted answer goes on from: its finished steps. Of a step that did not end, calls that have their results stay,
- * with the thoughts that led to them, because they may have had effects.
+ * The finished steps of an interrupted answer, from which it goes on. Of a step that did not end, calls that have their results
+ * stay, with the thoughts that led to them, because they may have had effects.
  */
 export function finishedSteps(message: UIMessage): UIMessage {
   const start = message.parts.findLastIndex(({ type }) => type === "step-start");
   const before = message.parts.slice(0, Math.max(start, 0));
   const last = message.parts.slice(Math.max(start, 0));
   const called = last.findLastIndex((part) => isToolPart(part) && isDecided(part));
-  const kept = last.slice(0, called + 1).filter((part) => !isToolPart(part) || isDecided(part));
-  return unmarked({ ...message, parts: [...before, ...kept] });
+  const decided = last.slice(0, called + 1).filter((part) => !isToolPart(part) || isDecided(part));
+  return unmarked({ ...message, parts: [...before, ...decided] });
 }
 
 // What a user approved is not asked for again.

@@ -9,7 +9,6 @@ export function replay(message: UIMessage): UIMessageChunk[] {
   return chunks.length === 0 ? [] : [...chunks, { type: "finish-step" }];
 }
 
-/** The whole stream of a stored message. */
 export function replayed(message: UIMessage): ReadableStream<UIMessageChunk> {
   const { id, metadata } = withoutToolTimes(message);
   const start: UIMessageChunk = {

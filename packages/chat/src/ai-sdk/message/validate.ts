@@ -1,7 +1,6 @@
-import { inTurns, isJsonObject, mapped } from "@stemma/model";
+import { inPieces, isJsonObject, mapped } from "@stemma/model";
 import type { UIMessage } from "ai";
 
-/** The roles that the AI SDK knows. */
 const ROLES: readonly unknown[] = ["system", "user", "assistant"];
 
 /** The message as the AI SDK takes it, without the parts that it does not know; null when nothing is left of it. */
@@ -17,7 +16,7 @@ export function validMessage(message: unknown): UIMessage | null {
 
 /** The messages that a model can be shown: of a broken one the parts that are whole, or nothing. Lets the event loop turn meanwhile. */
 export async function validMessages(messages: readonly unknown[]): Promise<UIMessage[]> {
-  const read = await inTurns(mapped(messages, validMessage));
+  const read = await inPieces(mapped(messages, validMessage));
   return read.filter((message) => message !== null);
 }
 
@@ -50,7 +49,6 @@ const written = { text, state: optional(oneOf("streaming", "done")), providerMet
 const file = { mediaType: text, url: text, providerMetadata: metadata };
 const source = { sourceId: text, providerMetadata: metadata };
 
-/** By their type. */
 const PARTS: Readonly<Record<string, Check>> = {
   text: fields(written),
   reasoning: fields({ ...written, id: optional(text) }),
@@ -90,7 +88,6 @@ const call = {
 const unread = { rawInput: optional(text), inputEncoding: optional(oneOf("json", "text")) };
 const result = { resultProviderMetadata: metadata, approval: granted };
 
-/** Calls of tools, by their state. */
 const STATES: Readonly<Record<string, Check>> = {
   "input-streaming": fields({ ...call, ...unread }),
   "input-available": fields(call),

@@ -2,13 +2,13 @@ import type { SessionMessage } from "@stemma/model";
 import type { PrepareTurnOptions, Session, SessionTool, SessionTools } from "@stemma/session";
 import { convertToModelMessages, type ModelMessage, type ToolSet, type UIMessage } from "ai";
 import type { ProviderName } from "../lint/known-providers.js";
-import { repairInTurns } from "../lint/lint.js";
+import { repairInPieces } from "../lint/lint.js";
 import { modelMessages } from "../message/model-messages.js";
 import { validMessages } from "../message/validate.js";
 import { type PrepareStep, stepUpdates } from "../session-memory.js";
 import { type RenamedCalls, renamedCalls } from "./submission.js";
 
-/** What a model is to be asked with: settings of `streamText`. */
+/** Settings of `streamText` for the request of a model. */
 export interface ModelRequest {
   /** The frozen prompt; missing when the session has no blocks. */
   readonly system?: string;
@@ -43,7 +43,7 @@ export async function modelRequest(
   const shown = base === null ? messages : [...messages.slice(0, -1), base];
   const all: ToolSet = { ...whileHeld(tools as SessionTools, assertHeld), ...own };
   const mend = (given: UIMessage[]) =>
-    repairInTurns(given as SessionMessage[], model, { tools: all }) as Promise<UIMessage[]>;
+    repairInPieces(given as SessionMessage[], model, { tools: all }) as Promise<UIMessage[]>;
   // First what other formats left becomes parts of the AI SDK; then nothing lacks what was no part.
   const accepted = await mend(await validMessages(await mend(shown)));
   return {

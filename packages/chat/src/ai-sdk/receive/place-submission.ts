@@ -2,14 +2,13 @@ import { answeredNow } from "@stemma/model";
 import type { ToolSet, UIMessage } from "ai";
 import { finishedSteps, isWaiting, mergeResults, unmarked } from "../message/parts.js";
 import type { RunSession } from "../run/hold.js";
-import { newestAnswer, type PlacedQuestion, placeQuestion } from "./question.js";
 import type { Submission } from "./submission.js";
-import { findTarget, isBroken, type Target } from "./target.js";
+import { findTarget, isBroken, newestAnswer, type PlacedQuestion, placeQuestion, type Target } from "./target.js";
 
 type Again = Target & { readonly kind: "again" };
 type Results = Target & { readonly kind: "results" };
 
-/** What a submission comes to, once it is in the tree. */
+/** The outcome of a submission, once it is in the tree. */
 export type Placed =
   | PlacedAnswer
   /** It was answered before. */
@@ -21,7 +20,7 @@ export interface PlacedAnswer {
   readonly kind: "answer";
   readonly questionId: string | null;
   readonly answerId: string;
-  /** What the answer goes on from; null for one that begins. */
+  /** The message that the answer goes on from; null for an answer that begins. */
   readonly base: UIMessage | null;
   /** True when the client has the base already. */
   readonly clientHolds: boolean;
@@ -48,7 +47,6 @@ export async function placeSubmission(session: RunSession, submission: Submissio
   }
 }
 
-/** A question that was stored now, or is repeated. */
 async function placed(session: RunSession, { question, isNew, edited }: PlacedQuestion): Promise<Placed> {
   if (isNew) return begin(question.id, { edited });
   const answer = await newestAnswer(session, question.id);

@@ -10,7 +10,7 @@ import { type ModelRequest, modelRequest } from "./model-request.js";
 import { placeSubmission } from "./place-submission.js";
 import { readSubmission, type Submission } from "./submission.js";
 import { repeatedQuestion } from "./target.js";
-/** What a request wants. */
+/** A request as it was understood. */
 export type Received =
   /** There is nothing to ask a model: it was answered before, or is being answered. Return the response. */
   { readonly response: Response; readonly ask: null } | { readonly response: null; readonly ask: ModelRequest };
@@ -30,7 +30,6 @@ export async function receive(session: Session, request: Request, options: Recei
   return receiveSubmission(session, await accept(session, submission), options, request.signal);
 }
 
-/** A submission that can be placed. */
 export interface Accepted extends Submission {
   /** The stored question that it asks again; null for a new one. */
   readonly repeated: string | null;
@@ -86,7 +85,6 @@ function asStored(session: Session, submission: Submission): Submission {
   return { ...submission, messages: submission.messages.map((message) => redaction.message(message, session.id)) };
 }
 
-/** A response that `useChat` reads. */
 export function responseOf(stream: ReadableStream<UIMessageChunk>): Response {
   return createUIMessageStreamResponse({ stream, headers: { "cache-control": "no-cache, no-transform" } });
 }
@@ -104,8 +102,8 @@ export interface ReceiveOptions {
   /** The tools that the model is given beside the session's. A client gives no outputs for those with `execute`. */
   tools?: ToolSet | undefined;
   /**
-   * What to do while the session is being answered: wait until that has ended (the default), or fail with `SESSION_BUSY`. One
-   * that waits is not stored yet, and is dropped if its client leaves.
+   * Says whether a request that comes while the session is being answered is to wait until that has ended (the default), or
+   * fail with `SESSION_BUSY`. One that waits is not stored yet, and is dropped if its client leaves.
    */
   whenBusy?: WhenBusy | undefined;
   /** Default 16 MiB. */

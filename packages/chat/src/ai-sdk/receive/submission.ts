@@ -10,7 +10,7 @@ import {
 } from "@stemma/model";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { validMessage } from "../message/validate.js";
-/** What `useChat` posts: the last message or the whole list, and what for. */
+/** The body that `useChat` posts: the last message or the whole list, and what for. */
 export interface Submission {
   readonly chatId: string | undefined;
   readonly trigger: "submit-message" | "regenerate-message";
@@ -86,7 +86,6 @@ export function noParts(messageId: string): StemmaError {
   return new StemmaError("INVALID_MESSAGE", { messageId }, `Message "${messageId}" has no part that the AI SDK knows.`);
 }
 
-/** Reads a JSON object. Errors: `REQUEST_TOO_LARGE`, `INVALID_ARGUMENT`. */
 export function readFields(request: Request, maxBytes: number): Promise<Record<string, unknown>> {
   return readJsonObject(request, { maxBytes, advice: "Send the last message only, or raise maxBodyBytes." });
 }
@@ -99,7 +98,7 @@ function isMessage(value: unknown): value is GivenMessage {
 /** The ids that approved calls have in the tree, by those that they have in a request: a provider may not take the first. */
 export type RenamedCalls = ReadonlyMap<string, string>;
 
-/** What became of the ids of the approved calls of a message. */
+/** Maps ids of approved calls of a message to those that are stored. */
 export function renamedCalls(stored: UIMessage | null, sent: UIMessage | undefined): RenamedCalls {
   const [before, after] = [approvedCalls(stored), approvedCalls(sent)];
   const pairs = after.map((id, index) => [id, before[index] ?? id] as const);

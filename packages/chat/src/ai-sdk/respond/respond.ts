@@ -36,7 +36,7 @@ export function respond(session: Session, result: StreamResult, options: Respond
   return beginAnswer(session, result, options).response;
 }
 
-/** The same, with what became of the answer. */
+/** Begins an answer as `respond` does, and tells what became of it. */
 export function beginAnswer(
   session: Session,
   result: StreamResult,
@@ -51,9 +51,7 @@ export function beginAnswer(
 /** How long a model may take to end after its answer was stopped, in milliseconds. */
 const GRACE = 2000;
 
-/** One answer of a model: read, sent to the client, and stored. */
 class Answer {
-  /** The session, as the run writes to it. */
   readonly #own: RunSession;
   readonly #usage: AnswerUsage;
   readonly #clock = new ToolClock();
@@ -61,10 +59,10 @@ class Answer {
   #finish: UIMessageChunk | null = null;
   #failure: Error | null = null;
   #aborted = false;
-  /** What the client is told at the end of an answer that did not go well, in order. */
+  /** Chunks that tell the client that the answer did not go well, in order. */
   readonly #endings: [Interruption, UIMessageChunk][] = [];
-  /** What the client was told, and the error behind it: of a tool too, which does not end the answer. */
-  readonly #told = new Map<string, Error | null>();
+  /** Errors by the text that the client was told: of a tool too, which does not end the answer. */
+  readonly #errors = new Map<string, Error | null>();
 
   constructor(
     private readonly session: Session,
@@ -150,7 +148,6 @@ class Answer {
     this.turn.keeper.push(chunk);
   }
 
-  /** Stores the answer as it ended. */
   async #end(): Promise<void> {
     const answer = this.#latest;
     if (answer !== null && hasContent(answer)) await this.#keep(this.#final(answer));
@@ -178,7 +175,7 @@ class Answer {
   }
 
   #fail(errorText: string): void {
-    this.#failure ??= this.#told.get(errorText) ?? new StemmaError("MODEL_FAILED", {}, errorText);
+    this.#failure ??= this.#errors.get(errorText) ?? new StemmaError("MODEL_FAILED", {}, errorText);
     this.#endings.push(["error", { type: "error", errorText }]);
   }
 
@@ -207,9 +204,9 @@ class Answer {
 
   #textOf(error: unknown): string {
     // The AI SDK reports once more, as an error of its own, what it was given the text of.
-    if (error instanceof Error && this.#told.has(error.message)) return error.message;
+    if (error instanceof Error && this.#errors.has(error.message)) return error.message;
     const text = this.options.onError?.(error) || publicText(error);
-    this.#told.set(text, error instanceof Error ? error : null);
+    this.#errors.set(text, error instanceof Error ? error : null);
     return text;
   }
 }
@@ -236,7 +233,6 @@ function isResult(chunk: UIMessageChunk): chunk is UIMessageChunk & { readonly t
   return chunk.type === "tool-output-error" || chunk.type === "tool-output-denied";
 }
 
-/** What the steps of an answer used: each is one request to the model. */
 class AnswerUsage {
   readonly #steps: (Usage & { readonly model: string })[] = [];
 
@@ -250,7 +246,6 @@ class AnswerUsage {
     this.#steps.push({ inputTokens, outputTokens, cost, model: part.response.modelId });
   }
 
-  /** The sum of all steps. */
   get total(): AgentUsage {
     const sumOf = (tokens: (step: Usage) => number) => this.#steps.reduce((sum, step) => sum + tokens(step), 0);
     return { inputTokens: sumOf((step) => step.inputTokens), outputTokens: sumOf((step) => step.outputTokens) };

@@ -4,7 +4,7 @@ import type { KeptWrite } from "@stemma/store";
 import type { UIMessage } from "ai";
 import type { RunLog } from "./log.js";
 /**
- * What a process has of a run that it took. The run's record says whose the run is: every write looks at it in its own
+ * A run that this process took. Its record says whose the run is: every write looks at it in its own
  * transaction, so whoever stood still while another process took the run over writes nothing more. Writes are made one after
  * the other, in the order of the calls. Each method fails with `RUN_LOST` once the run is another one's.
  */
@@ -13,7 +13,7 @@ export class RunHold {
   isDeleted = false;
   /** Never rejects. */
   #before: Promise<unknown> = Promise.resolve();
-  /** What the writes have started, which nobody waits for. */
+  /** The writes that were started, which nobody waits for. */
   #settled: Promise<unknown> = Promise.resolve();
   #renewal: Renewal;
 
@@ -51,12 +51,10 @@ export class RunHold {
     });
   }
 
-  /** Looks how the run is now. */
   look(): Promise<RunState> {
     return this.#inOrder(() => this.#look());
   }
 
-  /** Changes the record. */
   change(change: Partial<RunState>): Promise<void> {
     return this.#inOrder(async () => {
       for (;;) {
@@ -85,7 +83,6 @@ export class RunHold {
     return this.#renewal.isOver;
   }
 
-  /** The error of a process whose run was taken over, or deleted. */
   lost(): StemmaError {
     const message =
       "Another process took this answer over, because this one had not responded for too long. Load the chat again to see the answer, or resume its stream.";
@@ -109,13 +106,11 @@ export class RunHold {
   }
 }
 
-/** What is read of a session while its messages are placed. */
 export type ReadableSession = Pick<
   Session,
   "id" | "getMessage" | "getBranchIds" | "getParent" | "getLatestLeaf" | "history"
 >;
 
-/** Makes writes of a run: `RunHold.write`. */
 export type WriteRun = (writes: readonly KeptWrite[]) => Promise<readonly (readonly string[])[]>;
 
 /**

@@ -1,4 +1,4 @@
-import { StemmaError, turnIfDue } from "@stemma/model";
+import { StemmaError, yieldIfDue } from "@stemma/model";
 import type { RunState, RunStatus } from "@stemma/session";
 import type { UIMessageChunk } from "ai";
 import type { RunHold, WriteRun } from "./hold.js";
@@ -12,8 +12,7 @@ const SHARE = 4;
 /** How long a run is kept whose answer nobody has begun, in milliseconds. */
 const UNANSWERED = 60_000;
 
-/** How many runs this process keeps. */
-let kept = 0;
+let keepers = 0;
 
 /** Keeps other processes informed of a run: writes its chunks, renews its lease, and breaks it off when they say so. */
 export class RunKeeper {
@@ -36,7 +35,7 @@ export class RunKeeper {
     isRedacted: boolean,
   ) {
     this.#finished = isRedacted ? new FinishedParts() : null;
-    kept += 1;
+    keepers += 1;
     this.#schedule();
   }
 
@@ -79,12 +78,10 @@ export class RunKeeper {
     }
   }
 
-  /** The error of a run that is lost. */
   lost(): StemmaError {
     return this.hold.lost();
   }
 
-  /** Waits for what the writes have started. */
   get settled(): Promise<unknown> {
     return this.hold.settled;
   }
@@ -95,18 +92,18 @@ export class RunKeeper {
       () => {
         this.#ticking = this.#tick().then(() => this.#schedule());
       },
-      Math.max(TICK, Math.min(SHARE * kept, this.run.state.lease / 4)),
+      Math.max(TICK, Math.min(SHARE * keepers, this.run.state.lease / 4)),
     );
   }
 
   #leave(): void {
-    if (!this.#isOver) kept -= 1;
+    if (!this.#isOver) keepers -= 1;
     this.#isOver = true;
   }
 
   async #tick(): Promise<void> {
     // Many runs are due at once.
-    await turnIfDue();
+    await yieldIfDue();
     try {
       await this.#flush();
       await this.#look();

@@ -1,21 +1,19 @@
-import { decodeJson, defer, encodeJson } from "@stemma/model";
+import { type Deferred, decodeJson, defer, encodeJson, yieldIfDue } from "@stemma/model";
 import { RunRecord, type RunState } from "@stemma/session";
 import type { RecordWrite } from "@stemma/store";
 import type { UIMessageChunk } from "ai";
-import { Feed } from "./feed.js";
-/** Chunks that came one after the other. */
-export interface ChunkBatch {
+
+interface ChunkBatch {
   readonly key: string;
   readonly chunks: readonly UIMessageChunk[];
 }
 
 /** How long the chunks of an answer can be read after its end, in milliseconds. */
-const CHUNKS_KEPT = 3_600_000;
+const CHUNK_LIFETIME = 3_600_000;
 const PAGE = 100;
 
-/** What a session's runs leave for other processes, in the session's records: the latest run, and the chunks of its answer. */
+/** The records in which a session leaves its runs to other processes: the latest run, and the chunks of its answer. */
 export class RunLog extends RunRecord {
-  /** The write of a batch of chunks. */
   chunkWrite(runId: string, number: number, chunks: readonly UIMessageChunk[]): RecordWrite {
     const key = `${prefixOf(runId)}${String(number).padStart(8, "0")}`;
     return { records: this.scope, key, value: encodeJson(chunks) };
@@ -27,12 +25,10 @@ export class RunLog extends RunRecord {
     return records.map(({ key, value }) => ({ key, chunks: decodeJson(value) as UIMessageChunk[] }));
   }
 
-  /** Whether there may be more batches behind these. */
   isPage(batches: readonly ChunkBatch[]): boolean {
     return batches.length === PAGE;
   }
 
-  /** All chunks of a run. */
   async allChunks(runId: string): Promise<UIMessageChunk[]> {
     const all: UIMessageChunk[] = [];
     for (let after: string | undefined; ; ) {
@@ -45,7 +41,7 @@ export class RunLog extends RunRecord {
 
   /** The run has ended: whoever still reads its answer has some time left. */
   async chunksEnd(runId: string): Promise<void> {
-    await this.records.expire?.(this.scope, prefixOf(runId), CHUNKS_KEPT);
+    await this.records.expire?.(this.scope, prefixOf(runId), CHUNK_LIFETIME);
   }
 
   async forgetChunks(runId: string): Promise<void> {
@@ -124,5 +120,54 @@ export class LiveRun {
   /** All chunks, those to come included; without those that a client `holds` that continues an answer. */
   stream(holds = false): ReadableStream<UIMessageChunk> {
     return this.#chunks.stream(({ chunk, isBase }) => (holds && isBase ? null : chunk));
+  }
+}
+
+/** A list that grows bit by bit. Whoever reads it reads it from the start, and nobody holds it up. */
+export class Feed<Item> {
+  readonly #items: Item[] = [];
+  #more: Deferred = defer();
+  #end: { readonly error?: unknown } | null = null;
+
+  push(items: readonly Item[]): void {
+    for (const item of items) this.#items.push(item);
+    this.#wake();
+  }
+
+  close(): void {
+    this.#end ??= {};
+    this.#wake();
+  }
+
+  /** Whoever reads it fails with this error, once it has what came before. */
+  fail(error: unknown): void {
+    this.#end ??= { error };
+    this.#wake();
+  }
+
+  /** All that came and will come, without what `select` gives null for. `left` is called when the reader goes before the end. */
+  stream<Given>(select: (item: Item) => Given | null, left?: () => void): ReadableStream<Given> {
+    let next = 0;
+    return new ReadableStream({
+      pull: async (controller) => {
+        // Many readers get each piece, one after the other.
+        await yieldIfDue();
+        for (;;) {
+          if (next < this.#items.length) {
+            const given = select(this.#items[next] as Item);
+            next += 1;
+            if (given !== null) return controller.enqueue(given);
+          } else if (this.#end === null) await this.#more.promise;
+          else if ("error" in this.#end) throw this.#end.error;
+          else return controller.close();
+        }
+      },
+      cancel: () => left?.(),
+    });
+  }
+
+  #wake(): void {
+    this.#more.resolve();
+    this.#more = defer();
   }
 }

@@ -9,9 +9,8 @@ import type {
 import { streamOf } from "@stemma/chat";
 import { appendText, parseQuery } from "@stemma/model";
 import { parseNote, parsePrompt } from "@stemma/session";
-import { nameIn } from "./learning.js";
+import { nameIn } from "./summary.js";
 
-/** What the responder does next: say something, or call a tool. */
 type Move = LanguageModelV3Text | LanguageModelV3ToolCall;
 
 /**
@@ -74,7 +73,7 @@ type Message = LanguageModelV3CallOptions["prompt"][number];
 
 const lastQuestion = (prompt: readonly Message[]): number => prompt.findLastIndex(({ role }) => role === "user");
 
-/** What the user asked last; "" where that holds no text. */
+/** The user's last question; "" where that holds no text. */
 function questionOf({ prompt }: LanguageModelV3CallOptions): string {
   return textOf(prompt[lastQuestion(prompt)]);
 }
@@ -97,12 +96,14 @@ function resultOf({ prompt }: LanguageModelV3CallOptions): string | null {
 function memoryOf(options: LanguageModelV3CallOptions): string {
   const system = options.prompt.flatMap((message) => (message.role === "system" ? [message.content] : []));
   // The first part is the user's own, who can write what looks like a block.
-  const told = options.prompt.flatMap((message) =>
+  const notes = options.prompt.flatMap((message) =>
     message.role === "user"
       ? message.content.slice(1).flatMap((part) => (part.type === "text" ? [part.text] : []))
       : [],
   );
-  const blocks = [...system.flatMap(parsePrompt), ...told.flatMap(parseNote)].filter(({ label }) => label === "MEMORY");
+  const blocks = [...system.flatMap(parsePrompt), ...notes.flatMap(parseNote)].filter(
+    ({ label }) => label === "MEMORY",
+  );
   return blocks.reduce((memory, { content, ...block }) => {
     return "added" in block && block.added ? appendText(memory, content) : content;
   }, "");
@@ -124,7 +125,7 @@ const HELP = `I am the offline responder: a few fixed rules that use the memory 
   what is my name?
 For a model, start with --model anthropic/…, --model openai/…, or --base-url for a local server.`;
 
-/** What the responder does for one kind of question. */
+/** An answer to one kind of question. */
 interface Rule {
   /** Null when no tool is needed. */
   call(memory: string): { call: string; input: unknown } | null;
@@ -183,9 +184,9 @@ function greet(name: string): Rule {
 }
 
 function forget(what: string): Rule {
-  const kept = (memory: string) => memory.split("\n").filter((line) => !mentions(line, what));
+  const others = (memory: string) => memory.split("\n").filter((line) => !mentions(line, what));
   return {
-    call: (memory) => ({ call: "set_context", input: { label: "memory", content: kept(memory).join("\n") } }),
+    call: (memory) => ({ call: "set_context", input: { label: "memory", content: others(memory).join("\n") } }),
     answer: (result) => (isError(result) ? result : `The memory block no longer holds lines about: ${what}`),
   };
 }

@@ -20,7 +20,6 @@ export const usage: SlashCommand = {
   },
 };
 
-/** A chat that is running. */
 export interface Chat {
   readonly conversation: Conversation;
   readonly terminal: Terminal;
@@ -30,7 +29,7 @@ export interface Chat {
 }
 
 export interface SlashCommand extends Completable {
-  /** What stands behind the name is a text for the model, which may have several lines. */
+  /** The argument is a text for the model, which may have several lines. */
   readonly takesText?: true;
   run(chat: Chat, argument: string): void | Promise<void>;
 }

@@ -12,7 +12,7 @@ const MAX_OPEN = 2_000;
 
 /** An answer of the model, drawn as far as it has come. */
 export class Answer implements Component {
-  /** What cannot change any more, whatever comes. */
+  /** Parts that no further text changes. */
   readonly #finished: AnswerPart[] = [];
   readonly #open: AnswerPart;
   #text = "";
@@ -100,7 +100,7 @@ class AnswerPart implements Component {
     return this.#drawn.lines;
   }
 
-  /** What the work gives; null where it has no end in time, and then the part is plain. */
+  /** The result of `work`; null where it has no end in time, and then the part is plain. */
   attempt<T>(work: () => T): T | null {
     try {
       const done = this.runWithin(MAX_TIME, work);

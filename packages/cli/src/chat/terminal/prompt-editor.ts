@@ -7,7 +7,7 @@ import { findJson } from "@stemma/model";
 import { replaceFile } from "@stemma/model/files";
 import { wrapped } from "../../text.js";
 
-/** What terminals put around a pasted text. */
+/** Marks that terminals put around a pasted text. */
 const [START, END] = ["\u001b[200~", "\u001b[201~"];
 
 /** Marks that take a column of their own behind the character to which they belong. */
@@ -35,7 +35,7 @@ export class PromptEditor extends Editor {
     super.handleInput(data);
   }
 
-  /** What was typed, of a text that `onSubmit` gave. */
+  /** The typed text behind one that `onSubmit` gave. */
   original(submitted: string): string {
     const text = this.#tabbed.reduce((text, pasted) => text.replace(withoutTabs(pasted), () => pasted), submitted);
     this.#tabbed = [];
@@ -59,7 +59,7 @@ const KEPT = 100;
 const MOST = 1_000;
 
 /**
- * What was typed at the prompt, over restarts: a line of JSON for each entry, in `STEMMA_HISTORY`, else
+ * The prompt's history over restarts: a line of JSON for each entry, in `STEMMA_HISTORY`, else
  * `~/.stemma/prompt-history.jsonl`, readable for the user only. A chat works also where the file cannot be read or written.
  */
 export class PromptHistory {
@@ -106,7 +106,7 @@ function parseEntry(line: string): string[] {
 /** A command that Tab completes. */
 export interface Completable {
   readonly name: string;
-  /** What stands behind the name, as `/help` shows it. Default: nothing. */
+  /** The arguments as `/help` shows them. Default: nothing. */
   readonly usage?: string;
   readonly help: string;
 }

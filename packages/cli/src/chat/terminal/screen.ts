@@ -14,7 +14,7 @@ const ENDED_BY = { SIGTERM: 143, SIGHUP: 129 } as const;
 /** Two frames: what was asked for is drawn by then. */
 const DRAWN = 40;
 
-/** What is on the screen: the conversation, what goes on, the prompt, and a line under it. */
+/** Draws the conversation, what goes on, the prompt, and a line under it. */
 export class Screen {
   readonly tui = keepingTui();
   readonly #conversation = new Container();
@@ -22,7 +22,6 @@ export class Screen {
   readonly #below = new Text("", 0, 0);
   readonly #restore = () => this.tui.stop();
 
-  /** Shows the screen, with `prompt` at its end. */
   open(prompt: Component): void {
     for (const part of [this.#conversation, this.#work, prompt, this.#below]) this.tui.addChild(part);
     this.tui.setFocus(prompt);
@@ -32,7 +31,6 @@ export class Screen {
     this.tui.start();
   }
 
-  /** Adds to the end of the conversation. */
   add(component: Component): void {
     this.#conversation.addChild(component);
     this.draw();
@@ -143,7 +141,6 @@ export class FittingTui extends TUI {
   }
 }
 
-/** What has room of a line; nothing stands for the rest. */
 function cut(line: string, width: number): string {
   return truncateToWidth(line, width, "");
 }
@@ -161,7 +158,6 @@ export class WorkingLine implements Component {
     this.#clock = setInterval(() => this.now(this.#what), 1000);
   }
 
-  /** What is done from now on. */
   now(what: string): void {
     this.#what = what;
     this.#loader.setMessage(this.#text());

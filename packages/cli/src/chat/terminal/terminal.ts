@@ -12,7 +12,7 @@ export interface Terminal {
   /** True from `hint` on, until something is typed. */
   readonly hinted: boolean;
 
-  /** What Ctrl-C does. On a screen it first empties a prompt that holds text. */
+  /** Sets the handler of Ctrl-C. On a screen Ctrl-C first empties a prompt that holds text. */
   onInterrupt(handler: () => void): void;
   /** The messages and commands that are typed, until the end of the input or `close`. What is typed while one is worked on waits. */
   entries(): AsyncGenerator<string>;
@@ -23,19 +23,16 @@ export interface Terminal {
 
   /** A piece of the model's answer: Markdown, which a screen draws as it comes. */
   write(text: string): void;
-  /** Ends the answer. */
   endLine(): void;
-  /** A message of the user from earlier. */
   earlier(text: string): void;
   line(text?: string): void;
   /** A line with styles, whose other parts went through `printable`. */
   styled(text: string): void;
-  /** A line beside the conversation. */
   note(text: string): void;
   warn(text: string): void;
   /** A note at the prompt, until something is typed. */
   hint(text: string): void;
-  /** What is being done, shown with the seconds since something is, and whether Ctrl-C stops it; null when nothing is. */
+  /** Shows the work under way with its seconds, and whether Ctrl-C stops it; null when nothing runs. */
   busy(what: string | null, canStop?: boolean): void;
 }
 

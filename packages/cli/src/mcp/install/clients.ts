@@ -2,7 +2,6 @@ import { posix, win32 } from "node:path";
 import { isJsonObject, type JsonObject, sameJson } from "@stemma/model";
 import { getNodeValue, type Node, type ParseError, parseTree } from "jsonc-parser";
 import { withTable } from "./toml-edit.js";
-/** The machine, as far as it says where programs keep their files. */
 export interface Machine {
   readonly platform: NodeJS.Platform;
   readonly home: string;
@@ -158,7 +157,7 @@ function insert(text: string, at: number, added: string): string {
   return text.slice(0, at) + added + text.slice(at);
 }
 
-/** What stands before a place on its line; undefined unless that is blank. */
+/** The indentation before a place on its line; undefined unless that is blank. */
 function indentAt(text: string, at: number): string | undefined {
   const before = text.slice(text.lastIndexOf("\n", at - 1) + 1, at);
   return text.lastIndexOf("\n", at - 1) >= 0 && before.trim() === "" ? before : undefined;

@@ -81,7 +81,7 @@ interface TomlStatement {
 
 const BLANK_LINE = /[ \t]*(?:#[^\n]*)?(?:\r?\n|$)/y;
 const NAME = /[ \t]*(?:([\w-]+)|"((?:[^"\\\n]|\\.)*)"|'([^'\n]*)')[ \t]*/y;
-/** What may stand in a value and is none of the brackets that go on over lines. */
+/** A piece of a value that is none of the brackets that go on over lines. */
 const PIECE = /"""[\s\S]*?"""+|'''[\s\S]*?'''+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|#[^\n]*|[^"'#[\]{}\n]+/y;
 
 /** Reads the statements of a TOML file, as far as it takes to know where each begins and ends; null for what is no TOML. */
@@ -157,7 +157,7 @@ const CONTEXT = 2;
 /** Lines that may differ: what it takes to find them grows with their square. */
 const MOST_CHANGED = 1000;
 
-/** What changes from one text to another, line by line: `-` and `+` before what goes and comes, with two lines around it. */
+/** The difference of two texts line by line: `-` and `+` before what goes and comes, with two lines around it. */
 export function lineDifference(before: string, after: string): string[] {
   const options = { context: CONTEXT, stripTrailingCr: true, maxEditLength: MOST_CHANGED };
   const patch = structuredPatch("", "", ended(before), ended(after), "", "", options);

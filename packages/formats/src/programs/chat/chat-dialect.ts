@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "@stemma/model";
+import { atOnce, isJsonObject, type JsonObject, type Pieces } from "@stemma/model";
 import { isItem } from "../../conversations.js";
 import { areParts } from "../../stemma/session-file.js";
 
@@ -35,9 +35,15 @@ const OF_COMPLETIONS = ["tool_calls", "tool_call_id", "function_call", "refusal"
 
 /** The dialect of a list of messages, as the first of them shows that has something of its own; null where none has. */
 export function dialectOf(messages: readonly JsonObject[]): Dialect | null {
+  return atOnce(findDialect(messages));
+}
+
+/** Finds the dialect of a list of any length, in pieces. */
+export function* findDialect(messages: readonly JsonObject[]): Pieces<Dialect | null> {
   for (const message of messages) {
     const dialect = dialectOfMessage(message);
     if (dialect !== null) return dialect;
+    yield;
   }
   return null;
 }

@@ -1,15 +1,13 @@
-import type { Pieces, SessionMessage, SessionMessagePart } from "@stemma/model";
+import type { Pieces, SessionMessagePart } from "@stemma/model";
 import { isJsonObject, type JsonObject, nameOf } from "@stemma/model";
 import { type Conversation, isItem } from "../../conversations.js";
-import { findText, findTime } from "../../found.js";
 import { deriveId, deriveSessionId, findName, isUuid } from "../../identity.js";
 import { without } from "../../origin.js";
-import { SessionBuilder } from "../../session-builder.js";
-import type { FileInfo, ParsedSession, Position } from "../../stemma/session-file.js";
-import { keptPart } from "../../unread.js";
+import { addSource, SessionBuilder } from "../../session-builder.js";
+import { type FileInfo, findText, findTime, type ParsedSession, type Position } from "../../stemma/session-file.js";
+import { rawPart } from "../../unread.js";
 import { isResultBlock, outputOfBlock, partsOfBlocks, withCallId } from "../claude/claude-content.js";
 import { callIdOf, fieldsOfOutput, isOutput, partOfItem, partsOfContent as partsOfItem } from "../codex/codex-items.js";
-import { addSource } from "../open-messages.js";
 import { callsOf, partsOfContent as partsOfCompletion, reasoningOf } from "../openai/openai-content.js";
 import { outputOfModelResult, partOfModelContent } from "./model-content.js";
 
@@ -65,12 +63,11 @@ class ChatReader {
   /** Reads what a request says beside its messages: instructions, and an input that is one text. */
   open(record: JsonObject, at: Position): void {
     const { system, instructions, input } = record;
-    const told = system ?? instructions;
-    if (told !== undefined && told !== null) this.add({ role: "system", content: told }, at);
+    const instruction = system ?? instructions;
+    if (instruction !== undefined && instruction !== null) this.add({ role: "system", content: instruction }, at);
     if (typeof input === "string") this.add({ role: "user", content: input }, at);
     const rest = without(record, "system", "instructions", "input");
-    if (Object.keys(rest).length > 0)
-      this.builder.keep({ key: "conversation", source: rest, at, messageId: null, kind: null });
+    if (Object.keys(rest).length > 0) this.builder.keep("conversation", rest, at, null);
   }
 
   add(value: JsonObject, at: Position): void {
@@ -84,7 +81,7 @@ class ChatReader {
     else this.#addMessage(value, key, at, length);
     const rest = without(value, ...READ);
     if (isItem(value) || Object.keys(rest).length === 0) return;
-    this.builder.keep({ key, source: rest, at, messageId: this.builder.last.id, kind: null });
+    this.builder.keep(key, rest, at, this.builder.last.id);
   }
 
   // As for every list of messages: a list whose dialect only its later messages show keeps its ids.
@@ -99,11 +96,11 @@ class ChatReader {
     if (isOutput(item)) {
       this.#answer = undefined;
       if (!this.#takeResult(callIdOf(item), fieldsOfOutput(item), key, length))
-        this.#append("assistant", [keptPart(item)], item, key, at, length);
+        this.#append("assistant", [rawPart(item)], item, key, at, length);
       return;
     }
     const hasId = (callIdOf(item) ?? item.id) !== undefined;
-    const part = partOfItem(hasId ? item : { ...item, call_id: key }) ?? keptPart(item);
+    const part = partOfItem(hasId ? item : { ...item, call_id: key }) ?? rawPart(item);
     this.#addToAnswer([part], item, key, at, length);
   }
 
@@ -117,8 +114,8 @@ class ChatReader {
     }
     this.#answer = undefined;
     // What is not understood, a result without its call among it, is kept, but not as something that a model is told.
-    const isKept = parts.length > 0 && parts.every(({ type }) => type === "data-import");
-    this.#append(isKept ? "assistant" : (ROLES[String(value.role)] ?? "assistant"), parts, value, key, at, length);
+    const isRaw = parts.length > 0 && parts.every(({ type }) => type === "data-import");
+    this.#append(isRaw ? "assistant" : (ROLES[String(value.role)] ?? "assistant"), parts, value, key, at, length);
   }
 
   /** The parts of a message; null where it holds nothing but results, whose calls take them. */
@@ -126,10 +123,10 @@ class ChatReader {
     const content = contentOf(value);
     const calls = callsOf(value);
     const blocks = content === undefined && calls.length > 0 ? [] : blocksOf(content);
-    if (blocks === null || ROLES[String(value.role)] === undefined) return [keptPart(value)];
+    if (blocks === null || ROLES[String(value.role)] === undefined) return [rawPart(value)];
     if (value.role === "tool" && typeof value.tool_call_id === "string") {
       const fields = { state: "output-available", output: content ?? null };
-      return this.#takeResult(value.tool_call_id, fields, key, length) ? null : [keptPart(value)];
+      return this.#takeResult(value.tool_call_id, fields, key, length) ? null : [rawPart(value)];
     }
     const parts: SessionMessagePart[] = reasoningOf(value);
     let taken = 0;
@@ -137,7 +134,7 @@ class ChatReader {
       const result = resultOf(block);
       if (result !== null && this.#takeResult(result.callId, result.fields, key, length)) taken += 1;
       else if (result !== null && answerIn(parts, result.callId, result.fields)) continue;
-      else parts.push(result === null ? partOfBlock(withCallId(block, `${key}-${index}`)) : keptPart(block));
+      else parts.push(result === null ? partOfBlock(withCallId(block, `${key}-${index}`)) : rawPart(block));
     }
     parts.push(...calls);
     return taken > 0 && parts.length === 0 ? null : parts;
@@ -168,21 +165,16 @@ class ChatReader {
     at: Position,
     length: number,
   ): void {
-    const createdAt = findTime(value.createdAt ?? value.created_at ?? value.timestamp);
     const name = findText(value.name);
-    const model = role === "assistant" ? this.builder.model : undefined;
-    const message: SessionMessage = {
+    const read = {
       id: key,
       role,
       parts,
-      ...(createdAt === undefined ? {} : { createdAt }),
-      metadata: {
-        ...(name === undefined ? {} : { name }),
-        ...(model === undefined ? {} : { model }),
-        [SOURCES]: { sources: [key] },
-      },
+      createdAt: findTime(value.createdAt ?? value.created_at ?? value.timestamp),
+      model: role === "assistant" ? this.builder.model : undefined,
+      metadata: { ...(name === undefined ? {} : { name }), [SOURCES]: { sources: [key] } },
     };
-    this.builder.addMessage(message, this.builder.last, at, length);
+    this.builder.addMessage(read, this.builder.last, at, length);
   }
 }
 
@@ -204,7 +196,6 @@ function withoutQueryTag(text: string): string {
   return /^\s*<user_query>\n?([\s\S]*?)\n?<\/user_query>\s*$/.exec(text)?.[1] ?? text;
 }
 
-/** Gives a call of the same message its result. */
 function answerIn(parts: SessionMessagePart[], callId: string | undefined, fields: JsonObject): boolean {
   const index = parts.findLastIndex(({ state, toolCallId }) => state === "input-available" && toolCallId === callId);
   const part = parts[index];
@@ -213,10 +204,8 @@ function answerIn(parts: SessionMessagePart[], callId: string | undefined, field
   return true;
 }
 
-/** The result of a call that stands in a message's content. */
 interface ToolResult {
   callId: string | undefined;
-  /** The fields that the call's part gets. */
   fields: JsonObject;
 }
 
@@ -228,12 +217,12 @@ function blocksOf(content: unknown): readonly unknown[] | null {
 
 /** A block as a part. One that no dialect has is kept as it stands. */
 export function partOfBlock(block: unknown): SessionMessagePart {
-  if (!isJsonObject(block)) return typeof block === "string" ? { type: "text", text: block } : keptPart(block);
+  if (!isJsonObject(block)) return typeof block === "string" ? { type: "text", text: block } : rawPart(block);
   const model = partOfModelContent(block);
   if (model !== null) return model;
   // Each reader keeps what it does not know as a data part.
   const read = [partsOfBlocks, partsOfItem, partsOfCompletion].flatMap((parts) => parts([block]));
-  return read.find(({ type }) => !type.startsWith("data-")) ?? keptPart(block);
+  return read.find(({ type }) => !type.startsWith("data-")) ?? rawPart(block);
 }
 
 /** The result that a block holds; null for any other block. */

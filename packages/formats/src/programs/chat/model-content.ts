@@ -31,7 +31,7 @@ export function partOfModelContent(block: JsonObject): Part | null {
   }
 }
 
-/** What a call of `tool-result` gave, as fields of a tool part. */
+/** The result of a call in a `tool-result`, as fields of a tool part. */
 export function outputOfModelResult({ type, output, result, error, isError }: JsonObject): JsonObject {
   if (type === "tool-error") return { state: "output-error", errorText: textOf(error) };
   if (output === undefined || !isJsonObject(output) || typeof output.type !== "string") {

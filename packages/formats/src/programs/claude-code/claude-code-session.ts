@@ -1,27 +1,30 @@
-import type { SessionMessage, SessionMessagePart } from "@stemma/model";
-import { isJsonObject, type JsonObject, metadataOfFolder, nameOf, quote, Recent } from "@stemma/model";
-import { findTime } from "../../found.js";
+import {
+  isJsonObject,
+  type JsonObject,
+  metadataOfFolder,
+  nameOf,
+  quote,
+  Recent,
+  type SessionMessage,
+  type SessionMessagePart,
+} from "@stemma/model";
 import { keyOfLine } from "../../identity.js";
 import { Lineage } from "../../lineage.js";
 import { without } from "../../origin.js";
-import { type Place, SessionBuilder, START } from "../../session-builder.js";
-import type { ParsedSession, Position } from "../../stemma/session-file.js";
+import { addSource, type Place, SessionBuilder, START } from "../../session-builder.js";
+import { findTime, type ParsedSession, type Position, tokensOf, type Usage } from "../../stemma/session-file.js";
 import {
   countUnknown,
   isResultBlock,
-  keptPart,
   outputOfBlock,
   partsOfBlocks,
   partsOfMessage,
+  rawPart,
 } from "../claude/claude-content.js";
-import { addSource } from "../open-messages.js";
-import { Summaries } from "./claude-code-summaries.js";
-import { UsageOfAnswers } from "./claude-usage.js";
 
 /** Answers of the model that are known by their id, so that their further lines find them. */
 const ANSWERS = 1000;
 
-/** A line with an id, where it stands, and its characters. */
 interface Entry {
   readonly line: JsonObject;
   readonly uuid: string;
@@ -34,7 +37,6 @@ interface Entry {
  * parts of it. Every line is kept beside the messages, less what they hold.
  */
 export class ClaudeCodeSession {
-  /** What was read so far; its pieces are given away by `piece`. */
   readonly builder: SessionBuilder;
   readonly #answers = new Recent<string>(ANSWERS);
   readonly #usage: UsageOfAnswers;
@@ -53,7 +55,6 @@ export class ClaudeCodeSession {
     this.#summaries = new Summaries(this.builder);
   }
 
-  /** True for a session of a sub-agent. */
   get isAgent(): boolean {
     return this.parentSessionId !== undefined;
   }
@@ -69,7 +70,7 @@ export class ClaudeCodeSession {
   piece(isLast: boolean): ParsedSession {
     if (this.#repeated !== null) {
       const { at, lines } = this.#repeated;
-      this.builder.skip(at, `from here on, ${lines} lines repeat the uuid of an earlier one; the first is kept`);
+      this.builder.skip(at, `from here on, ${lines} lines repeat the uuid of an earlier one; the first is preserved`);
       this.#repeated = null;
     }
     return this.builder.piece(isLast);
@@ -84,7 +85,7 @@ export class ClaudeCodeSession {
       typeof line.uuid === "string" && line.uuid !== "" ? line.uuid : isSpoken(line) ? keyOfLine(line) : null;
     if (uuid === null) {
       const messageId = this.builder.activeLeafId ?? null;
-      this.builder.keep({ key: keyOfLine(line), source: line, at, messageId, kind: String(type) });
+      this.builder.keep(keyOfLine(line), line, at, messageId, String(type));
       this.#giveName(line);
       return;
     }
@@ -151,7 +152,7 @@ export class ClaudeCodeSession {
     // A result whose call is not there is kept, but not as something that a model is told.
     const role = rest.every(isResultBlock) ? "assistant" : "user";
     const parts = rest.flatMap((block) =>
-      isResultBlock(block) ? keptPart(block) : partsOfBlocks(typeof block === "string" ? block : [block]),
+      isResultBlock(block) ? rawPart(block) : partsOfBlocks(typeof block === "string" ? block : [block]),
     );
     return this.#addMessage(entry, above, role, parts);
   }
@@ -176,19 +177,10 @@ export class ClaudeCodeSession {
     const { line, uuid, at, length } = entry;
     const model = isJsonObject(line.message) ? nameOf(line.message.model) : undefined;
     if (model !== undefined && model !== "<synthetic>") this.builder.model = model;
-    const createdAt = findTime(line.timestamp);
-    const message: SessionMessage = {
-      id: uuid,
-      role,
-      parts,
-      ...(createdAt === undefined ? {} : { createdAt }),
-      metadata: { ...(model === undefined ? {} : { model }), claudeCode: { sources: [uuid] } },
-    };
-    return this.#keep(
-      entry,
-      this.builder.addMessage(message, above, at, length),
-      countUnknown(parts) > 0 ? "content block" : null,
-    );
+    const metadata = { ...(model === undefined ? {} : { model }), claudeCode: { sources: [uuid] } };
+    const read = { id: uuid, role, parts, createdAt: findTime(line.timestamp), metadata };
+    const place = this.builder.addMessage(read, above, at, length);
+    return this.#keep(entry, place, countUnknown(parts) > 0 ? "content block" : null);
   }
 
   #placeOf(message: SessionMessage, above: Place): Place {
@@ -199,7 +191,7 @@ export class ClaudeCodeSession {
   #keep({ line, uuid, at }: Entry, place: Place, kind: string | null, much?: "whole"): Place {
     const held = much === undefined && kind !== "meta" && isSpoken(line) && isJsonObject(line.message);
     const source = held ? { ...line, message: without(line.message as JsonObject, "content") } : line;
-    this.builder.keep({ key: uuid, source, at, messageId: place.id, kind });
+    this.builder.keep(uuid, source, at, place.id, kind);
     return place;
   }
 }
@@ -244,4 +236,115 @@ function isKnown(line: JsonObject): boolean {
 /** True for what the user or the model said: what Claude Code tells the model beside it is kept, but is no message. */
 function isSpoken({ type, isMeta, message }: JsonObject): boolean {
   return (type === "user" || type === "assistant") && isMeta !== true && isJsonObject(message);
+}
+
+const UNKNOWN = "it is not known where the summarised messages begin; the summary is kept beside its message only";
+const EMPTY = "the summary has no text; it is kept beside its message only";
+const MISSING = "the summary does not follow a boundary; it stands for the messages before it";
+
+/** Boundaries that are known by their id. */
+const BOUNDARIES = 1000;
+
+/** A line that says that what stands above is summarised; the summary is the next line. */
+interface Boundary {
+  line: JsonObject;
+  at: Position;
+  above: Place;
+}
+
+/** The summaries of a conversation: each consists of a boundary, and the line behind it, which has the text. */
+class Summaries {
+  readonly #boundaries = new Recent<Boundary>(BOUNDARIES);
+
+  constructor(private readonly builder: SessionBuilder) {}
+
+  forget(): void {
+    this.#boundaries.clear();
+  }
+
+  begin(boundaryId: string, boundary: Boundary): void {
+    this.#boundaries.set(boundaryId, boundary);
+  }
+
+  /** Lays a summary over what stands above its boundary. Gives the place behind it; null where nothing of the path moves. */
+  end(line: JsonObject, id: string, at: Position): Place | null {
+    const { builder } = this;
+    const boundaryId = String(line.parentUuid);
+    const compaction = { id, summary: textOf(line), createdAt: findTime(line.timestamp) };
+    if (compaction.summary === "") {
+      builder.skip(at, EMPTY);
+      return null;
+    }
+    const boundary = this.#boundaries.get(boundaryId) ?? this.#missing(line, at);
+    const { above } = boundary;
+    // What was left in place stands behind the summary, which ends above it.
+    const preserved = this.#firstPreserved(boundary.line);
+    if (preserved === null && (above.id === null || above.root !== null)) {
+      const markId = typeof line.parentUuid === "string" ? boundaryId : `${id}/boundary`;
+      const place = builder.summarise(markId, above, boundary.at, compaction);
+      builder.places.set(boundaryId, place);
+      return place;
+    }
+    const [from, to] = [preserved?.root ?? null, preserved?.above ?? null];
+    if (from !== null && to !== null) builder.addCompaction({ ...compaction, fromMessageId: from, toMessageId: to });
+    else builder.skip(at, UNKNOWN);
+    return null;
+  }
+
+  /** In place of a boundary that is not there: the summary stands for what was said before it. */
+  #missing(line: JsonObject, at: Position): Boundary {
+    this.builder.skip(at, MISSING);
+    return { line, at, above: this.builder.last };
+  }
+
+  /** The message above the first one that a compaction left in place; null when it left none. */
+  #firstPreserved({ compactMetadata }: JsonObject): { above: string | null; root: string | null } | null {
+    if (!isJsonObject(compactMetadata)) return null;
+    const { preservedMessages, preservedSegment } = compactMetadata;
+    const uuids = isJsonObject(preservedMessages) ? preservedMessages.uuids : undefined;
+    const head = isJsonObject(preservedSegment) ? preservedSegment.headUuid : undefined;
+    const first = Array.isArray(uuids) ? uuids[0] : head;
+    const { id, root } = (typeof first === "string" ? this.builder.places.get(first) : undefined) ?? {
+      id: null,
+      root: null,
+    };
+    return id === null ? null : { above: this.builder.messages.parentOf(id), root };
+  }
+}
+
+function textOf({ message }: JsonObject): string {
+  const parts = partsOfBlocks(isJsonObject(message) ? message.content : null);
+  return parts.map(({ text }) => (typeof text === "string" ? text : "")).join("\n");
+}
+
+/** Counts what answers used. Each line of an answer tells it anew, the last one rightly. */
+class UsageOfAnswers {
+  readonly #counted = new Recent<Usage>(ANSWERS);
+
+  constructor(private readonly builder: SessionBuilder) {}
+
+  /** Forgets the answers: no further line of them comes. */
+  forget(): void {
+    this.#counted.clear();
+  }
+
+  count(answerId: string, line: JsonObject, { usage, model }: JsonObject): void {
+    const name = nameOf(model);
+    if (!isJsonObject(usage) || name === undefined || name === "<synthetic>") return;
+    const before = this.#counted.get(answerId);
+    const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens } = usage;
+    const now: Usage = {
+      inputTokens: tokensOf(input_tokens) + tokensOf(cache_creation_input_tokens) + tokensOf(cache_read_input_tokens),
+      outputTokens: tokensOf(output_tokens),
+      cost: 0,
+    };
+    this.#counted.set(answerId, now);
+    const more = {
+      inputTokens: now.inputTokens - (before?.inputTokens ?? 0),
+      outputTokens: now.outputTokens - (before?.outputTokens ?? 0),
+      cost: 0,
+    };
+    const day = findTime(line.timestamp)?.slice(0, 10);
+    this.builder.usage.add(day, name, more, before === undefined ? 1 : 0);
+  }
 }

@@ -1,8 +1,15 @@
 import { isJsonObject, type JsonObject, Recent } from "@stemma/model";
-import { findText } from "../../found.js";
 import { isUuid } from "../../identity.js";
 import { parseEntry, readLines } from "../../json-items.js";
-import type { FileInfo, ImportFormat, Item, ParsedSession, Position, Skipped } from "../../stemma/session-file.js";
+import {
+  type FileInfo,
+  findText,
+  type ImportFormat,
+  type Item,
+  type ParsedSession,
+  type Position,
+  type Skipped,
+} from "../../stemma/session-file.js";
 import { ClaudeCodeSession } from "./claude-code-session.js";
 
 /** Lines of sub-agents whose chain is known. */
@@ -89,7 +96,6 @@ const HELD = 2_000_000;
 
 interface Agent {
   readonly session: ClaudeCodeSession;
-  /** What is counted of it. */
   weight: number;
 }
 
@@ -122,7 +128,6 @@ class AgentSessions {
     }
   }
 
-  /** The last piece of each. */
   *end(): Generator<ParsedSession> {
     for (const { session } of [...this.#resting.values(), ...this.#open.values()]) yield session.piece(true);
   }

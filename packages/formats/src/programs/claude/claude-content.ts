@@ -5,7 +5,7 @@ import { without } from "../../origin.js";
 type Part = SessionMessagePart & JsonObject;
 
 /** The type of a part that holds a content block as it stood in the file: no model is shown it. */
-const KEPT = "data-claude";
+const RAW = "data-claude";
 
 /** The parts of content blocks of Anthropic's messages; what a block has beside the part's fields becomes its metadata. */
 export function partsOfBlocks(content: unknown): Part[] {
@@ -26,22 +26,20 @@ export function withCallId(block: unknown, id: string): unknown {
 
 /** The parts of a message of Anthropic's; one without content is kept as it is. */
 export function partsOfMessage(message: JsonObject): Part[] {
-  return message.content === undefined ? [keptPart(message)] : partsOfBlocks(message.content);
+  return message.content === undefined ? [rawPart(message)] : partsOfBlocks(message.content);
 }
 
-/** How many of the parts hold blocks that are not known. */
 export function countUnknown(parts: readonly SessionMessagePart[]): number {
-  return parts.filter(({ type }) => type === KEPT).length;
+  return parts.filter(({ type }) => type === RAW).length;
 }
 
-/** True for a block with the result of a tool call. */
 export function isResultBlock(block: unknown): block is JsonObject {
   return isJsonObject(block) && typeof block.type === "string" && block.type.endsWith("tool_result");
 }
 
 /** A part for a block that has no other place. */
-export function keptPart(block: unknown): Part {
-  return { type: KEPT, data: block };
+export function rawPart(block: unknown): Part {
+  return { type: RAW, data: block };
 }
 
 /** The fields that a tool part gets from the block with its result. One text is the output itself; anything else stays as it is. */
@@ -77,7 +75,7 @@ function answerIn(parts: Part[], block: JsonObject): boolean {
 
 function partOfBlock(block: unknown): Part {
   if (typeof block === "string") return { type: "text", text: block };
-  if (!isJsonObject(block)) return keptPart(block);
+  if (!isJsonObject(block)) return rawPart(block);
   const { type, text, thinking, data, source } = block;
   if (type === "text" && typeof text === "string") return withRest({ type: "text", text }, block, "text");
   if (type === "thinking" && typeof thinking === "string")
@@ -86,7 +84,7 @@ function partOfBlock(block: unknown): Part {
     return { type: "reasoning", text: "", providerMetadata: { anthropic: { redactedData: data } } };
   if ((type === "image" || type === "document") && isJsonObject(source)) return fileOf(block, source);
   if (typeof type === "string" && type.endsWith("tool_use") && typeof block.name === "string") return callOf(block);
-  return keptPart(block);
+  return rawPart(block);
 }
 
 function fileOf(block: JsonObject, source: JsonObject): Part {
@@ -102,7 +100,7 @@ function fileOf(block: JsonObject, source: JsonObject): Part {
   if (type === "url" && typeof url === "string")
     return withRest({ type: "file", mediaType: `${block.type}/*`, url, ...filename }, block, "source", "title");
   if (type === "text" && typeof data === "string") return { type: "text", text: titled(block.title, data) };
-  return keptPart(block);
+  return rawPart(block);
 }
 
 function titled(title: unknown, text: string): string {

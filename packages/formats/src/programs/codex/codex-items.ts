@@ -6,16 +6,15 @@ import { outputOfText } from "../openai/openai-content.js";
 type Part = SessionMessagePart & JsonObject;
 
 /** The type of a part that holds content as it stood in the file: no model is shown it. */
-export const KEPT = "data-codex";
+export const RAW = "data-codex";
 
-/** The parts of a message's content. */
 export function partsOfContent(content: unknown): Part[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
   if (content === null) return [];
-  return Array.isArray(content) ? content.map(partOfBlock) : [kept(content)];
+  return Array.isArray(content) ? content.map(partOfBlock) : [rawPart(content)];
 }
 
-/** What the model did, as a part of its message: it thought, or called a tool. Null for an item that is neither. */
+/** An action of the model as a part of its message: it thought, or called a tool. Null for an item that is neither. */
 export function partOfItem(item: JsonObject): Part | null {
   const { type, name } = item;
   const callId = callIdOf(item);
@@ -23,9 +22,9 @@ export function partOfItem(item: JsonObject): Part | null {
     case "reasoning":
       return reasoningOf(item);
     case "function_call":
-      return typeof name === "string" ? callOf(item, name, argumentsOf(item.arguments), callId) : kept(item);
+      return typeof name === "string" ? callOf(item, name, argumentsOf(item.arguments), callId) : rawPart(item);
     case "custom_tool_call":
-      return typeof name === "string" ? callOf(item, name, item.input, callId) : kept(item);
+      return typeof name === "string" ? callOf(item, name, item.input, callId) : rawPart(item);
     case "local_shell_call":
       return callOf(item, "local_shell", item.action, callId ?? item.id);
     case "tool_search_call":
@@ -55,7 +54,6 @@ function otherCall(item: JsonObject, tool: string): Part {
   return output === undefined || output === null ? call : { ...call, state: "output-available", output };
 }
 
-/** True for an item with the result of a call. */
 export function isOutput(item: JsonObject): boolean {
   return typeof item.type === "string" && /_(output|result)$/.test(item.type) && typeof callIdOf(item) === "string";
 }
@@ -77,7 +75,7 @@ export function fieldsOfOutput(item: JsonObject): JsonObject {
 
 function partOfBlock(block: unknown): Part {
   if (typeof block === "string") return { type: "text", text: block };
-  if (!isJsonObject(block)) return kept(block);
+  if (!isJsonObject(block)) return rawPart(block);
   const { type, text, image_url: url } = block;
   if ((type === "input_text" || type === "output_text" || type === "text") && typeof text === "string")
     return { type: "text", text };
@@ -86,7 +84,7 @@ function partOfBlock(block: unknown): Part {
     return fileOf(String(block.file_data ?? block.file_url), block.filename);
   if (type === "input_image" && typeof url === "string")
     return { type: "file", mediaType: /^data:([\w.+-]+\/[\w.+-]+)/.exec(url)?.[1] ?? "image/*", url };
-  return kept(block);
+  return rawPart(block);
 }
 
 function fileOf(url: string, filename: unknown): Part {
@@ -96,7 +94,7 @@ function fileOf(url: string, filename: unknown): Part {
 
 function reasoningOf(item: JsonObject): Part {
   const { summary, content, encrypted_content: encrypted } = item;
-  if (!Array.isArray(summary) && !Array.isArray(content) && typeof encrypted !== "string") return kept(item);
+  if (!Array.isArray(summary) && !Array.isArray(content) && typeof encrypted !== "string") return rawPart(item);
   const blocks: unknown[] = [summary, content].flatMap((list) => (Array.isArray(list) ? list : []));
   const texts = blocks.map((block) =>
     isJsonObject(block) && typeof block.text === "string" ? block.text : JSON.stringify(block),
@@ -112,8 +110,8 @@ function contentOf(output: JsonObject): unknown {
   return output.type === "text" && typeof output.text === "string" ? output.text : output;
 }
 
-function kept(data: unknown): Part {
-  return { type: KEPT, data };
+function rawPart(data: unknown): Part {
+  return { type: RAW, data };
 }
 
 function callOf(item: JsonObject, toolName: string, input: unknown, callId: unknown): Part {
@@ -130,7 +128,6 @@ function argumentsOf(text: unknown): unknown {
   return typeof text === "string" ? (findJson(text) ?? text) : text;
 }
 
-/** What a line of a rollout says, whatever version of Codex wrote it. */
 export interface RolloutLine {
   type: string;
   payload: JsonObject;

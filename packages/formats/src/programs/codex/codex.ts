@@ -1,27 +1,26 @@
-import type { SessionMessage, SessionMessagePart } from "@stemma/model";
+import type { SessionMessagePart } from "@stemma/model";
 import { isJsonObject, type JsonObject, metadataOfFolder, nameOf, quote } from "@stemma/model";
-import { findTime } from "../../found.js";
 import { deriveId } from "../../identity.js";
 import { readLines } from "../../json-items.js";
 import { without } from "../../origin.js";
-import { type Place, SessionBuilder, START } from "../../session-builder.js";
+import { addSource, type Place, SessionBuilder, START } from "../../session-builder.js";
 import {
   type FileInfo,
+  findTime,
   type ImportFormat,
   type ParsedSession,
   type Position,
   type Skipped,
   tokensOf,
 } from "../../stemma/session-file.js";
-import { addSource } from "../open-messages.js";
 import {
   fieldsOfOutput,
   findLine,
   isOutput,
-  KEPT,
   parseLine,
   partOfItem,
   partsOfContent,
+  RAW,
   type RolloutLine,
 } from "./codex-items.js";
 /** Rollouts of the Codex command line. A file is one session; its id is the one that its first line gives. */
@@ -66,7 +65,6 @@ const MIRRORS = ["user_message", "agent_message"];
 /** Lines and items that are known to be none of the conversation. */
 const BESIDE = ["state", "ghost_snapshot", "compaction", "compaction_summary", "context_compaction", "other"];
 
-/** A line, its key, where it stands, and its characters. */
 interface Entry extends RolloutLine {
   readonly key: string;
   readonly at: Position;
@@ -78,7 +76,6 @@ interface Entry extends RolloutLine {
  * one message. A rollback leads back to where the conversation stood before the turns it names; what follows is a branch.
  */
 class CodexSession {
-  /** What was read so far. */
   readonly builder: SessionBuilder;
   readonly #usage: UsageOfTurns;
   readonly #turns: TurnPlaces;
@@ -106,11 +103,10 @@ class CodexSession {
     const held = type === "response_item" && this.#addItem(entry);
     const kind = held ? null : this.#readOther(entry);
     const source = held ? { ...line, payload: without(payload, "content", "output", "arguments") } : line;
-    this.builder.keep({ key, source, at, messageId: this.#place.id, kind });
+    this.builder.keep(key, source, at, this.#place.id, kind);
     this.builder.activeLeafId = this.#place.id ?? undefined;
   }
 
-  /** What was read since the piece before. */
   piece(isLast: boolean): ParsedSession {
     if (isLast && this.#mirror !== undefined && this.builder.last.id === null)
       this.builder.notUnderstood(this.#mirror, "an event that repeats a message; the message is not in the file");
@@ -130,7 +126,7 @@ class CodexSession {
       this.#answer = undefined;
       if (caller !== null) addSource(caller, "codex", key);
       // A result whose call is not there is kept, but not as something that a model is told.
-      else this.#append("assistant", [{ type: KEPT, data: payload }], entry);
+      else this.#append("assistant", [{ type: RAW, data: payload }], entry);
       return true;
     }
     const part = partOfItem(payload);
@@ -163,16 +159,10 @@ class CodexSession {
   }
 
   #append(role: string, parts: SessionMessagePart[], { line, key, at, length }: Entry): void {
-    const createdAt = findTime(line.timestamp);
-    const { model } = this.builder;
-    const message: SessionMessage = {
-      id: key,
-      role,
-      parts,
-      ...(createdAt === undefined ? {} : { createdAt }),
-      metadata: { ...(role === "assistant" && model !== undefined ? { model } : {}), codex: { sources: [key] } },
-    };
-    this.#place = this.builder.addMessage(message, this.#place, at, length);
+    const model = role === "assistant" ? this.builder.model : undefined;
+    const metadata = { codex: { sources: [key] } };
+    const read = { id: key, role, parts, createdAt: findTime(line.timestamp), model, metadata };
+    this.#place = this.builder.addMessage(read, this.#place, at, length);
   }
 
   /** Reads a line that is no item. Gives what a report counts it as; null for what is understood. */
@@ -280,12 +270,12 @@ class TurnPlaces {
   /** The place above the last `turns` turns, or `here`, the present one, where none is known. Null for what is no number of turns. */
   rollBack(turns: unknown, at: Position, here: Place): Place | null {
     if (!Number.isSafeInteger(turns) || Number(turns) < 1) return null;
-    const kept = this.#places.length - Number(turns);
+    const remaining = this.#places.length - Number(turns);
     const [first] = this.#places;
-    if (kept < 0 && first !== undefined && first.id !== null)
+    if (remaining < 0 && first !== undefined && first.id !== null)
       this.builder.skip(at, `it rolls back more than ${TURNS} turns; what follows is attached as if it were fewer`);
-    const place = this.#places[Math.max(0, kept)] ?? here;
-    this.#places = this.#places.slice(0, Math.max(0, kept));
+    const place = this.#places[Math.max(0, remaining)] ?? here;
+    this.#places = this.#places.slice(0, Math.max(0, remaining));
     return place;
   }
 }

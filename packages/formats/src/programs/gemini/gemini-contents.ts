@@ -1,11 +1,10 @@
-import type { Pieces, SessionMessage, SessionMessagePart } from "@stemma/model";
+import type { Pieces, SessionMessagePart } from "@stemma/model";
 import { isJsonObject, nameOf } from "@stemma/model";
 import type { Conversation } from "../../conversations.js";
 import { deriveId, deriveSessionId, findName } from "../../identity.js";
-import { SessionBuilder } from "../../session-builder.js";
+import { addSource, SessionBuilder } from "../../session-builder.js";
 import type { FileInfo, ParsedSession } from "../../stemma/session-file.js";
-import { keptPart } from "../../unread.js";
-import { addSource } from "../open-messages.js";
+import { rawPart } from "../../unread.js";
 import { outputOfResponse, partList, partOfGemini, responseOf } from "./gemini.js";
 
 const ROLES: Readonly<Record<string, string>> = {
@@ -25,15 +24,16 @@ export function* readGeminiContents(conversation: Conversation, file: FileInfo, 
   builder.model = nameOf(record?.model);
   /** Calls without a result, by name. */
   const waiting = new Map<string, string[]>();
-  const told = record?.systemInstruction ?? record?.system_instruction;
-  const system = { role: "system", parts: isJsonObject(told) ? told.parts : told };
+  const instruction = record?.systemInstruction ?? record?.system_instruction;
+  const system = { role: "system", parts: isJsonObject(instruction) ? instruction.parts : instruction };
   const [first] = messages;
-  const all = told === undefined || first === undefined ? messages : [{ value: system, at: first.at }, ...messages];
+  const all =
+    instruction === undefined || first === undefined ? messages : [{ value: system, at: first.at }, ...messages];
   for (const [n, { value, at }] of all.entries()) {
     yield;
     const id = deriveId(builder.start.id, `${builder.last.id}/${n}`, value);
     const { length } = JSON.stringify(value);
-    const parts: SessionMessagePart[] = value.parts === undefined ? [keptPart(value)] : [];
+    const parts: SessionMessagePart[] = value.parts === undefined ? [rawPart(value)] : [];
     let taken = 0;
     for (const [index, part] of partList(value.parts).entries()) {
       const response = responseOf(part);
@@ -45,7 +45,7 @@ export function* readGeminiContents(conversation: Conversation, file: FileInfo, 
         taken += 1;
         continue;
       }
-      const read = response === null ? partOfGemini(part, `${id}-${index}`) : keptPart(part);
+      const read = response === null ? partOfGemini(part, `${id}-${index}`) : rawPart(part);
       parts.push(read);
       if (read.type !== "dynamic-tool") continue;
       const calls = waiting.get(String(read.toolName));
@@ -53,11 +53,8 @@ export function* readGeminiContents(conversation: Conversation, file: FileInfo, 
       else calls.push(String(read.toolCallId));
     }
     if (taken > 0 && parts.length === 0) continue;
-    builder.addMessage(messageOf(id, ROLES[String(value.role)], parts), builder.last, at, length);
+    const role = ROLES[String(value.role)] ?? "assistant";
+    builder.addMessage({ id, role, parts, metadata: { imported: { sources: [id] } } }, builder.last, at, length);
   }
   return builder.piece(true);
-}
-
-function messageOf(id: string, role: string | undefined, parts: SessionMessagePart[]): SessionMessage {
-  return { id, role: role ?? "assistant", parts, metadata: { imported: { sources: [id] } } };
 }

@@ -1,10 +1,9 @@
-import type { SessionMessage, SessionMessagePart } from "@stemma/model";
-import { isJsonObject, isTooDeep, type JsonObject, metadataOfFolder, nameOf } from "@stemma/model";
-import { type ExportedEntry, piecesOfTree } from "../../export/exported-tree.js";
-import { findTime } from "../../found.js";
+import type { SessionMessagePart } from "@stemma/model";
+import { forEachYielding, isJsonObject, isTooDeep, type JsonObject, metadataOfFolder, nameOf } from "@stemma/model";
 import { without } from "../../origin.js";
 import { type Place, SessionBuilder } from "../../session-builder.js";
 import {
+  findTime,
   type ImportFormat,
   type ParsedSession,
   type Position,
@@ -12,8 +11,10 @@ import {
   TOO_DEEP,
   tokensOf,
 } from "../../stemma/session-file.js";
-import { keptPart } from "../../unread.js";
+import { rawPart } from "../../unread.js";
 import { isGeminiPart } from "../chat/chat-dialect.js";
+import { type ExportedEntry, piecesOfTree } from "../exported-tree.js";
+
 /** Sessions of Gemini CLI: one object with all messages, or a line for the session and one for each message and change. */
 export const gemini: ImportFormat = {
   name: "gemini",
@@ -28,10 +29,11 @@ export const gemini: ImportFormat = {
       const value = item.kind === "value" ? item.value : null;
       if (isStart(value) && (session === null || "messages" in value)) {
         if (session !== null) yield* session.pieces();
-        session = new GeminiSession(value, at);
+        session = new GeminiSession(value.sessionId);
+        await session.describe(value, at);
         for (const { why, ...place } of early) session.builder.skip(place, why);
         early = [];
-      } else if (item.kind === "value" && isJsonObject(value) && session !== null) session.add(value, at);
+      } else if (item.kind === "value" && isJsonObject(value) && session !== null) await session.add(value, at);
       else {
         const why = item.kind === "problem" ? item.why : "it stands before a session, or is no object";
         if (session === null) early.push({ ...at, why });
@@ -52,53 +54,48 @@ function isStart(value: unknown): value is Record<string, unknown> {
 /** Types of messages that Gemini CLI shows its user, and no model. */
 const NOTICES = ["info", "warning", "error"];
 
-type Entry = ExportedEntry & { source: JsonObject };
-
 /** One session of Gemini CLI. A message that comes again takes its own place; a rewind leads back to before a message. */
 class GeminiSession {
   readonly builder: SessionBuilder;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, ExportedEntry>();
   /** The messages that the conversation stands at, and where each is among them. */
   #path: string[] = [];
   #index = new Map<string, number>();
 
-  constructor(start: JsonObject, at: Position) {
-    this.builder = new SessionBuilder({ id: String(start.sessionId), source: "gemini" });
-    this.#describe(start, at);
+  constructor(id: unknown) {
+    this.builder = new SessionBuilder({ id: String(id), source: "gemini" });
   }
 
-  /** Reads a line of a session that is written line by line. */
-  add(record: JsonObject, at: Position): void {
+  async add(record: JsonObject, at: Position): Promise<void> {
     const { $rewindTo: target, $set: changes } = record;
     if (isTooDeep(record)) this.builder.skip(at, TOO_DEEP);
     else if (typeof target === "string") this.#rewind(target, at);
-    else if (isJsonObject(changes)) this.#describe(changes, at);
+    else if (isJsonObject(changes)) await this.describe(changes, at);
     else if (typeof record.id === "string") this.#addMessage(record, at);
-    else if (typeof record.sessionId === "string") this.#describe(record, at);
+    else if (typeof record.sessionId === "string") await this.describe(record, at);
     else this.builder.skip(at, "neither a message nor a change of the session");
   }
 
-  *pieces(): Generator<ParsedSession> {
-    yield* piecesOfTree(this.builder, [...this.#entries.values()], this.#path.at(-1), (entry, above, length) =>
+  pieces(): AsyncGenerator<ParsedSession> {
+    return piecesOfTree(this.builder, [...this.#entries.values()], this.#path.at(-1), (entry, above, length) =>
       this.#read(entry, above, length),
     );
   }
 
-  // A change can bring all messages anew.
-  #describe(changes: JsonObject, at: Position): void {
+  /** Reads what the session is about. A change can bring all messages anew. */
+  async describe(changes: JsonObject, at: Position): Promise<void> {
     const { messages, summary, directories } = changes;
     this.builder.names.give(summary);
     this.builder.describe(Array.isArray(directories) ? metadataOfFolder(directories[0]) : null);
-    const source = without(changes, "messages");
-    this.builder.keep({ key: `line-${at.line}`, source, at, messageId: null, kind: null });
+    this.builder.keep(`line-${at.line}`, without(changes, "messages"), at, null);
     if (!Array.isArray(messages)) return;
     this.#goTo(0);
-    for (const [index, message] of messages.entries()) {
+    await forEachYielding(messages.entries(), ([index, message]) => {
       const place = { ...at, path: `${at.path ?? "$"}.messages[${index}]` };
       if (isTooDeep(message)) this.builder.skip(place, TOO_DEEP);
       else if (isJsonObject(message) && typeof message.id === "string") this.#addMessage(message, place);
       else this.builder.skip(place, "not a message: it has no id");
-    }
+    });
   }
 
   #addMessage(source: JsonObject, at: Position): void {
@@ -121,29 +118,26 @@ class GeminiSession {
     for (const id of this.#path.splice(index)) this.#index.delete(id);
   }
 
-  #read({ id, source, at }: Entry, above: Place, length: number): Place {
+  #read({ id, source, at }: ExportedEntry, above: Place, length: number): Place {
     const { type, model, timestamp } = source;
     const isSpoken = type === "user" || type === "gemini";
     if (!isSpoken) {
       if (!NOTICES.includes(String(type))) this.builder.notUnderstood(at, `a message of the type "${String(type)}"`);
-      this.builder.keep({ key: id, source, at, messageId: above.id, kind: String(type) });
+      this.builder.keep(id, source, at, above.id, String(type));
       return above;
     }
     const parts = partsOf(source, id);
-    const name = type === "gemini" ? nameOf(model) : undefined;
-    if (name !== undefined) this.builder.model = name;
     this.#count(source);
-    const createdAt = findTime(timestamp);
-    const message: SessionMessage = {
+    const read = {
       id,
       role: type === "user" ? "user" : "assistant",
       parts,
-      ...(createdAt === undefined ? {} : { createdAt }),
-      metadata: { ...(name === undefined ? {} : { model: name }), imported: { sources: sourcesOf(id, parts) } },
+      createdAt: findTime(timestamp),
+      model: type === "gemini" ? nameOf(model) : undefined,
+      metadata: { imported: { sources: sourcesOf(id, parts) } },
     };
-    const place = this.builder.addMessage(message, above, at, length);
-    const rest = without(source, "content", "toolCalls", "thoughts");
-    this.builder.keep({ key: id, source: rest, at, messageId: id, kind: null });
+    const place = this.builder.addMessage(read, above, at, length);
+    this.builder.keep(id, without(source, "content", "toolCalls", "thoughts"), at, id);
     return place;
   }
 
@@ -166,18 +160,18 @@ function partsOf({ content, thoughts, toolCalls }: JsonObject, id: string): Sess
     // Calls that are listed with their results stand there alone.
     ...(calls.length === 0 ? said : said.filter(({ type }) => type !== "dynamic-tool")),
     ...calls.map(partOfCall),
-    ...(content === undefined && calls.length === 0 && thoughts === undefined ? [keptPart({ id })] : []),
+    ...(content === undefined && calls.length === 0 && thoughts === undefined ? [rawPart({ id })] : []),
   ];
 }
 
 function partOfThought(thought: unknown): SessionMessagePart {
   const { subject, description }: JsonObject = isJsonObject(thought) ? thought : {};
   const texts = [subject, description].filter((text) => typeof text === "string" && text !== "");
-  return texts.length === 0 ? keptPart(thought) : { type: "reasoning", text: texts.join("\n\n") };
+  return texts.length === 0 ? rawPart(thought) : { type: "reasoning", text: texts.join("\n\n") };
 }
 
 function partOfCall(call: unknown): SessionMessagePart {
-  if (!isJsonObject(call) || typeof call.name !== "string") return keptPart(call);
+  if (!isJsonObject(call) || typeof call.name !== "string") return rawPart(call);
   const { id, name, args, result, status } = call;
   const toolCallId = typeof id === "string" && id !== "" ? id : name;
   const part = { type: "dynamic-tool", toolName: name, toolCallId, state: "input-available", input: args ?? {} };
@@ -209,7 +203,7 @@ export function partList(content: unknown): readonly unknown[] {
 /** A part of Gemini's as one of ours; `callId` is for a call that has no id. */
 export function partOfGemini(part: unknown, callId: string): SessionMessagePart {
   if (typeof part === "string") return { type: "text", text: part };
-  if (!isJsonObject(part)) return keptPart(part);
+  if (!isJsonObject(part)) return rawPart(part);
   const { text, thought, thoughtSignature, functionCall, inlineData, fileData, executableCode: code } = part;
   const signed = typeof thoughtSignature === "string" ? { google: { thoughtSignature } } : null;
   if (typeof text === "string") {
@@ -231,10 +225,10 @@ export function partOfGemini(part: unknown, callId: string): SessionMessagePart 
   if (isJsonObject(code) && typeof code.code === "string") return { type: "text", text: code.code };
   const result = part.codeExecutionResult;
   if (isJsonObject(result) && typeof result.output === "string") return { type: "text", text: result.output };
-  return keptPart(part);
+  return rawPart(part);
 }
 
-/** What a tool gave, as fields of its part: the response of a `functionResponse`, else what there is. */
+/** The result of a tool as fields of its part: the response of a `functionResponse`, else what there is. */
 export function outputOfResponse(response: unknown): JsonObject {
   if (!isJsonObject(response)) return { state: "output-available", output: response ?? null };
   const { output, error } = response;

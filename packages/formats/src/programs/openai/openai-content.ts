@@ -114,7 +114,7 @@ export function functionId(name: string): string {
   return `function:${name}`;
 }
 
-/** What a model thought, where a provider puts it beside the content of a chat message. */
+/** A model's thoughts, where a provider puts them beside the content of a chat message. */
 export function reasoningOf({ reasoning_content, reasoning }: JsonObject): SessionMessagePart[] {
   const text = reasoning_content ?? reasoning;
   return typeof text === "string" && text !== "" ? [{ type: "reasoning", text }] : [];

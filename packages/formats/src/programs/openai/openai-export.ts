@@ -1,14 +1,5 @@
 import type { SessionMessage, SessionMessagePart } from "@stemma/model";
-import {
-  atOnce,
-  inTurns,
-  isJsonObject,
-  type JsonObject,
-  mapped,
-  type Pieces,
-  readToolPart,
-  type ToolPart,
-} from "@stemma/model";
+import { isJsonObject, type JsonObject, mapped, type Pieces, readToolPart, type ToolPart } from "@stemma/model";
 import { findOrigin, inFileOrder, type OriginEntry, type Placed } from "../../origin.js";
 import { splitSteps } from "../../steps.js";
 import { contentOfParts, textOfOutput } from "./openai-content.js";
@@ -17,19 +8,10 @@ import { contentOfParts, textOfOutput } from "./openai-content.js";
  * A path of messages as OpenAI chat messages: those that came from such a file as they were, others as their parts say.
  * Of the latter, reasoning, sources and data parts have no place in the format and are left out.
  */
-export function toOpenai(messages: readonly SessionMessage[]): JsonObject {
-  return atOnce(openaiOf(messages));
-}
-
-/** The same, which lets the event loop turn meanwhile. */
-export function toOpenaiInTurns(messages: readonly SessionMessage[]): Promise<JsonObject> {
-  return inTurns(openaiOf(messages));
-}
-
-function* openaiOf(messages: readonly SessionMessage[]): Pieces<JsonObject> {
+export function* toOpenai(messages: readonly SessionMessage[]): Pieces<JsonObject> {
   const placed = yield* mapped(messages, placedOf);
   const { record, key } = recordOf(messages[0]);
-  return { ...record, [key]: inFileOrder(placed.flat()) };
+  return { ...record, [key]: yield* inFileOrder(placed.flat()) };
 }
 
 function placedOf(message: SessionMessage): Placed<JsonObject>[] {

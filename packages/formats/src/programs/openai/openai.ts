@@ -4,8 +4,8 @@ import { type Conversation, firstMessages, nameSession, openSession, readSession
 import { deriveId } from "../../identity.js";
 import { keep, type OriginEntry, without } from "../../origin.js";
 import type { FileInfo, ImportFormat, ParsedSession } from "../../stemma/session-file.js";
-import { keptPart } from "../../unread.js";
-import { dialectOf, isPlain } from "../chat/chat-dialect.js";
+import { rawPart } from "../../unread.js";
+import { dialectOf, findDialect, isPlain } from "../chat/chat-dialect.js";
 import { readChat } from "../chat/chat-messages.js";
 import { readGeminiContents } from "../gemini/gemini-contents.js";
 import { readUiMessages } from "../ui-messages.js";
@@ -57,15 +57,15 @@ export const cursor: ImportFormat = {
 function readAs(
   otherwise: string,
 ): (conversation: Conversation, file: FileInfo, number: number) => Pieces<ParsedSession> {
-  return (conversation, file, number) => {
+  return function* (conversation, file, number) {
     const messages = conversation.messages.map(({ value }) => value);
-    const dialect = dialectOf(messages);
-    if (dialect === "ui-messages") return readUiMessages(conversation, file, number);
-    if (dialect === "gemini") return readGeminiContents(conversation, file, number);
+    const dialect = yield* findDialect(messages);
+    if (dialect === "ui-messages") return yield* readUiMessages(conversation, file, number);
+    if (dialect === "gemini") return yield* readGeminiContents(conversation, file, number);
     const isCompletions =
       dialect === null && otherwise === "openai" && messages.every((message) => "content" in message);
-    if (dialect === "completions" || isCompletions) return readCompletions(conversation, file, number);
-    return readChat(conversation, file, number, dialect === "responses" ? "openai" : (dialect ?? otherwise));
+    if (dialect === "completions" || isCompletions) return yield* readCompletions(conversation, file, number);
+    return yield* readChat(conversation, file, number, dialect === "responses" ? "openai" : (dialect ?? otherwise));
   };
 }
 
@@ -118,14 +118,14 @@ function readMessage(id: string, source: JsonObject, n: number, entries: OriginE
   const isEmpty = ["content", "tool_calls", "function_call", "refusal", "text", "audio"].every(
     (field) => source[field] === undefined,
   );
-  const parts: SessionMessagePart[] = isEmpty ? [keptPart(source)] : partsOfContent(source.content ?? source.text);
+  const parts: SessionMessagePart[] = isEmpty ? [rawPart(source)] : partsOfContent(source.content ?? source.text);
   const holdsContent = parts.length > 0;
   if (!holdsContent && typeof source.refusal === "string" && source.refusal !== "") {
     parts.push({ type: "text", text: source.refusal });
   }
   const { audio } = source;
   if (!holdsContent && isJsonObject(audio)) {
-    parts.push(typeof audio.transcript === "string" ? { type: "text", text: audio.transcript } : keptPart({ audio }));
+    parts.push(typeof audio.transcript === "string" ? { type: "text", text: audio.transcript } : rawPart({ audio }));
   }
   parts.unshift(...reasoningOf(source));
   parts.push(...callsOf(source));

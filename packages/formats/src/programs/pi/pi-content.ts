@@ -45,8 +45,8 @@ function isText(block: unknown): block is { text: string } {
 }
 
 function partOfBlock(block: unknown): Part {
-  const kept: Part = { type: "data-pi", data: block };
-  if (!isJsonObject(block)) return kept;
+  const raw: Part = { type: "data-pi", data: block };
+  if (!isJsonObject(block)) return raw;
   const { type, text, thinking, data, mimeType, id, name } = block;
   if (type === "text" && typeof text === "string") return withRest({ type: "text", text }, block, "text");
   if (type === "thinking" && typeof thinking === "string") {
@@ -70,7 +70,7 @@ function partOfBlock(block: unknown): Part {
     };
     return withRest(part, block, "id", "name", "arguments");
   }
-  return kept;
+  return raw;
 }
 
 function withRest(part: Part, block: JsonObject, ...read: string[]): Part {
@@ -119,11 +119,10 @@ export function readEntry(entry: JsonObject): Pick<SessionMessage, "role" | "par
   return Number.isNaN(date.getTime()) ? read : { ...read, createdAt: date.toISOString() };
 }
 
-/** What to keep of an entry that became a message with these parts. */
 export function keepEntry(n: number, entry: JsonObject, parts: readonly SessionMessagePart[]): OriginEntry {
   if (!isJsonObject(entry.message)) return { n, whole: entry };
   const rest = { ...entry, message: without(entry.message, "content") };
-  return { n, ...keep(entry, rest, (kept) => rebuildEntry(kept, contentOfParts(parts))) };
+  return { n, ...keep(entry, rest, (stripped) => rebuildEntry(stripped, contentOfParts(parts))) };
 }
 
 /** An entry from what was kept of it and the content that the message's parts hold. */

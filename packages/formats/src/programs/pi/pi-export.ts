@@ -1,5 +1,5 @@
 import type { JsonObject, SessionMessage, SessionMessagePart } from "@stemma/model";
-import { atOnce, inTurns, type Pieces, readToolPart } from "@stemma/model";
+import { mapped, type Pieces, readToolPart } from "@stemma/model";
 import { findOrigin, inFileOrder, type OriginEntry, type Placed, without } from "../../origin.js";
 import { pathOf, type StoredSession } from "../../stemma/store-lines.js";
 import { splitSteps } from "../../steps.js";
@@ -19,16 +19,7 @@ interface Piece {
  * no branches, else in version 3. Of our messages, sources and data parts have no place in it; a summary stands for
  * everything before it on the active path.
  */
-export function toPi(session: StoredSession): JsonObject[] {
-  return atOnce(piOf(session));
-}
-
-/** The same, which lets the event loop turn meanwhile. */
-export function toPiInTurns(session: StoredSession): Promise<JsonObject[]> {
-  return inTurns(piOf(session));
-}
-
-function* piOf(session: StoredSession): Pieces<JsonObject[]> {
+export function* toPi(session: StoredSession): Pieces<JsonObject[]> {
   const { info, activeLeafId } = session;
   const found = yield* piecesOf(session);
   const [first] = found;
@@ -39,13 +30,14 @@ function* piOf(session: StoredSession): Pieces<JsonObject[]> {
   if (firstVersion) chain(pieces);
   if (!firstVersion && pieces.length > 0 && pieces.at(-1)?.messageId !== activeLeafId)
     pieces.push(leafMarker(session, pieces));
-  for (const piece of summaryPieces(session, pieces)) pieces.push(piece);
+  for (const piece of yield* summaryPieces(session, pieces)) pieces.push(piece);
   const header = fileHeader ?? { type: "session", version: 3, id: info.id, timestamp: info.created_at, cwd: "" };
   if (!firstVersion) return [header, ...nameEntry(fileHeader, session), ...pieces.map(({ entry }) => entry)];
   if (isLinear(session))
-    return [header, ...pieces.map(({ entry }) => without(withIndex(entry, pieces), "id", "parentId"))];
+    return [header, ...(yield* mapped(pieces, ({ entry }) => without(withIndex(entry, pieces), "id", "parentId")))];
   const marker = pieces.at(-1)?.messageId === activeLeafId ? [] : [leafMarker(session, pieces)];
-  return [{ ...header, version: 3 }, ...[...pieces, ...marker].map(({ entry }) => withKeptId(entry, pieces))];
+  const entries = yield* mapped([...pieces, ...marker], ({ entry }) => withKeptId(entry, pieces));
+  return [{ ...header, version: 3 }, ...entries];
 }
 
 // Pieces in the order of their files. Entries without ids get some, so that ours can hang below them.
@@ -55,11 +47,11 @@ function* piecesOf({ messages }: StoredSession): Pieces<Piece[]> {
   for (const { message, parentId, createdAt } of messages) {
     yield;
     const above = parentId === null ? null : (ends.get(parentId) ?? parentId);
-    const kept = findOrigin(message, "pi");
+    const origins = findOrigin(message, "pi");
     const pieces: Piece[] =
-      kept === null
+      origins === null
         ? entriesOfMessage(message, above, createdAt).map((entry) => ({ entry, n: null, messageId: message.id }))
-        : kept.map((origin) => ({
+        : origins.map((origin) => ({
             entry: withId(rebuild(origin, message), message, origin),
             n: origin.n,
             messageId: message.id,
@@ -68,7 +60,7 @@ function* piecesOf({ messages }: StoredSession): Pieces<Piece[]> {
     if (typeof end === "string") ends.set(message.id, end);
     for (const source of pieces) placed.push({ n: source.n, source });
   }
-  return inFileOrder(placed);
+  return yield* inFileOrder(placed);
 }
 
 function rebuild({ rest, whole, part }: OriginEntry, message: SessionMessage): JsonObject {
@@ -108,15 +100,27 @@ function leafMarker({ activeLeafId }: StoredSession, pieces: readonly Piece[]): 
   return { entry, n: null, messageId: String(activeLeafId) };
 }
 
-function summaryPieces(session: StoredSession, pieces: readonly Piece[]): Piece[] {
-  const path = pathOf(session).map(({ id }) => id);
-  const fromFile = new Set(pieces.filter(({ entry }) => entry.type === "compaction").map(({ entry }) => entry.summary));
+function* summaryPieces(session: StoredSession, pieces: readonly Piece[]): Pieces<Piece[]> {
+  if (session.compactions.length === 0) return [];
+  /** For each message of the path, the one behind it. */
+  const nextOf = new Map<string, string | undefined>();
+  let next: string | undefined;
+  for (const { id } of (yield* pathOf(session)).reverse()) {
+    nextOf.set(id, next);
+    next = id;
+    yield;
+  }
+  const fromFile = new Set<unknown>();
+  const entryIds = new Map<string, unknown>();
+  for (const { entry, messageId } of pieces) {
+    if (entry.type === "compaction") fromFile.add(entry.summary);
+    if (isOnPath(entry) && !entryIds.has(messageId)) entryIds.set(messageId, entry.id);
+    yield;
+  }
   let parentId = pieces.at(-1)?.entry.id ?? null;
   return session.compactions.flatMap(({ id, summary, fromMessageId, toMessageId, createdAt }) => {
-    const end = path.indexOf(toMessageId);
-    if (fromFile.has(summary) || end === -1 || !path.includes(fromMessageId)) return [];
-    const firstKeptEntryId =
-      pieces.find(({ messageId, entry }) => messageId === path[end + 1] && isOnPath(entry))?.entry.id ?? id;
+    if (fromFile.has(summary) || !nextOf.has(toMessageId) || !nextOf.has(fromMessageId)) return [];
+    const firstKeptEntryId = entryIds.get(nextOf.get(toMessageId) ?? "") ?? id;
     const entry = {
       type: "compaction",
       id,

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { textMessage } from "../../../../../test/helpers/messages.js";
 import { Session } from "../../../../stemma/src/session.js";
 import { memory } from "../../../../store/src/memory.js";
-import { exportSession } from "../../../src/export/export.js";
+import { exportSession } from "../../../src/export/export-formats.js";
 
 async function textOf(pieces: AsyncIterable<string>): Promise<string> {
   let text = "";

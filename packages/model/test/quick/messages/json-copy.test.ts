@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyString } from "../../../../../test/helpers/any-string.js";
-import { jsonCopy } from "../../../src/lib/json-copy.js";
+import { jsonCopy } from "../../../src/lib/json.js";
 
 const byJson = (value: unknown, key: string): unknown => {
   const made = JSON.parse(JSON.stringify({ [key]: value })) as Record<string, unknown>;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { applyMergePatch } from "../../../src/messages/merge-patch.js";
+import { applyMergePatch } from "../../../src/messages/session-metadata.js";
 
 // The examples of RFC 7396, appendix A.
 it.each([

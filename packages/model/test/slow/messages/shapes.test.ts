@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { escapeRuns, unescapeRuns } from "../../../../session/src/context/block-text.js";
+import { escapeRuns, unescapeRuns } from "../../../../session/src/context/prompt.js";
 import { keyOfTitle } from "../../../../session/src/tools/entry-key.js";
 import { parseQuery, querySequences } from "../../../src/search/query.js";
 import { markedSnippet } from "../../../src/search/snippet.js";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { SPAN } from "../../../../store/src/operations/messages/row-id.js";
-import { numberSessions } from "../../../src/search/hits-function.js";
+import { SPAN } from "../../../../store/src/operations/registry/session-head.js";
+import { numberSessions } from "../../../src/search/matches.js";
 
 const at = (no: number, index: number) => no * SPAN + index;
 

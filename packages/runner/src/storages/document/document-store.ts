@@ -1,6 +1,6 @@
 import type { SessionMessage } from "@stemma/model";
 import type { BlockScope, KeptWrite, MessageWrite, SessionStore, Store } from "@stemma/store";
-import { confining, type HandOver, keyScope, methodsOf, refuseBackup, userScope, valuesIn } from "@stemma/store";
+import { confining, keyScope, refuseBackup, userScope, valuesIn } from "@stemma/store";
 import type { SessionStorage } from "../../types.js";
 import { MemorySessionStorage } from "../memory-storage.js";
 import { HeldSessions } from "./held-sessions.js";
@@ -128,7 +128,7 @@ function keyOf(write: KeptWrite): { sessionId: string; scope?: BlockScope | unde
   return "block" in write ? write.block : "entries" in write ? write.entries : write.records;
 }
 
-interface Kept {
+interface Place {
   readonly sessionId: string;
   readonly scope?: BlockScope | undefined;
 }
@@ -142,30 +142,28 @@ class ScopedStates {
   ) {}
 
   /** Runs a call that reads what is kept under `key`, with all in memory that it needs. */
-  async read<T>(key: Kept, call: () => Promise<T>): Promise<T> {
+  async read<T>(key: Place, call: () => Promise<T>): Promise<T> {
     const { held } = this;
     if (isOwn(key)) return held.read(key.sessionId, call);
     const state = await this.#stateOf(key);
     return held.write([], call, [state, ...sessionOf(key)]);
   }
 
-  /** The same for one that writes. */
-  write<T>(key: Kept, call: () => Promise<T>): Promise<T> {
+  write<T>(key: Place, call: () => Promise<T>): Promise<T> {
     return this.writeAll([key], call);
   }
 
-  /** The same for one that writes under several keys. */
-  writeAll<T>(keys: readonly Kept[], call: () => Promise<T>): Promise<T> {
+  writeAll<T>(keys: readonly Place[], call: () => Promise<T>): Promise<T> {
     // In its turn from the call on.
     if (keys.every(isOwn)) return this.held.write(unique(keys.map(({ sessionId }) => sessionId)), call);
     return this.#writeIn(Promise.all(keys.map((key) => (isOwn(key) ? key.sessionId : this.#stateOf(key)))), keys, call);
   }
 
-  async #writeIn<T>(states: Promise<string[]>, keys: readonly Kept[], call: () => Promise<T>): Promise<T> {
+  async #writeIn<T>(states: Promise<string[]>, keys: readonly Place[], call: () => Promise<T>): Promise<T> {
     return this.held.write(unique(await states), call, keys.flatMap(sessionOf));
   }
 
-  async #stateOf({ sessionId, scope }: Kept): Promise<string> {
+  async #stateOf({ sessionId, scope }: Place): Promise<string> {
     if (typeof scope === "object") return keyScope(scope.key);
     const info = () => this.inner.sessions.get(sessionId);
     const user = this.userId ?? (await this.held.read(sessionId, info))?.user_id;
@@ -174,17 +172,19 @@ class ScopedStates {
   }
 }
 
-const isOwn = ({ scope = "session" }: Kept) => scope === "session";
+const isOwn = ({ scope = "session" }: Place) => scope === "session";
 
-const sessionOf = ({ sessionId }: Kept) => (sessionId === "" ? [] : [sessionId]);
+const sessionOf = ({ sessionId }: Place) => (sessionId === "" ? [] : [sessionId]);
 
 const unique = (ids: readonly string[]) => [...new Set(ids)];
 
 /** A session that is held in memory: it is loaded before it is read, and saved after each write. */
 function heldSession(held: HeldSessions, session: SessionStore): SessionStore {
   const { id } = session;
-  const read: HandOver<SessionStore> = (given, use) => held.read(id, () => use(session, given));
-  const write: HandOver<SessionStore> = (given, use) => held.write([id], () => use(session, given));
+  const reading = <Name extends keyof SessionStore>(...names: readonly Name[]) =>
+    methodsOf(session, names, (call) => held.read(id, call));
+  const writing = <Name extends keyof SessionStore>(...names: readonly Name[]) =>
+    methodsOf(session, names, (call) => held.write([id], call));
   const rewritten = (message: SessionMessage) => held.rewritten(id, message.id);
   // From the call on: its first page is read then, in the order of the calls.
   const streamed = <T>(open: () => AsyncIterable<T>): AsyncIterable<T> => {
@@ -196,8 +196,8 @@ function heldSession(held: HeldSessions, session: SessionStore): SessionStore {
   };
   return {
     id,
-    ...methodsOf(write, "append", "appendSibling", "importTree", "setActiveLeaf", "rewindTo", "selectBranch"),
-    ...methodsOf(write, "addCompaction", "removeCompaction", "changeSkills"),
+    ...writing("append", "appendSibling", "importTree", "setActiveLeaf", "rewindTo", "selectBranch"),
+    ...writing("addCompaction", "removeCompaction", "changeSkills"),
     update: (message) =>
       held.write([id], async () => {
         await session.update(message);
@@ -221,8 +221,7 @@ function heldSession(held: HeldSessions, session: SessionStore): SessionStore {
         held.removed(id, null);
         return wasFrozen;
       }),
-    ...methodsOf(
-      read,
+    ...reading(
       "message",
       "leaf",
       "branches",
@@ -234,9 +233,24 @@ function heldSession(held: HeldSessions, session: SessionStore): SessionStore {
       "recent",
       "search",
     ),
-    ...methodsOf(read, "rowStats", "length", "count", "tokens", "tree", "treePage"),
-    ...methodsOf(read, "compactions", "originals", "skills", "change", "writes"),
+    ...reading("rowStats", "length", "count", "tokens", "tree", "treePage"),
+    ...reading("compactions", "originals", "skills", "change", "writes"),
     stream: (options) => streamed(() => session.stream(options)),
     messages: () => streamed(() => session.messages()),
   };
+}
+
+type Method = (...values: unknown[]) => Promise<unknown>;
+
+/** The methods of a session that have these names; `order` says when each call is made. */
+function methodsOf<Name extends keyof SessionStore>(
+  session: SessionStore,
+  names: readonly Name[],
+  order: (call: () => Promise<unknown>) => Promise<unknown>,
+): Pick<SessionStore, Name> {
+  const methods = names.map((name) => {
+    const method = (...values: unknown[]) => order(() => (session[name] as Method)(...values));
+    return [name, method];
+  });
+  return Object.fromEntries(methods);
 }

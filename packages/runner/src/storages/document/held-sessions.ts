@@ -90,7 +90,6 @@ export class HeldSessions {
     });
   }
 
-  /** A message was rewritten. */
   rewritten(sessionId: string, messageId: string): void {
     this.memory.get(sessionId)?.converted.delete(messageId);
   }
@@ -180,7 +179,7 @@ function assertTimes({ createdAt, updatedAt }: SessionState): void {
 
 /** A session that lies in memory: its content in the inner store, the rest here. */
 interface Held {
-  /** What was last loaded or saved; storages may have put fields of their own into it. Null until the first save. */
+  /** The state as it was last loaded or saved; storages may have put fields of their own into it. Null until the first save. */
   readonly state: SessionState | null;
   /** That of the state, where the storage tells versions apart; undefined when it is not known, or there are none. */
   readonly version: Version | null | undefined;

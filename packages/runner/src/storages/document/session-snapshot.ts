@@ -14,8 +14,7 @@ import type {
 import { isScope, readKept } from "@stemma/store";
 import { fromSDKMessages, toSDKMessages } from "../../messages/sdk-message.js";
 import { totalInput } from "../../models/model.js";
-import { extrasKey } from "../../session-extras.js";
-import { OURS, SessionRecord } from "../../session-record.js";
+import { extrasKey, OURS, SessionRecord } from "../../session-record.js";
 import type { SDKMessage, SessionState } from "../../types.js";
 /**
  * The state of a session of `store`, with all of its branches, summaries and blocks. `converted` has the messages that were
@@ -45,11 +44,11 @@ export async function exportSession(
   const dated = tree.filter((node) => converted.get(node.id)?.dated).map((node) => node.id);
   const ours: Snapshot = {
     ...(info === null || info.name === id ? {} : { name: info.name }),
-    ...told("model", info?.model),
-    ...told("source", info?.source),
-    ...told("userId", info?.user_id),
+    ...textField("model", info?.model),
+    ...textField("source", info?.source),
+    ...textField("userId", info?.user_id),
     ...(info !== null && Object.hasOwn(info.metadata, OURS) ? { fields: { [OURS]: info.metadata[OURS] } } : {}),
-    ...told("endReason", info?.end_reason),
+    ...textField("endReason", info?.end_reason),
     ...(plain ? {} : { tree: tree.map((node) => [node.id, node.parentId]) }),
     ...(plain ? {} : { offBranch: sdkOf(tree.map((node) => node.id).filter((node) => !onBranch.has(node))) }),
     ...(plain ? {} : { leaf: leaf ?? null }),
@@ -66,7 +65,7 @@ export async function exportSession(
   const metadata = { ...record?.metadata, ...(Object.keys(ours).length === 0 ? {} : { [OURS]: ours }) };
   const usage = record?.usage ?? { input_tokens: 0, output_tokens: 0 };
   const state = { id, messages: sdkOf(branch), usage, metadata };
-  return { ...state, ...told("parentId", info?.parent_session_id) };
+  return { ...state, ...textField("parentId", info?.parent_session_id) };
 }
 
 /** Puts a state into a store that does not have the session yet. Errors, with `onlyNew`: `SESSION_CONFLICT` where messages of it are there. */
@@ -119,7 +118,7 @@ async function readSkills(store: Store, id: string): Promise<Pick<Snapshot, "ski
 }
 
 // An empty text is one: the unnamed session has it as its id.
-function told<Key extends string>(key: Key, text: string | null | undefined): { [K in Key]?: string } {
+function textField<Key extends string>(key: Key, text: string | null | undefined): { [K in Key]?: string } {
   return typeof text === "string" ? ({ [key]: text } as { [K in Key]?: string }) : {};
 }
 
@@ -127,7 +126,7 @@ function nonEmpty(key: keyof Snapshot, list: readonly unknown[]): Snapshot {
   return list.length === 0 ? {} : { [key]: list };
 }
 
-/** What a session has beyond the documented state. Only what there is, is there. */
+/** A session beyond the documented state. A field without content is missing. */
 interface Snapshot extends MemorySnapshot {
   name?: string;
   model?: string;
@@ -148,7 +147,7 @@ interface Snapshot extends MemorySnapshot {
   dated?: string[];
   compactions?: StoredCompaction[];
   skills?: SkillState;
-  /** What was used, by day and model. */
+  /** The usage by day and model. */
   usage?: UsageRow[];
 }
 
@@ -212,7 +211,7 @@ function convert(message: SessionMessage): ConvertedMessage {
   return { sdk: toSDKMessages([{ ...message, createdAt: message.createdAt.toISOString() }]), dated: true };
 }
 
-/** What is kept of a session, or of a scope, beside messages. Only what there is, is there. */
+/** The memory of a session, or of a scope, beside messages. A field without content is missing. */
 interface MemorySnapshot {
   blocks?: { kind: BlockKey["kind"]; label: string; content: string; version: number; updatedAt?: string }[];
   entries?: (StoredEntry & { label: string; createdAt?: string; updatedAt?: string })[];

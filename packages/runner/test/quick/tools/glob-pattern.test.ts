@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { globPattern } from "../../../src/tools/glob.js";
+import { globPattern } from "../../../src/tools/glob-and-grep.js";
 
 function fits(pattern: string, paths: readonly string[]): readonly string[] {
   const { expression, exactly } = globPattern(pattern);

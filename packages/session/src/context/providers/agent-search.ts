@@ -12,14 +12,14 @@ import {
 import type { EntryScope, EntryStore, Store, StoredVersion, VersionOptions } from "@stemma/store";
 import { DEFAULT_MAX_TOKENS } from "../block.js";
 import type { AppendOptions, SearchProvider } from "../provider.js";
-import { assertName, ProviderPlace, SHARING, type SharingOptions } from "./provider-place.js";
+import { assertName, ProviderPlace, SHARING, type SharingOptions } from "./store-context.js";
 
 /** Estimated tokens of what is shown beside the best entry. */
 const MAX_TOKENS = 2000;
 /** Characters that are shown of an entry for which there is no more room. */
 const EXCERPT_LENGTH = 600;
 
-/** What a search found, best first, as the text that `AgentSearchProvider.search` describes; null for nothing. */
+/** Shows the entries that a search found, best first, as `AgentSearchProvider.search` describes; null for none. */
 function showEntries(found: readonly { key: string; content: string }[], query: string): string | null {
   const parsed = parseQuery(query);
   const texts: string[] = [];

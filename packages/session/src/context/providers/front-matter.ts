@@ -3,7 +3,7 @@ import { FAILSAFE_SCHEMA, load, nullCoreTag } from "js-yaml";
 /** A Markdown file, taken apart. */
 export interface FrontMatter {
   readonly entries: readonly FrontMatterEntry[];
-  /** What follows the front matter; the whole text when there is none. */
+  /** The text behind the front matter; the whole text when there is none. */
   readonly body: string;
 }
 

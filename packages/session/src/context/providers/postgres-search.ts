@@ -2,8 +2,7 @@ import type { PostgresSource } from "@stemma/postgres";
 import { postgresStoreOf } from "@stemma/postgres";
 import type { BlockKey, Store } from "@stemma/store";
 import { AgentSearchProvider } from "./agent-search.js";
-import { assertName } from "./provider-place.js";
-import { StoreContextProvider } from "./store-context.js";
+import { assertName, StoreContextProvider } from "./store-context.js";
 /**
  * Searchable entries kept in Postgres. The label, by default that of the block, names them in the whole database,
  * whatever session uses them: give a label with the session in it (`knowledge_${sessionId}`) for entries of its own.

@@ -1,7 +1,7 @@
 import { check, defineOptions, invalid, kindOf } from "@stemma/model";
 import type { SkillProvider } from "../provider.js";
-import { assertName } from "./provider-place.js";
-/** What is used of a Cloudflare R2 bucket. An `R2Bucket` binding is one. */
+import { assertName } from "./store-context.js";
+/** The methods of a Cloudflare R2 bucket that are used. An `R2Bucket` binding has them. */
 export interface SkillBucket {
   list(options: { prefix?: string; cursor?: string; include?: "customMetadata"[] }): Promise<SkillBucketPage>;
   head(key: string): Promise<SkillBucketObject | null>;

@@ -17,7 +17,7 @@ export interface FileSkillOptions {
   onProblem?: ((problem: SkillProblem) => void) | undefined;
 }
 
-/** What is wrong with a skill, and what to do about it. */
+/** A fault of a skill, with advice. */
 export interface SkillProblem {
   readonly message: string;
   /** The folder of the skill, as it is called in the folder of skills. */
@@ -146,7 +146,7 @@ type Tell = (entry: string, message: string) => void;
 
 interface Skill {
   readonly key: string;
-  /** What its folder is called in the folder of skills. */
+  /** The name of its folder in the folder of skills. */
   readonly entry: string;
   readonly description: string | undefined;
   /** The front matter beside name and description. */

@@ -8,13 +8,13 @@ const COMPACT_FUNCTION = "The compact function";
 // Timers count in 31 bits. What may take 24 days may take for ever.
 export const LONGEST = 2 ** 31 - 1;
 
-/** What `work` gives. Errors: `COMPACTION_TIMEOUT` after `timeout` milliseconds; what comes later is dropped. */
+/** Waits for `work`, and gives its result. Errors: `COMPACTION_TIMEOUT` after `timeout` milliseconds; what comes later is dropped. */
 export function withinTime<T>(work: Promise<T>, timeout: number, what = COMPACT_FUNCTION): Promise<T> {
   return raceWith(work, timeout, () => timedOut(timeout, what));
 }
 
 /**
- * The same for a function that learns or names, for which nobody may wait: without `waiters` no process goes on for it.
+ * Waits for a function that learns or names, for which nobody may wait: without `waiters` no process goes on for it.
  * Errors: `LEARNING_FAILED`, which says `late`.
  */
 export function answerWithin<T>(work: Promise<T>, timeout: number, late: string, waiters: Waiters): Promise<T> {
@@ -49,7 +49,7 @@ export class Waiters {
   #count = 0;
   readonly #timers = new Set<Timer>();
 
-  /** What the work gives, to somebody who waits for it. */
+  /** Waits for the work, and gives its result. */
   async wait<T>(work: Promise<T>): Promise<T> {
     this.#count += 1;
     for (const timer of this.#timers) this.#hold(timer);

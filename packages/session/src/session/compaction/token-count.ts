@@ -3,13 +3,12 @@ import {
   type CounterErrorHandler,
   countOrEstimate,
   estimateStringTokens,
-  estimateTokensInTurns,
+  estimateTokensInPieces,
   StemmaError,
 } from "@stemma/model";
 import type { ContextBlock } from "../../context/block.js";
 import type { SessionContext } from "../../context/session-context.js";
 import type { SessionBackend } from "../own-provider/provider.js";
-import type { Size } from "./compaction-pause.js";
 import { LimitedCalls } from "./time-limit.js";
 
 /** Measures what a request to the model holds of the session. */
@@ -20,6 +19,14 @@ export interface TokenCounterInput {
   /** The frozen prompt; what the blocks would make of it when none was frozen. "" without blocks. */
   systemPrompt: string;
   contextBlocks: ContextBlock[];
+}
+
+/** How large a session is: what a counter of the host's says may not grow with the history. */
+export interface Size {
+  /** The number that the trigger compares with the threshold. */
+  readonly tokens: number;
+  /** The visible messages, as estimated. */
+  readonly messages: number;
 }
 
 /**
@@ -49,7 +56,7 @@ export class TokenCount {
   async ofActivePath(visibleTokens: number | null): Promise<Size> {
     if (this.counter !== null) {
       const { messages } = await this.backend.path();
-      return { tokens: await this.of(messages), messages: visibleTokens ?? (await estimateTokensInTurns(messages)) };
+      return { tokens: await this.of(messages), messages: visibleTokens ?? (await estimateTokensInPieces(messages)) };
     }
     const messages = visibleTokens ?? (await this.backend.tokens());
     return { tokens: messages + this.#promptTokens(await this.#systemPrompt()), messages };
@@ -63,7 +70,7 @@ export class TokenCount {
     return this.#count({ messages, systemPrompt, contextBlocks });
   }
 
-  /** What a compact function is given: the counter that decides when also decides what. */
+  /** The context of a compact function: the counter that decides when also decides what. */
   async compactContext(threshold: number | null): Promise<CompactContext> {
     const onCounterError = this.#report;
     const limits = threshold === null ? {} : { tokenThreshold: threshold, promptTokens: await this.ofPrompt() };
@@ -109,7 +116,7 @@ export class TokenCount {
   }
 
   async #estimate(messages: readonly SessionMessage[], systemPrompt: string): Promise<number> {
-    return (await estimateTokensInTurns(messages)) + this.#promptTokens(systemPrompt);
+    return (await estimateTokensInPieces(messages)) + this.#promptTokens(systemPrompt);
   }
 
   async #systemPrompt(): Promise<string> {

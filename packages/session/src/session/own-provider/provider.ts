@@ -1,7 +1,7 @@
 import type { HistoryMessage, SessionMessage } from "@stemma/model";
 import type { FoundMessage, HistoryRowStat, RecentHistory, SessionStore, StoredCompaction } from "@stemma/store";
 
-/** What both a session of a store and one of a provider that a user wrote can do, but for its name. */
+/** Methods that both a session of a store and one of a provider that a user wrote have. */
 export type SharedMethods = Omit<
   SessionStore,
   "id" | "importTree" | "skills" | "changeSkills" | "messages" | "rowStats" | "count" | "treePage" | "change" | "writes"
@@ -30,7 +30,7 @@ export interface SearchResult {
   context?: { before: FoundMessage[]; after: FoundMessage[] };
 }
 
-/** What a session asks of its provider for where its reader wants times. */
+/** Options of a session's reads of its provider where its reader wants times. */
 export interface DatedOptions {
   readonly createdAt?: boolean | undefined;
 }
@@ -102,7 +102,7 @@ export type LenientHistory<M extends SessionMessage = HistoryMessage> = M[] & {
 };
 
 /**
- * What a session needs of its store, or of a provider that a user wrote. How skills and imported trees are kept is the
+ * The methods that a session needs of its store, or of a provider that a user wrote. How skills and imported trees are kept is the
  * store's alone.
  */
 export type SessionBackend = SharedMethods & {

@@ -20,10 +20,10 @@ export abstract class StoreSessionProvider implements SessionProvider {
     this.backend = store.session(this.sessionId);
   }
 
-  /** The same for another session, or on another store; without a session's id for none yet. */
+  /** A provider of the same kind for another session, or on another store; without a session's id for none yet. */
   protected abstract copyFor(sessionId: string | undefined, store: Store): StoreSessionProvider;
 
-  /** The same for another session. Errors: `SESSION_ID_BOUND` when it was made for a certain one. */
+  /** This provider for another session. Errors: `SESSION_ID_BOUND` when it was made for a certain one. */
   forSession(sessionId: string): StoreSessionProvider {
     if (sessionId === this.sessionId) return this;
     if (!this.bound) return this.copyFor(sessionId, this.store);
@@ -31,7 +31,7 @@ export abstract class StoreSessionProvider implements SessionProvider {
     throw new StemmaError("SESSION_ID_BOUND", { sessionId: this.sessionId, requested: sessionId }, message);
   }
 
-  /** The same for a user. Errors: `SESSION_OWNED` when it was made for another one. */
+  /** This provider for a user. Errors: `SESSION_OWNED` when it was made for another one. */
   forUser(userId: string): StoreSessionProvider {
     return this.copyFor(this.bound ? this.sessionId : undefined, this.store.forUser(userId));
   }

@@ -4,11 +4,11 @@ import {
   isSummaryMessage,
   type SessionMessage,
   summaryMessage,
-  turnIfDue,
+  yieldIfDue,
 } from "@stemma/model";
 import type { StoredCompaction } from "@stemma/store";
 import type { LiveBlock } from "../../context/live-block.js";
-import type { PrefixBreak, ToldNote, TurnRecord } from "./log.js";
+import type { LoggedNote, LoggedTurn, PrefixBreak } from "./log.js";
 import { type ContextSize, type PartSource, sizeOf, sizesOf } from "./parts.js";
 import type { RefreshReason } from "./request.js";
 
@@ -25,7 +25,7 @@ export interface ContextPart extends ContextSize {
   readonly reason: string;
 }
 
-/** What a request to the model is made of. */
+/** The pieces of a request to the model, and why they are there. */
 export interface ContextExplanation extends ContextSize {
   /** The message that it answers; null without one. */
   readonly messageId: string | null;
@@ -48,9 +48,9 @@ export interface ExplainedParts {
   readonly compactions: readonly StoredCompaction[];
 }
 
-/** Explains a request from what is kept of it. */
+/** Explains a request from what is logged of it. */
 export async function explainTurn(
-  turn: Omit<TurnRecord, "sentAt"> & { sentAt: number | null },
+  turn: Omit<LoggedTurn, "sentAt"> & { sentAt: number | null },
   now: ExplainedParts,
 ): Promise<ContextExplanation> {
   const notes = new Map(turn.notes.map((note) => [note.messageId, note]));
@@ -59,11 +59,11 @@ export async function explainTurn(
   const history: ContextPart[] = [];
   await forEachYielding(shown, ({ source, name, tokens, bytes }) => {
     const reason = source === "summary" ? coverOf(name, now.compactions) : messageReason(name, turn.messageId);
-    history.push({ source, name, tokens, bytes, reason }, ...told(notes.get(name)));
+    history.push({ source, name, tokens, bytes, reason }, ...noteParts(notes.get(name)));
   });
   const { tokens, bytes } = turn.size;
   const { messageId, sentAt, refreshed, prefixHash, brokenAt } = turn;
-  await turnIfDue();
+  await yieldIfDue();
   const isOutdated = now.messages.length !== turn.history.count || sizeOf(shown).bytes !== turn.history.bytes;
   return {
     messageId,
@@ -78,7 +78,7 @@ export async function explainTurn(
   };
 }
 
-function told(note: ToldNote | undefined): ContextPart[] {
+function noteParts(note: LoggedNote | undefined): ContextPart[] {
   if (note === undefined) return [];
   const { messageId: name, update, labels, recall, recalled } = note;
   const parts: ContextPart[] = [];
@@ -99,7 +99,7 @@ function told(note: ToldNote | undefined): ContextPart[] {
 function reasonOf(
   source: PartSource,
   name: string,
-  turn: Pick<TurnRecord, "notes">,
+  turn: Pick<LoggedTurn, "notes">,
   blocks: readonly LiveBlock[],
 ): string {
   if (source === "tool") return toolReason(name, blocks);

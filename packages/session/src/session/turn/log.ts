@@ -1,13 +1,45 @@
-import type { SessionMessage } from "@stemma/model";
-import { decodeJson, encodeJson, StemmaError } from "@stemma/model";
-import { type RecordScope, type RecordStore, TURNS } from "@stemma/store";
-import type { TurnNote } from "./notes.js";
-import type { ContextSize, PartSource } from "./parts.js";
+import {
+  decodeJson,
+  encodeJson,
+  inPieces,
+  isSummaryMessage,
+  perObject,
+  type SessionMessage,
+  StemmaError,
+  utf8Length,
+  yieldIfDue,
+} from "@stemma/model";
+import {
+  type RecordScope,
+  type RecordStore,
+  type RecordWrite,
+  type StoredRecord,
+  TURNS,
+  type WriteRecordOptions,
+} from "@stemma/store";
+import { notesOf, type TurnNote } from "./notes.js";
+import {
+  type ContextSize,
+  hashOf,
+  type PartSource,
+  type RequestPart,
+  sizeOf,
+  sizeOfText,
+  sizesOf,
+  summaryIn,
+} from "./parts.js";
 import type { RecalledMessage, RefreshReason } from "./request.js";
-/** What a log needs of a store's records. */
+/** The records of a session: a store's, or those of one process. */
 export type TurnRecords = Pick<RecordStore, "get" | "set" | "delete" | "list" | "expire" | "now">;
 
-/** How long notes and records of turns are kept, in milliseconds: longer than any provider keeps a prefix. */
+/** Where turns are logged: a store, or the memory of one process. */
+export interface TurnStore {
+  readonly records: TurnRecords;
+  /** Makes all of the writes, or none of them. */
+  writeTogether(writes: readonly RecordWrite[]): Promise<unknown>;
+}
+
+/** How long notes and turns are stored, in milliseconds: longer than any provider keeps a prefix. */
 const KEPT_FOR = 30 * 24 * 60 * 60 * 1000;
 
 const STATE = "last";
@@ -15,12 +47,12 @@ const ALL = Number.MAX_SAFE_INTEGER;
 const noteKey = (prompt: string, messageId = "") => `note/${prompt}/${messageId}`;
 const turnKey = (messageId: string | null) => `turn/${messageId ?? ""}`;
 
-/** Keeps what a session's turns need to know of each other, in the session's records. */
+/** Logs a session's turns in its records, so that each knows of those before. */
 export class TurnLog {
   readonly #scope: RecordScope;
 
   constructor(
-    private readonly records: TurnRecords,
+    private readonly store: TurnStore,
     sessionId: string,
   ) {
     this.#scope = { sessionId, label: TURNS };
@@ -30,25 +62,24 @@ export class TurnLog {
     return this.#read<TurnState>(STATE);
   }
 
-  async keepState(state: TurnState): Promise<void> {
-    await this.records.set(this.#scope, STATE, encodeJson(state));
+  /** The latest request for a message; null where nothing is known of it. */
+  async turn(messageId: string): Promise<LoggedTurn | null> {
+    return this.#read<LoggedTurn>(turnKey(messageId));
   }
 
-  /** What was sent for a message when it was last to be answered; null where nothing is known of it. */
-  async turn(messageId: string): Promise<TurnRecord | null> {
-    return this.#read<TurnRecord>(turnKey(messageId));
-  }
-
-  async keepTurn(turn: TurnRecord): Promise<void> {
-    await this.records.set(this.#scope, turnKey(turn.messageId), encodeJson(turn), {
-      expiresAt: Date.now() + KEPT_FOR,
-    });
+  /** Stores a turn, and the state that it leaves, both or neither: the next turn tells by the state how it differs from this one. */
+  async write(turn: LoggedTurn, state: TurnState): Promise<void> {
+    const options = { expiresAt: Date.now() + KEPT_FOR };
+    await this.store.writeTogether([
+      { records: this.#scope, key: STATE, value: encodeJson(state) },
+      { records: this.#scope, key: turnKey(turn.messageId), value: encodeJson(turn), options },
+    ]);
   }
 
   /** The notes that were told beside the prompt of this digest, by message. */
   async notes(prompt: string | undefined): Promise<Map<string, TurnNote>> {
     if (prompt === undefined) return new Map();
-    const found = await this.records.list(this.#scope, { prefix: noteKey(prompt), limit: ALL });
+    const found = await this.store.records.list(this.#scope, { prefix: noteKey(prompt), limit: ALL });
     const notes = found.map(({ value }) => decodeJson(value) as TurnNote);
     return new Map(notes.map((note) => [note.messageId, note]));
   }
@@ -57,7 +88,7 @@ export class TurnLog {
   async add(prompt: string, note: TurnNote): Promise<TurnNote> {
     const key = noteKey(prompt, note.messageId);
     try {
-      const { value } = await this.records.set(this.#scope, key, encodeJson(note), {
+      const { value } = await this.store.records.set(this.#scope, key, encodeJson(note), {
         expectedVersion: 0,
         expiresAt: Date.now() + KEPT_FOR,
       });
@@ -70,12 +101,12 @@ export class TurnLog {
   }
 
   async #read<T>(key: string): Promise<T | null> {
-    const record = await this.records.get(this.#scope, key);
+    const record = await this.store.records.get(this.#scope, key);
     return record === null ? null : (decodeJson(record.value) as T);
   }
 }
 
-/** What was sent last. */
+/** The latest request, as far as the next one is compared with it. */
 export interface TurnState {
   /** Milliseconds since 1970. */
   readonly sentAt: number;
@@ -87,7 +118,7 @@ export interface TurnState {
   readonly messageId: string | null;
   /** The last message; null without one. */
   readonly leafId: string | null;
-  /** See `outlineOf`. */
+  /** The pieces, as `outlineOf` sums them up. */
   readonly outline: readonly string[];
 }
 
@@ -103,14 +134,14 @@ export interface PrefixBreak {
   /** The tool's name, the block's folded label, or the message's id. */
   readonly name: string | null;
   /**
-   * What changed it: why the prompt was refreshed; `"prompt"` when the program or another process rendered it;
+   * The cause: why the prompt was refreshed; `"prompt"` when the program or another process rendered it;
    * `"tools"`; `"branch"` when another branch was chosen; `"edit"` when a message was changed or removed.
    */
   readonly by: RefreshReason | "prompt" | "tools" | "branch" | "edit";
 }
 
-/** What was told behind a message, or behind a summary. */
-export interface ToldNote {
+/** A note behind a message, or behind a summary, by its size. */
+export interface LoggedNote {
   readonly messageId: string;
   readonly update: ContextSize;
   /** The folded labels of the blocks that the update tells. */
@@ -119,8 +150,8 @@ export interface ToldNote {
   readonly recalled: readonly RecalledMessage[];
 }
 
-/** What is kept of a request: sizes and hashes, no texts. */
-export interface TurnRecord {
+/** A request as it is logged: sizes and hashes, no texts. */
+export interface LoggedTurn {
   readonly messageId: string | null;
   readonly leafId: string | null;
   /** Milliseconds since 1970. */
@@ -134,8 +165,8 @@ export interface TurnRecord {
   readonly summaryIds: readonly string[];
   /** Of the visible messages, summaries included, without what is told behind them. */
   readonly history: ContextSize & { readonly count: number };
-  /** What was told behind messages. */
-  readonly notes: readonly ToldNote[];
+  /** The notes behind messages. */
+  readonly notes: readonly LoggedNote[];
   /** Null when the request begins with all of the one before, or is the first. */
   readonly brokenAt: PrefixBreak | null;
 }
@@ -205,6 +236,169 @@ export async function readTurns(
   return { turns, next: await look() };
 }
 
-function summaryOf(messageId: string, { sentAt, size, refreshed, prefixHash, brokenAt }: TurnRecord): TurnSummary {
+function summaryOf(messageId: string, { sentAt, size, refreshed, prefixHash, brokenAt }: LoggedTurn): TurnSummary {
   return { messageId, sentAt, tokens: size.tokens, bytes: size.bytes, refreshed, prefixHash, brokenAt };
+}
+
+/** Records of a session whose provider has no place for them: they end with the process. */
+class MemoryRecords implements TurnRecords, TurnStore {
+  readonly records = this;
+  readonly #records = new Map<string, StoredRecord>();
+  #writes = 0;
+
+  async get(_scope: RecordScope, key: string): Promise<StoredRecord | null> {
+    return this.#present(key);
+  }
+
+  async set(
+    _scope: RecordScope,
+    key: string,
+    value: Uint8Array,
+    options: WriteRecordOptions = {},
+  ): Promise<StoredRecord> {
+    const version = this.#present(key)?.version ?? 0;
+    if (options.expectedVersion !== undefined && options.expectedVersion !== version) {
+      throw new StemmaError("RECORD_CONFLICT", { key, version }, `Record "${key}" is at version ${version}.`);
+    }
+    this.#writes += 1;
+    const record = { key, value, version: this.#writes, expiresAt: options.expiresAt ?? null };
+    for (const old of this.#records.values()) if (isOver(old)) this.#records.delete(old.key);
+    this.#records.set(key, record);
+    return record;
+  }
+
+  async writeTogether(writes: readonly RecordWrite[]): Promise<void> {
+    for (const { records, key, value, options } of writes) {
+      if (value === null) await this.delete(records, key);
+      else await this.set(records, key, value, options);
+    }
+  }
+
+  async delete(_scope: RecordScope, key: string): Promise<boolean> {
+    return this.#records.delete(key);
+  }
+
+  async list(_scope: RecordScope, { prefix = "" }: { prefix?: string | undefined } = {}): Promise<StoredRecord[]> {
+    return [...this.#records.values()].filter((record) => record.key.startsWith(prefix) && !isOver(record));
+  }
+
+  async expire(scope: RecordScope, prefix: string, after: number): Promise<void> {
+    const expiresAt = Date.now() + after;
+    for (const record of await this.list(scope, { prefix })) this.#records.set(record.key, { ...record, expiresAt });
+  }
+
+  #present(key: string): StoredRecord | null {
+    const record = this.#records.get(key);
+    return record === undefined || isOver(record) ? null : record;
+  }
+
+  clear(): void {
+    this.#records.clear();
+  }
+}
+
+function isOver({ expiresAt }: StoredRecord): boolean {
+  return expiresAt !== null && expiresAt <= Date.now();
+}
+
+/** The records of a provider: the same for every session object on it. */
+export const memoryRecordsOf = perObject((_provider: object) => new MemoryRecords());
+
+/** A request as it is to be sent. */
+export interface ComposedTurn {
+  readonly target: SessionMessage | undefined;
+  readonly refreshed: false | RefreshReason;
+  readonly parts: readonly RequestPart[];
+  /** As `outlineOf` sums the parts up. */
+  readonly outline: readonly string[];
+  /** The visible history. */
+  readonly messages: readonly SessionMessage[];
+  readonly notes: ReadonlyMap<string, TurnNote>;
+  readonly system: string;
+  /** The prompt that was frozen before, with its digest; null without one. */
+  readonly frozen: { readonly text: string; readonly digest: string } | null;
+}
+
+/** Sums up a request for the log; `before` is what was sent last. */
+export async function loggedTurn(turn: ComposedTurn, before: TurnState | null): Promise<LoggedTurn> {
+  const { target, refreshed, parts, messages } = turn;
+  const isFixed = ({ source }: RequestPart) => source !== "message" && source !== "summary";
+  const prefixHash = await inPieces(hashOf(parts));
+  const notes = notesOf(messages, turn.notes).map(loggedNote);
+  await yieldIfDue();
+  const history = { ...sizeOf(await historyParts(turn)), count: messages.length };
+  await yieldIfDue();
+  const size = sizeOf(parts);
+  const fixed = parts.filter(isFixed).map(({ source, name, tokens, bytes }) => ({ source, name, tokens, bytes }));
+  const summaryIds = messages.filter(isSummaryMessage).map(({ id }) => id);
+  await yieldIfDue();
+  const brokenAt = before === null ? null : breakOf(before, turn);
+  await yieldIfDue();
+  const messageId = target?.id ?? null;
+  const leafId = messages.at(-1)?.id ?? null;
+  return {
+    messageId,
+    leafId,
+    sentAt: Date.now(),
+    refreshed,
+    prefixHash,
+    size,
+    fixed,
+    summaryIds,
+    history,
+    notes,
+    brokenAt,
+  };
+}
+
+// The messages, as far as they have a note without it: the pieces of the others say how large they are.
+async function historyParts({ parts, messages, notes }: ComposedTurn): Promise<ContextSize[]> {
+  const noted = await sizesOf(notes.size === 0 ? [] : messages.filter(({ id }) => notes.has(id)));
+  return [...parts.slice(parts.length - messages.length).filter(({ name }) => !notes.has(name)), ...noted];
+}
+
+function loggedNote({ messageId, update, blocks, recall, recalled }: TurnNote): LoggedNote {
+  return { messageId, update: sizeOfText(update), labels: Object.keys(blocks), recall: sizeOfText(recall), recalled };
+}
+
+function breakOf(before: TurnState, turn: ComposedTurn): PrefixBreak | null {
+  const { refreshed, parts, messages, outline } = turn;
+  const index = before.outline.findIndex((piece, place) => piece !== outline[place]);
+  if (index < 0) return null;
+  const part = parts[index] ?? null;
+  const inPrompt = part?.source === "prompt" || part?.source === "block" ? sameOfPrompt(before, turn) : null;
+  return {
+    offset: inPrompt ?? sizeOf(parts.slice(0, index)).bytes,
+    source: part?.source ?? null,
+    name: part?.name ?? null,
+    by: causeOf(before, refreshed, part, messages),
+  };
+}
+
+// How many bytes are the same up to a place within the prompt; null where the one that was sent is not known any more.
+function sameOfPrompt({ prompt }: TurnState, { frozen, system, parts }: ComposedTurn): number | null {
+  if (frozen === null || frozen.digest !== prompt) return null;
+  const tools = sizeOf(parts.filter(({ source }) => source === "tool"));
+  return tools.bytes + samePrefixBytes(frozen.text, system);
+}
+
+// Half a surrogate pair has no bytes of its own.
+function samePrefixBytes(one: string, other: string): number {
+  const length = Math.min(one.length, other.length);
+  let same = 0;
+  while (same < length && one.charCodeAt(same) === other.charCodeAt(same)) same += 1;
+  return utf8Length(one.slice(0, same).replace(/[\ud800-\udbff]$/, ""));
+}
+
+function causeOf(
+  before: TurnState,
+  refreshed: false | RefreshReason,
+  part: RequestPart | null,
+  messages: readonly SessionMessage[],
+): PrefixBreak["by"] {
+  if (part?.source === "tool") return "tools";
+  if (refreshed !== false) return refreshed;
+  if (part?.source === "prompt" || part?.source === "block") return "prompt";
+  if (summaryIn(messages) !== before.summaryId) return "compaction";
+  return messages.some(({ id }) => id === before.leafId) ? "edit" : "branch";
 }

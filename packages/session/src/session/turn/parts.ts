@@ -3,6 +3,8 @@ import {
   estimateStringTokens,
   forEachYielding,
   isSummaryMessage,
+  mapped,
+  type Pieces,
   type SessionMessage,
   sendableMessage,
   sha256,
@@ -11,7 +13,7 @@ import {
 import { splitPrompt } from "../../context/prompt.js";
 import type { SessionTools } from "../../tools/tool.js";
 
-/** What a piece of a request is. "prompt" is what of the prompt belongs to no block. */
+/** The kind of a piece of a request. "prompt" is what of the prompt belongs to no block. */
 export type PartSource = "tool" | "prompt" | "block" | "summary" | "message";
 
 /** A piece of a request, in the order in which providers cache them: tools, prompt, messages. */
@@ -31,23 +33,22 @@ export interface ContextSize {
   readonly bytes: number;
 }
 
-/** The pieces of a request. */
+/** The pieces of a request, whose messages are as a request can hold them. */
 export async function partsOf(
   tools: SessionTools,
   system: string,
   messages: readonly SessionMessage[],
 ): Promise<RequestPart[]> {
-  const parts = [
-    ...Object.entries(tools).map(([name, { description, inputSchema }]) =>
-      textPart("tool", name, JSON.stringify([name, description, inputSchema["~standard"].jsonSchema.input()])),
-    ),
-  ];
-  await forEachYielding(splitPrompt(system), ({ label, text }) => {
-    parts.push(textPart(label === "" ? "prompt" : "block", label, text));
+  const parts: RequestPart[] = [];
+  await forEachYielding(Object.entries(tools), ([name, { description, inputSchema }]) => {
+    const text = JSON.stringify([name, description, inputSchema["~standard"].jsonSchema.input()]);
+    parts.push(textPart("tool", name, text));
+  });
+  await forEachYielding(splitPrompt(system), ({ header, text }) => {
+    parts.push(header === null ? textPart("prompt", "", text) : textPart("block", header.label, text));
   });
   await forEachYielding(messages, (message) => {
-    const text = JSON.stringify(sendableMessage(message));
-    parts.push(part(sourceOf(message), message.id, text, estimateMessageTokens(message)));
+    parts.push(part(sourceOf(message), message.id, JSON.stringify(message), estimateMessageTokens(message)));
   });
   return parts;
 }
@@ -66,6 +67,11 @@ function sourceOf(message: SessionMessage): PartSource {
   return isSummaryMessage(message) ? "summary" : "message";
 }
 
+/** The id of the newest summary of a history; null without one. */
+export function summaryIn(messages: readonly SessionMessage[]): string | null {
+  return messages.findLast(isSummaryMessage)?.id ?? null;
+}
+
 function textPart(source: PartSource, name: string, text: string): RequestPart {
   return part(source, name, text, estimateStringTokens(text));
 }
@@ -74,28 +80,26 @@ function part(source: PartSource, name: string, text: string, tokens: number): R
   return { source, name, tokens, bytes: utf8Length(text), digest: sha256(text) };
 }
 
-/** SHA-256, in hex, of all pieces. */
-export function hashOf(parts: readonly RequestPart[]): string {
-  return sha256(parts.map(({ digest }) => digest).join());
+/** So many pieces are hashed at once. */
+const HASHED_AT_ONCE = 1000;
+
+/** SHA-256, in hex, of all pieces: of each thousand with the hash of those before. */
+export function* hashOf(parts: readonly RequestPart[]): Pieces<string> {
+  let hash = "";
+  for (let start = 0; start === 0 || start < parts.length; start += HASHED_AT_ONCE) {
+    const some = parts.slice(start, start + HASHED_AT_ONCE).map(({ digest }) => digest);
+    hash = sha256(hash + some.join());
+    yield;
+  }
+  return hash;
 }
 
 // Of a digest as much as tells two pieces of one place apart.
 const DIGEST_LENGTH = 12;
 
-/** What is kept of a request, to find out where the next one differs: the size of each piece and the beginning of its digest. */
-export function outlineOf(parts: readonly RequestPart[]): string[] {
-  return parts.map(({ bytes, digest }) => `${bytes} ${digest.slice(0, DIGEST_LENGTH)}`);
-}
-
-/** The piece of a request with which it first differs from the one of this outline; null where it only goes on. */
-export function firstDifference(
-  outline: readonly string[],
-  parts: readonly RequestPart[],
-): { readonly offset: number; readonly part: RequestPart | null } | null {
-  const now = outlineOf(parts);
-  const index = outline.findIndex((piece, place) => piece !== now[place]);
-  if (index < 0) return null;
-  return { offset: sizeOf(parts.slice(0, index)).bytes, part: parts[index] ?? null };
+/** Sums a request up, to find out where the next one differs: the size of each piece and the beginning of its digest. */
+export function outlineOf(parts: readonly RequestPart[]): Pieces<string[]> {
+  return mapped(parts, ({ bytes, digest }) => `${bytes} ${digest.slice(0, DIGEST_LENGTH)}`);
 }
 
 /** The sizes of pieces together. */

@@ -41,7 +41,7 @@ export interface RecalledMessage {
   readonly messageId: string;
 }
 
-/** What a model is to be asked with, beside the tools. */
+/** A request to a model, without the tools. */
 export interface TurnRequest<M extends SessionMessage = SessionMessage> {
   /** The frozen prompt. */
   readonly system: string;
@@ -49,18 +49,18 @@ export interface TurnRequest<M extends SessionMessage = SessionMessage> {
   readonly messages: M[];
   /** The blocks whose change this turn tells for the first time. */
   readonly changes: readonly ContextBlock[];
-  /** What this turn quotes for the first time from the user's other chats, best first. */
+  /** The messages that this turn quotes for the first time from the user's other chats, best first. */
   readonly recalled: readonly RecalledMessage[];
   readonly refreshed: false | RefreshReason;
   /** SHA-256, in hex, of tools, `system` and `messages`: equal for requests that are the same. */
   readonly prefixHash: string;
 }
 
-/** What `prepareTurn` gives. */
+/** A turn that `prepareTurn` prepared. */
 export type PreparedTurn<M extends SessionMessage = HistoryMessage, T = SessionTools> = TurnRequest<M> & {
   readonly tools: T;
   /**
-   * What others changed in the blocks since the turn was prepared, or since this was last called: a text for the model, to be
+   * Tells what others changed in the blocks since the turn was prepared, or since this was last called: a text for the model, to be
    * sent as a user's message before its next step. Null for nothing; what the model itself wrote by the tools it knows. The
    * next turn tells it again behind the user's message. Errors: those of the store.
    */

@@ -1,25 +1,75 @@
-import type { SessionMessage } from "@stemma/model";
-import { appendText, applyCompactions, StemmaError, summaryMessage } from "@stemma/model";
-import type { StoredCompaction } from "@stemma/store";
-import { observed } from "@stemma/store";
+import {
+  appendText,
+  applyCompactions,
+  estimateStringTokens,
+  estimateTokensInPieces,
+  foldLabel,
+  inPieces,
+  mapped,
+  type SessionMessage,
+  StemmaError,
+  sendable,
+  sendableText,
+  sha256,
+  summaryMessage,
+  yieldIfDue,
+} from "@stemma/model";
+import { observed, type Store } from "@stemma/store";
+import type { ContextBlock } from "../../context/block.js";
+import { contentsOf, renderedPrompt } from "../../context/prompt.js";
+import { searchesMessages } from "../../context/provider.js";
+import type { SessionContext } from "../../context/session-context.js";
 import type { SessionTools } from "../../tools/tool.js";
+import type { SessionBackend } from "../own-provider/provider.js";
 import { type ContextExplanation, explainTurn } from "./explain.js";
-import type { TurnRecord } from "./log.js";
-import { readTurns, type TurnPage, type TurnPageOptions } from "./log.js";
-import { readPresent, type TurnSources } from "./plan.js";
-import { explainNext, prepareTurn, type TurnMemory, type TurnParts, updateTurn } from "./prepare.js";
-import type { PrepareTurnOptions, TurnRequest } from "./request.js";
-/**
- * The turns of one session. What a call asks of the store it asks at once, in the order of the calls.
- */
+import {
+  type ComposedTurn,
+  loggedTurn,
+  readTurns,
+  type TurnLog,
+  type TurnPage,
+  type TurnPageOptions,
+  type TurnState,
+} from "./log.js";
+import {
+  hasOtherBlocks,
+  NOTHING,
+  notesOf,
+  parseNote,
+  Recaller,
+  shownBlocks,
+  summaryNote,
+  type TurnNote,
+  updateOf,
+  withNotes,
+} from "./notes.js";
+import { outlineOf, partsOf, summaryIn } from "./parts.js";
+import { DEFAULT_CACHE_TTL, type PrepareTurnOptions, type RefreshReason, type TurnRequest } from "./request.js";
+
+export interface TurnParts {
+  readonly backend: SessionBackend;
+  readonly context: SessionContext;
+  readonly log: TurnLog;
+  /** Where other chats are recalled from; null where the session is kept by a provider of the host's. */
+  readonly store: Store | null;
+}
+
+/** The changes that making a request makes: none, where it is only looked at. */
+interface Effects {
+  render(blocks: readonly ContextBlock[]): Promise<string>;
+  add(prompt: string, note: TurnNote): Promise<TurnNote>;
+}
+
+/** The turns of one session. What a call asks of the store it asks at once, in the order of the calls. */
 export class Turns {
+  /** When the model was last heard, in milliseconds since 1970; 0 for never. */
   #answeredAt = 0;
-  readonly #memory: TurnMemory = { known: null };
+  /** The text of each block that the model knows since the last turn was prepared, by the folded label; null before. */
+  #known: Map<string, string> | null = null;
 
   constructor(private readonly parts: TurnParts) {
     parts.context.access.onAnswer((folded, content, isAdded = false) => {
-      const { known } = this.#memory;
-      known?.set(folded, isAdded ? appendText(known.get(folded) ?? "", content) : content);
+      this.#known?.set(folded, isAdded ? appendText(this.#known.get(folded) ?? "", content) : content);
     });
   }
 
@@ -31,65 +81,260 @@ export class Turns {
     if (asked !== undefined) this.parts.context.answers(asked.id);
   }
 
-  /** See `Session.prepareTurn`. */
-  prepare(options: PrepareTurnOptions, asked: Promise<SessionTools>): Promise<TurnRequest> {
+  /** Prepares a turn, as `Session.prepareTurn` does, with `tools`. */
+  prepare(options: PrepareTurnOptions, tools: Promise<SessionTools>): Promise<TurnRequest> {
     const { store, backend } = this.parts;
     const turn = { type: "turn", name: "prepareTurn", sessionId: backend.id } as const;
-    return observed(store, turn, () => this.#prepare(options, asked));
+    return observed(store, turn, () => this.#prepare(options, tools));
   }
 
-  async #prepare(options: PrepareTurnOptions, asked: Promise<SessionTools>): Promise<TurnRequest> {
-    const answeredAt = this.#answeredAt;
-    const [now, tools] = await Promise.all([readPresent(this.parts, options), asked]);
-    return prepareTurn(this.parts, this.#memory, { options, answeredAt, now, tools });
+  async #prepare(options: PrepareTurnOptions, tools: Promise<SessionTools>): Promise<TurnRequest> {
+    const { context, log } = this.parts;
+    const { turn, now, plan, note, prompt, sent } = await this.#compose(options, tools, {
+      render: () => context.prompt.refresh(),
+      add: (digest, made) => log.add(digest, made),
+    });
+    const { outline, system, notes } = turn;
+    const logged = await loggedTurn(turn, now.state);
+    const { messageId, leafId, sentAt, prefixHash } = logged;
+    await log.write(logged, { sentAt, prompt, summaryId: summaryIn(now.messages), messageId, leafId, outline });
+    const isSame = system === now.frozen?.text;
+    const blocks = isSame ? now.frozen.blocks : await inPieces(contentsOf(system));
+    this.#known = shownBlocks(blocks, notesOf(now.messages, notes));
+    const changes = note === null ? [] : plan.changed;
+    await context.show(messageId, isSame ? now.blocks : null, note === null ? plan.changed : [], plan.shown);
+    return { ...sent, changes, recalled: note?.recalled ?? [], refreshed: plan.refreshed, prefixHash };
   }
 
-  /** See `PreparedTurn.update`. */
+  /** Tells where the blocks differ from what the model knows, which it knows from now on; null for nowhere. */
   async update(): Promise<string | null> {
-    const { known } = this.#memory;
+    const known = this.#known;
     if (known === null) return null;
-    return updateTurn(this.parts, known, await this.parts.context.prompt.presentBlocks());
+    const { context } = this.parts;
+    const blocks = await context.prompt.presentBlocks();
+    const changed = blocks.filter(({ label, content }) => content !== (known.get(foldLabel(label)) ?? ""));
+    if (changed.length === 0) return null;
+    const text = updateOf(changed, known);
+    for (const { label, content } of changed) known.set(foldLabel(label), content);
+    await context.show(undefined, changed, [], known);
+    return text;
   }
 
-  /** What the next request would be made of. Changes nothing. */
-  async explainNext(options: PrepareTurnOptions, asked: Promise<SessionTools>): Promise<ContextExplanation> {
-    const answeredAt = this.#answeredAt;
-    const [now, tools] = await Promise.all([readPresent(this.parts, options), asked]);
-    return explainNext(this.parts, { options, answeredAt, now, tools });
+  /** Explains the next request. Changes nothing. */
+  async explainNext(options: PrepareTurnOptions, tools: Promise<SessionTools>): Promise<ContextExplanation> {
+    const { backend, context } = this.parts;
+    const { turn, now } = await this.#compose(options, tools, {
+      render: (blocks) => inPieces(renderedPrompt(blocks)),
+      add: async (_, made) => made,
+    });
+    const compactions = await backend.compactions();
+    const logged = { ...(await loggedTurn(turn, now.state)), sentAt: null };
+    return explainTurn(logged, { messages: now.messages, blocks: context.live.all, compactions });
   }
 
-  /** What the latest request for a message was made of; null where nothing is known of it. */
+  /** Explains the latest request for a message; null where nothing is known of it. */
   async explainPast(messageId: string): Promise<ContextExplanation | null> {
-    const { backend, log } = this.parts;
+    const { backend, context, log } = this.parts;
     const [turn, compactions] = await Promise.all([log.turn(messageId), backend.compactions()]);
-    return turn === null ? null : explainPast(this.parts, turn, compactions);
+    if (turn === null) return null;
+    const summaries = new Set(turn.summaryIds);
+    const visible = compactions.filter((compaction) => summaries.has(summaryMessage(compaction).id));
+    const messages = applyCompactions(await pathTo(backend, turn.leafId), visible);
+    return explainTurn(turn, { messages, blocks: context.live.all, compactions });
   }
 
-  /** See `Session.getTurns`. */
+  /** A page of turns, the newest first. */
   async list({ after, limit }: TurnPageOptions): Promise<TurnPage> {
     const { backend, log } = this.parts;
     const messages = backend.stream({ newestFirst: true, summaries: false, onCorrupt: "skip", after });
     return readTurns(messages, log, limit);
   }
+
+  async #compose(options: PrepareTurnOptions, asked: Promise<SessionTools>, effects: Effects) {
+    const answeredAt = this.#answeredAt;
+    const [now, tools] = await Promise.all([readPresent(this.parts, options), asked]);
+    const { frozen, messages } = now;
+    const plan = await planTurn(now, options, answeredAt);
+    const system = plan.renders || frozen === null ? await effects.render(now.blocks) : frozen.text;
+    const isSame = system === frozen?.text;
+    const prompt = isSame ? frozen.digest : sha256(system);
+    const notes = new Map(isSame ? now.notes : []);
+    const made = await this.#note(plan, options, notes);
+    const note = made === null ? null : await effects.add(prompt, made);
+    if (note !== null) notes.set(note.messageId, note);
+    const names = new Set([...Object.keys(tools), ...Object.keys(options.tools ?? {})]);
+    const searchable = this.parts.context.live.all.find(({ provider }) => searchesMessages.has(provider))?.label;
+    const ofSummary = summaryNote(messages, { tools: names, searchable });
+    if (ofSummary !== null) notes.set(ofSummary.messageId, ofSummary);
+    const sent = { system: sendableText(system), messages: await inPieces(withNotes(messages, notes)) };
+    const parts = await partsOf(tools, sent.system, sent.messages);
+    const outline = await inPieces(outlineOf(parts));
+    const { target, refreshed } = plan;
+    const turn: ComposedTurn = { target, refreshed, parts, outline, messages, notes, system, frozen };
+    return { turn, now, plan, note, prompt, sent };
+  }
+
+  // What is to be told behind the message that is to be answered; null for nothing.
+  async #note(
+    { target, isOpen, changed, shown }: TurnPlan,
+    { recall }: PrepareTurnOptions,
+    notes: ReadonlyMap<string, TurnNote>,
+  ): Promise<TurnNote | null> {
+    if (target === undefined || !isOpen) return null;
+    const { store, backend } = this.parts;
+    const recaller = new Recaller(store, backend.id);
+    const found = recall === undefined ? NOTHING : await recaller.recall(target, recall, notes.values());
+    if (changed.length === 0 && found.recalled.length === 0) return null;
+    const blocks = Object.fromEntries(changed.map(({ label, content }) => [foldLabel(label), content]));
+    return { messageId: target.id, update: updateOf(changed, shown), blocks, ...found };
+  }
 }
 
-/** What a past request was made of. */
-async function explainPast(
-  { backend, context }: TurnSources,
-  turn: TurnRecord,
-  compactions: readonly StoredCompaction[],
-): Promise<ContextExplanation> {
-  const visible = compactions.filter((compaction) => turn.summaryIds.includes(summaryMessage(compaction).id));
-  const messages = applyCompactions(await pathTo(backend, turn.leafId), visible);
-  return explainTurn(turn, { messages, blocks: context.live.all, compactions });
-}
-
-async function pathTo(backend: TurnSources["backend"], leafId: string | null): Promise<SessionMessage[]> {
+async function pathTo(backend: SessionBackend, leafId: string | null): Promise<SessionMessage[]> {
   if (leafId === null) return [];
   try {
     return (await backend.path({ leafId, summaries: false, onCorrupt: "skip" })).messages;
   } catch (error) {
     if (StemmaError.isInstance(error, "MESSAGE_NOT_FOUND")) return [];
     throw error;
+  }
+}
+
+/** The state that a turn is decided by. */
+interface Present {
+  /** The frozen prompt with its digest, and what it shows of each block, by the folded label; null before the first. */
+  readonly frozen: {
+    readonly text: string;
+    readonly digest: string;
+    readonly blocks: ReadonlyMap<string, string>;
+  } | null;
+  readonly blocks: readonly ContextBlock[];
+  /** The folded labels of all blocks, those that cannot be read included. */
+  readonly labels: ReadonlySet<string>;
+  /** The visible history. */
+  readonly messages: readonly SessionMessage[];
+  /** The latest request, as far as the next one is compared with it. */
+  readonly state: TurnState | null;
+  /** The notes beside the frozen prompt, by message. */
+  readonly notes: ReadonlyMap<string, TurnNote>;
+}
+
+/** Reads what a turn is decided by. What it asks of the store is asked at once. */
+async function readPresent({ backend, context, log }: TurnParts, { onCorrupt }: PrepareTurnOptions): Promise<Present> {
+  const [text, blocks, { messages }, state] = await Promise.all([
+    context.prompt.known(),
+    context.prompt.presentBlocks(),
+    backend.path({ onCorrupt }),
+    log.state(),
+  ]);
+  const labels = new Set(context.live.all.map(({ folded }) => folded));
+  const frozen = text === null ? null : { text, digest: sha256(text), blocks: await inPieces(contentsOf(text)) };
+  return { frozen, blocks, labels, messages, state, notes: await log.notes(frozen?.digest) };
+}
+
+/** A refresh is due when what was told since the last one is more than this share of the request. */
+const LARGEST_SHARE = 0.1;
+
+interface TurnPlan {
+  readonly refreshed: false | RefreshReason;
+  /** True when the prompt is to be rendered; a compaction may have done so already. */
+  readonly renders: boolean;
+  /** The message that is to be answered. */
+  readonly target: SessionMessage | undefined;
+  /** True when something may be told behind it. */
+  readonly isOpen: boolean;
+  /** The text that was last shown of each block, by the folded label. */
+  readonly shown: ReadonlyMap<string, string>;
+  /** The blocks that are no longer what they were shown as. */
+  readonly changed: readonly ContextBlock[];
+}
+
+/** Decides what to do for a turn; `answeredAt`, in milliseconds since 1970, is when the model was last heard. Errors: `MESSAGE_NOT_FOUND`. */
+async function planTurn(now: Present, options: PrepareTurnOptions, answeredAt: number): Promise<TurnPlan> {
+  const { frozen, blocks, messages, state, notes } = now;
+  const target = targetOf(messages, options.messageId ?? undefined);
+  const told = notesOf(messages, notes);
+  const shown = frozen === null ? new Map<string, string>() : shownBlocks(frozen.blocks, told);
+  const changed =
+    frozen === null ? [] : blocks.filter((block) => block.content !== (shown.get(foldLabel(block.label)) ?? ""));
+  await yieldIfDue();
+  const updates = [...told.map(({ update }) => update), updateOf(changed, shown)];
+  const isRepeated = isSameTurn(now, target);
+  const refreshed = isRepeated ? false : await refreshReason(now, updates, options.cacheTtl, answeredAt);
+  // A compaction renders the prompt itself. One that was laid by hand did not.
+  const renders = refreshed !== false && (refreshed !== "compaction" || state?.prompt === frozen?.digest);
+  // Further up it would change what the provider has in its cache.
+  const isLast = target !== undefined && target === messages.at(-1);
+  const isOpen = isLast && !isRepeated && (renders || !notes.has(target.id));
+  return { refreshed, renders, target, isOpen, shown, changed: renders ? [] : changed };
+}
+
+// A call that is repeated for a message gives the same, whatever was written meanwhile.
+function isSameTurn({ state, frozen, messages }: Present, target: SessionMessage | undefined): boolean {
+  if (state === null || frozen === null || target === undefined || state.messageId !== target.id) return false;
+  return state.prompt === frozen.digest && state.summaryId === summaryIn(messages);
+}
+
+async function refreshReason(
+  { frozen, blocks, labels, messages, state }: Present,
+  updates: readonly string[],
+  cacheTtl = DEFAULT_CACHE_TTL,
+  answeredAt: number,
+): Promise<false | RefreshReason> {
+  if (frozen === null) return "first";
+  const summaryId = summaryIn(messages);
+  if (state !== null && summaryId !== null && summaryId !== state.summaryId) return "compaction";
+  if (hasOtherBlocks(frozen.blocks, labels, blocks)) return "blocks";
+  const told = updates.flatMap(parseNote);
+  if (told.length === 0) return false;
+  if (Date.now() - Math.max(state?.sentAt ?? 0, answeredAt) > cacheTtl) return "idle";
+  const tokens = told.reduce((sum, { content }) => sum + estimateStringTokens(content), 0);
+  const whole = estimateStringTokens(frozen.text) + (await estimateTokensInPieces(messages));
+  return tokens > LARGEST_SHARE * whole ? "size" : false;
+}
+
+function targetOf(messages: readonly SessionMessage[], messageId: string | undefined): SessionMessage | undefined {
+  if (messageId === undefined) return messages.findLast(({ role }) => role === "user");
+  const found = messages.find(({ id }) => id === messageId);
+  if (found !== undefined) return found;
+  const text = `Message "${messageId}" is not in the visible history: append it before its turn is prepared.`;
+  throw new StemmaError("MESSAGE_NOT_FOUND", { messageId }, text);
+}
+
+/** A user's message, as model requests have them. */
+interface UserMessage {
+  readonly role: "user";
+  readonly content: { type: "text"; text: string }[];
+}
+
+/**
+ * Tells of changes between the steps of one turn. Each note stays at its place: the messages of each later step are those of the step
+ * before, and go on.
+ */
+export class StepUpdates {
+  readonly #told: { readonly at: number; readonly message: UserMessage }[] = [];
+
+  /**
+   * `update` gives what changed since it was last asked: see `PreparedTurn`. `mend` gives a message as the model takes it, the
+   * same one where it does.
+   */
+  constructor(
+    private readonly update: () => Promise<string | null>,
+    private readonly mend: <M>(message: M) => M,
+  ) {}
+
+  /** The messages of a step with all that was told by then, as a request can hold them; null where they are to be sent as they are. */
+  async before<M>(stepNumber: number, messages: readonly M[]): Promise<(M | UserMessage)[] | null> {
+    const text = stepNumber === 0 ? null : await this.update();
+    const toldBefore = new Set<unknown>(this.#told.map(({ message }) => message));
+    const own = messages.filter((message) => !toldBefore.has(message));
+    if (text !== null) {
+      this.#told.push({ at: own.length, message: { role: "user", content: [{ type: "text", text }] } });
+    }
+    const all: (M | UserMessage)[] = this.#told.length === 0 ? (messages as M[]) : [...own];
+    for (const [before, { at, message }] of this.#told.entries()) all.splice(at + before, 0, message);
+    // A tool of this turn may have given what no request can hold.
+    const sent = await inPieces(mapped(all, (message) => this.mend(sendable(message))));
+    return sent.length === messages.length && sent.every((message, index) => message === messages[index]) ? null : sent;
   }
 }

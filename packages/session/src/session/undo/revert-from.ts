@@ -227,7 +227,7 @@ function placeOf(owner: MemoryOwner, sessionId: string, label: string): EntrySco
 }
 
 /**
- * What was written from a message. Of a user's message that is all that the answer to it wrote. Of a message of the answer it
+ * Finds what was written from a message. Of a user's message that is all that the answer to it wrote. Of a message of the answer it
  * is what its tool calls wrote, and those of the messages below it, up to the user's next one. Errors: `MESSAGE_NOT_FOUND`.
  */
 async function writesOf(session: SessionStore, messageId: string): Promise<RememberedVersion[]> {
@@ -276,7 +276,7 @@ export interface RevertedEntry extends RevertedText {
   readonly key: string;
 }
 
-/** What came of a message, and was undone. */
+/** The writes that came of a message, and were undone. */
 export interface Reverted {
   readonly blocks: readonly RevertedText[];
   readonly entries: readonly RevertedEntry[];

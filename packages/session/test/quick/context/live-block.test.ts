@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { StoredBlock } from "../../../../store/src/contract/store.js";
-import { addText, replaceText } from "../../../src/context/block-text.js";
+import { addText, replaceText } from "../../../src/context/block-writes.js";
 import { LiveBlock } from "../../../src/context/live-block.js";
 import type { VersionedContextProvider, WritableContextProvider } from "../../../src/context/provider.js";
 

@@ -3,9 +3,16 @@ import { describe, expect, it } from "vitest";
 import { anyString } from "../../../../../test/helpers/any-string.js";
 import { estimateStringTokens } from "../../../../model/src/messages/tokens.js";
 import type { ContextBlock } from "../../../src/context/block.js";
-import { escapeLineBreaks, escapeRuns, unescapeLineBreaks, unescapeRuns } from "../../../src/context/block-text.js";
 import { LINE_BREAKS } from "../../../src/context/label.js";
-import { type PromptBlock, parsePrompt, renderPrompt } from "../../../src/context/prompt.js";
+import {
+  escapeLineBreaks,
+  escapeRuns,
+  type PromptBlock,
+  parsePrompt,
+  renderPrompt,
+  unescapeLineBreaks,
+  unescapeRuns,
+} from "../../../src/context/prompt.js";
 
 const RULE = "═".repeat(46);
 

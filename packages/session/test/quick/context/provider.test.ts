@@ -11,7 +11,7 @@ import {
   shapeOf,
   type WritableContextProvider,
 } from "../../../src/context/provider.js";
-import { AgentContextProvider } from "../../../src/context/providers/agent-context.js";
+import { AgentContextProvider } from "../../../src/context/providers/store-context.js";
 
 const read = async (): Promise<string | null> => "x";
 const write = async (..._: unknown[]): Promise<{ ok: boolean }> => ({ ok: true });

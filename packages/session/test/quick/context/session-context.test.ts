@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { sqlite } from "../../../../store/src/sqlite.js";
 import type { ContextConfig } from "../../../src/context/block.js";
 import type { ContextBlockProvider, WritableContextProvider } from "../../../src/context/provider.js";
-import { AgentContextProvider } from "../../../src/context/providers/agent-context.js";
 import { AgentSearchProvider } from "../../../src/context/providers/agent-search.js";
+import { AgentContextProvider } from "../../../src/context/providers/store-context.js";
 import { SessionContext, type SessionContextOptions } from "../../../src/context/session-context.js";
 
 const code = (code: string) => expect.objectContaining({ code });

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type FieldSchema, objectSchema, toolSchema } from "../../../src/tools/input-schema.js";
-import { readInput } from "../../../src/tools/read-input.js";
+import { type FieldSchema, objectSchema, readInput, toolSchema } from "../../../src/tools/tool.js";
 
 const SCHEMA = objectSchema(
   {

@@ -6,11 +6,10 @@ import { describe, expect, it } from "vitest";
 import { NO_SKILLS, recordLoad, recordUnload } from "../../../../model/src/messages/skill-view.js";
 import { sqlite } from "../../../../store/src/sqlite.js";
 import type { ContextConfig } from "../../../src/context/block.js";
-import { AgentContextProvider } from "../../../src/context/providers/agent-context.js";
 import { AgentSearchProvider } from "../../../src/context/providers/agent-search.js";
+import { AgentContextProvider } from "../../../src/context/providers/store-context.js";
 import { SessionContext } from "../../../src/context/session-context.js";
-import type { ObjectSchema } from "../../../src/tools/input-schema.js";
-import type { SessionTools, SkillLog } from "../../../src/tools/tool.js";
+import type { ObjectSchema, SessionTools, SkillLog } from "../../../src/tools/tool.js";
 
 function skillLog() {
   let state = NO_SKILLS;

@@ -18,6 +18,7 @@ import type {
   StoredCompaction,
 } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
+import type { SessionRows } from "../../engine/operation.js";
 import {
   all,
   count,
@@ -30,20 +31,27 @@ import {
   type SqlValue,
   tuples,
 } from "../../engine/operation.js";
-import type { SessionRows } from "../../engine/session-rows.js";
 import { assertStorable, assertTimes } from "../assert-storable.js";
-import { skillsOf } from "../memory/skill-state.js";
 import { type ContentTuple, readable, readRows } from "../messages/content.js";
-import { findNamed, findPosition, type MessagePosition, POSITION } from "../messages/message-position.js";
-import { ceilingOf, floorOf, nextPosition } from "../messages/row-id.js";
 import { tokensOf } from "../path/measures.js";
-import { findSegments, firstOfBranch, selectRanges, spansBetween, visibleSpans } from "../path/path.js";
-import { readView } from "../path/view.js";
-import { isoNow } from "../registry/clock.js";
-import { findSessionHead, openSessionHead, type SessionHead } from "../registry/session-head.js";
+import { findSegments, firstOfBranch, readView, selectRanges, spansBetween, visibleSpans } from "../path/path.js";
+import {
+  ceilingOf,
+  findNamed,
+  findPosition,
+  findSessionHead,
+  floorOf,
+  isoNow,
+  type MessagePosition,
+  nextPosition,
+  openSessionHead,
+  POSITION,
+  type SessionHead,
+  skillsOf,
+} from "../registry/session-head.js";
 import { touchSession } from "../registry/sessions.js";
 import { inPortions } from "../row-portions.js";
-/** See `SessionStore.addCompaction`. */
+/** The operation behind `SessionStore.addCompaction`. */
 export function* addCompaction(
   sql: Dialect,
   sessionId: string,
@@ -95,7 +103,7 @@ export function* addCompaction(
   return stored;
 }
 
-/** See `SessionStore.removeCompaction`. */
+/** The operation behind `SessionStore.removeCompaction`. */
 export function* removeCompaction(sql: Dialect, sessionId: string, id: string): Operation<void> {
   const head = yield* findSessionHead(sql, sessionId);
   const row = yield* findCompaction(sessionId, id);
@@ -104,7 +112,7 @@ export function* removeCompaction(sql: Dialect, sessionId: string, id: string): 
   yield* touchSession(head.rows, head.leaf, head.newest?.rowId ?? null);
 }
 
-/** See `SessionStore.compactions`. */
+/** The operation behind `SessionStore.compactions`. */
 export function* listCompactions(sessionId: string): Operation<StoredCompaction[]> {
   const query = `SELECT ${COMPACTION_COLUMNS} FROM assistant_compactions WHERE session_id = ? ORDER BY n`;
   return (yield* all<CompactionRow>(query, sessionId)).map((row) => ({
@@ -116,7 +124,7 @@ export function* listCompactions(sessionId: string): Operation<StoredCompaction[
   }));
 }
 
-/** See `SessionStore.originals`. */
+/** The operation behind `SessionStore.originals`. */
 export function* readOriginals(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage[]> {
   const head = yield* findSessionHead(sql, sessionId);
   const row = yield* findCompaction(sessionId, id);
@@ -191,20 +199,27 @@ export function* findCompaction(sessionId: string, id: string): Operation<Compac
 }
 
 /** The row of a session's next compaction. */
-export function* nextSummaryRow({ own, ids, sessionNumber }: SessionRows): Operation<number> {
-  const query = `SELECT max(n) AS n FROM assistant_compactions WHERE ${own}n BETWEEN ? AND ?`;
-  const last = yield* oneNumber(query, ...ids, floorOf(sessionNumber), ceilingOf(sessionNumber));
+export function* nextSummaryRow(rows: SessionRows): Operation<number> {
+  const { sessionNumber } = rows;
+  const last = yield* oneNumber(
+    ...rows.where(
+      "SELECT max(n) AS n FROM assistant_compactions",
+      "n BETWEEN ? AND ?",
+      floorOf(sessionNumber),
+      ceilingOf(sessionNumber),
+    ),
+  );
   return nextPosition(sessionNumber, Math.max(last, floorOf(sessionNumber)));
 }
 
 /** Removes a compaction by its row. */
 export function removeSummary(rows: SessionRows, rowId: number): Operation<void> {
-  return run(`DELETE FROM assistant_compactions WHERE ${rows.own}n = ?`, ...rows.ids, rowId);
+  return run(...rows.where("DELETE FROM assistant_compactions", "n = ?", rowId));
 }
 
 const DEFAULT_LIMIT = 100;
 
-/** See `SessionRegistry.compactionSums`. By an index that holds no summaries. */
+/** The operation behind `SessionRegistry.compactionSums`. By an index that holds no summaries. */
 export function* sumCompactions(
   sql: Dialect,
   { by, sessionId, userId, from, to, limit = DEFAULT_LIMIT }: CompactionSumRequest,
@@ -244,19 +259,28 @@ export function* shrinkCompactions(
   parent: MessagePosition | null,
 ): Operation<void> {
   const touched = yield* all<CompactionRow>(
-    `SELECT ${COMPACTION_COLUMNS} FROM assistant_compactions WHERE ${rows.own}n BETWEEN ? AND ? AND (from_n = ? OR to_n = ?)`,
-    ...rows.ids,
-    floorOf(rows.sessionNumber),
-    ceilingOf(rows.sessionNumber),
-    position.rowId,
-    position.rowId,
+    ...rows.where(
+      `SELECT ${COMPACTION_COLUMNS} FROM assistant_compactions`,
+      "n BETWEEN ? AND ? AND (from_n = ? OR to_n = ?)",
+      floorOf(rows.sessionNumber),
+      ceilingOf(rows.sessionNumber),
+      position.rowId,
+      position.rowId,
+    ),
   );
   for (const { n: rowId, from_n, to_n } of touched) {
     if (from_n === to_n) {
       yield* removeSummary(rows, rowId);
     } else if (to_n === position.rowId) {
-      const update = `UPDATE assistant_compactions SET to_n = ?, to_message_id = ? WHERE ${rows.own}n = ?`;
-      yield* run(update, parent?.rowId ?? null, parent?.id ?? "", ...rows.ids, rowId);
+      yield* run(
+        ...rows.where(
+          "UPDATE assistant_compactions SET to_n = ?, to_message_id = ?",
+          "n = ?",
+          parent?.rowId ?? null,
+          parent?.id ?? "",
+          rowId,
+        ),
+      );
     } else {
       yield* beginBehind(rows, rowId, to_n as number, position.rowId);
     }
@@ -268,11 +292,12 @@ export function* shrinkCompactions(
  * that is left, and go.
  */
 export function* shrinkToBehind(rows: SessionRows, cut: number): Operation<number> {
-  const range = [...rows.ids, floorOf(rows.sessionNumber), ceilingOf(rows.sessionNumber), cut] as const;
-  const removal = `DELETE FROM assistant_compactions WHERE ${rows.own}n BETWEEN ? AND ? AND to_n <= ?`;
-  const gone = yield* count(removal, range);
-  const query = `SELECT ${COMPACTION_COLUMNS} FROM assistant_compactions WHERE ${rows.own}n BETWEEN ? AND ? AND from_n <= ?`;
-  const cutOff = yield* all<CompactionRow>(query, ...range);
+  const range = [floorOf(rows.sessionNumber), ceilingOf(rows.sessionNumber), cut] as const;
+  const gone = yield* count(
+    ...rows.where("DELETE FROM assistant_compactions", "n BETWEEN ? AND ? AND to_n <= ?", ...range),
+  );
+  const query = `SELECT ${COMPACTION_COLUMNS} FROM assistant_compactions`;
+  const cutOff = yield* all<CompactionRow>(...rows.where(query, "n BETWEEN ? AND ? AND from_n <= ?", ...range));
   for (const { n: rowId, to_n } of cutOff) yield* beginBehind(rows, rowId, to_n as number, cut);
   return gone;
 }
@@ -280,14 +305,22 @@ export function* shrinkToBehind(rows: SessionRows, cut: number): Operation<numbe
 // A range begins with the first message of its path behind the row `cut`.
 function* beginBehind(rows: SessionRows, rowId: number, to: number, cut: number): Operation<void> {
   const next = yield* followOnPath(rows, to, cut);
-  const update = `UPDATE assistant_compactions SET from_n = ?, from_message_id = ? WHERE ${rows.own}n = ?`;
-  yield* run(update, next.rowId, next.id, ...rows.ids, rowId);
+  yield* run(
+    ...rows.where(
+      "UPDATE assistant_compactions SET from_n = ?, from_message_id = ?",
+      "n = ?",
+      next.rowId,
+      next.id,
+      rowId,
+    ),
+  );
 }
 
 // The message after a row on the path to the row `to`.
 function* followOnPath(rows: SessionRows, to: number, rowId: number): Operation<Pick<MessagePosition, "rowId" | "id">> {
-  const query = `SELECT ${POSITION} FROM assistant_messages WHERE ${rows.own}n = ?`;
-  const end = (yield* first<MessagePosition>(query, ...rows.ids, to)) as MessagePosition;
+  const end = (yield* first<MessagePosition>(
+    ...rows.where(`SELECT ${POSITION} FROM assistant_messages`, "n = ?", to),
+  )) as MessagePosition;
   for (const { branch, lo, hi } of yield* findSegments(rows, end)) {
     if (hi <= rowId) continue;
     const next = yield* firstOfBranch(rows, branch, Math.max(lo, rowId + 1), hi);

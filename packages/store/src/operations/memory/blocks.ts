@@ -11,7 +11,7 @@ import { all, count, first, type Operation, run } from "../../engine/operation.j
 import { UPGRADED_ROWS } from "../../sql/session-id.js";
 import { assertStorable, assertTimes, assertVersionNumber } from "../assert-storable.js";
 import { upgradedLabel } from "../messages/upgraded-rows.js";
-import { isoNow } from "../registry/clock.js";
+import { isoNow } from "../registry/session-head.js";
 import { dateSession } from "../registry/sessions.js";
 import {
   keepVersion,
@@ -22,13 +22,13 @@ import {
   type VersionKey,
   type VersionNote,
 } from "./versions.js";
-/** See `BlockStore.get`. */
+/** The operation behind `BlockStore.get`. */
 export function* readBlock(key: BlockKey): Operation<StoredBlock | null> {
   const row = yield* findBlock(key);
   return row === undefined ? null : { content: row.content, version: Number(row.version) };
 }
 
-/** See `BlockStore.set`. */
+/** The operation behind `BlockStore.set`. */
 export function* writeBlock(
   sql: Dialect,
   key: BlockKey,
@@ -54,7 +54,7 @@ function assertBlock({ label }: BlockKey, content: string): void {
   assertStorable("A block's", { label, content });
 }
 
-/** See `BlockStore.append`. */
+/** The operation behind `BlockStore.append`. */
 export function* appendBlock(
   sql: Dialect,
   key: BlockKey,
@@ -70,7 +70,7 @@ export function* appendBlock(
   return yield* storeBlock(key, content, open, note);
 }
 
-/** See `BlockStore.versions`. */
+/** The operation behind `BlockStore.versions`. */
 export function* readBlockVersions(key: BlockKey): Operation<StoredVersion[]> {
   const versions = key.kind === "prompt" ? [] : yield* readVersions(blockVersionKey(key));
   const present = yield* findBlock(key);
@@ -83,7 +83,7 @@ export function blockVersionKey({ sessionId, label }: BlockKey): VersionKey {
   return { sessionId, kind: "block", label, key: "" };
 }
 
-/** See `BlockStore.delete`. */
+/** The operation behind `BlockStore.delete`. */
 export function* deleteBlock(sql: Dialect, key: BlockKey): Operation<void> {
   if ((yield* findBlock(key)) !== undefined) yield* dateSession(sql, key.sessionId);
   if (key.kind === "block") yield* removeVersions(blockVersionKey(key));
@@ -132,7 +132,7 @@ function* findBlock(key: BlockKey): Operation<BlockRow | undefined> {
   return rows.find(({ session_id }) => session_id !== UPGRADED_ROWS) ?? rows[0];
 }
 
-/** See `BlockStore.getMany`; `owner` stands for whom the scope of the keys means. */
+/** The operation behind `BlockStore.getMany`; `owner` stands for whom the scope of the keys means. */
 export function* findBlocks(
   { textTable }: Dialect,
   owner: string,
@@ -195,7 +195,7 @@ export function* openBlock(sql: Dialect, key: BlockKey): Operation<OpenBlock> {
 export function* removeBlock(key: BlockKey): Operation<boolean> {
   const query = `DELETE FROM cf_agents_context_blocks
      WHERE session_id = ? AND kind = ? AND label = ? OR session_id = ? AND kind = 'block' AND label = ?`;
-  return (yield* count(query, [key.sessionId, key.kind, key.label, UPGRADED_ROWS, upgradedLabel(key)])) > 0;
+  return (yield* count(query, key.sessionId, key.kind, key.label, UPGRADED_ROWS, upgradedLabel(key))) > 0;
 }
 
 /** Writes a block as it is to be, without a word of it in its history. */

@@ -15,7 +15,7 @@ import { all, column, first, type Operation, oneNumber, run } from "../../engine
 import { UPGRADED_ROWS } from "../../sql/session-id.js";
 import { assertNamed, assertStorable, assertTimes } from "../assert-storable.js";
 import { inScope } from "../messages/upgraded-rows.js";
-import { isoNow } from "../registry/clock.js";
+import { isoNow } from "../registry/session-head.js";
 import { dateSession } from "../registry/sessions.js";
 import { searchOf } from "../search/run-search.js";
 import { orderedPage } from "./ordered-page.js";
@@ -29,20 +29,20 @@ import {
   type VersionKey,
   type VersionNote,
 } from "./versions.js";
-/** See `EntryStore.count`. */
+/** The operation behind `EntryStore.count`. */
 export function* countEntries(sql: Dialect, scope: EntryScope): Operation<number> {
   const { where, values } = inScope(sql, scope);
   const count = `SELECT count(*) AS count FROM cf_agents_search_entries e WHERE ${where}`;
   return yield* oneNumber(count, ...values);
 }
 
-/** See `EntryStore.get`. */
+/** The operation behind `EntryStore.get`. */
 export function* findEntry(sql: Dialect, scope: EntryScope, key: string): Operation<ListedEntry | null> {
   const row = yield* findEntryRow(sql, scope, key);
   return row === null ? null : entryOf(row);
 }
 
-/** See `EntryStore.set`. */
+/** The operation behind `EntryStore.set`. */
 export function* writeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry, note: EntryNote): Operation<void> {
   assertEntry(scope, entry);
   assertTimes("An entry's", { createdAt: note.createdAt, updatedAt: note.updatedAt });
@@ -95,7 +95,7 @@ export function entryVersionKey({ sessionId, label }: EntryScope, key: string): 
   return { sessionId, kind: "entry", label, key };
 }
 
-/** See `EntryStore.versions`. */
+/** The operation behind `EntryStore.versions`. */
 export function* readEntryVersions(sql: Dialect, scope: EntryScope, key: string): Operation<StoredVersion[]> {
   const versions = yield* readVersions(entryVersionKey(scope, key));
   const present = yield* findEntryRow(sql, scope, key);
@@ -104,7 +104,7 @@ export function* readEntryVersions(sql: Dialect, scope: EntryScope, key: string)
   return [unrecorded((versions[0]?.version ?? 0) + 1, present.content, present.updated_at), ...versions];
 }
 
-/** See `EntryStore.append`. */
+/** The operation behind `EntryStore.append`. */
 export function* appendEntry(
   sql: Dialect,
   scope: EntryScope,
@@ -124,7 +124,7 @@ export function* appendEntry(
   return next;
 }
 
-/** See `EntryStore.delete`. */
+/** The operation behind `EntryStore.delete`. */
 export function* deleteEntry(sql: Dialect, scope: EntryScope, key: string, note: EntryNote): Operation<void> {
   const present = (yield* findOwnEntryRow(scope, key, sql.forUpdate)) ?? (yield* findEntryRow(sql, scope, key));
   assertExpected(scope, key, present, note);
@@ -137,7 +137,7 @@ export function* deleteEntry(sql: Dialect, scope: EntryScope, key: string, note:
   }
 }
 
-/** See `EntryStore.search`. */
+/** The operation behind `EntryStore.search`. */
 export function* searchEntries(
   sql: Dialect,
   scope: EntryScope,

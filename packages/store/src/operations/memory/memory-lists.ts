@@ -16,7 +16,7 @@ import { ENTRY_COLUMNS, type EntryRow, entryOf } from "./entries.js";
 import { orderedPage } from "./ordered-page.js";
 import { VERSION_COLUMNS, type VersionRow, versionOf } from "./versions.js";
 
-/** See `BlockStore.list`. */
+/** The operation behind `BlockStore.list`. */
 export function* listBlocks(sql: Dialect, { sessionId }: MemoryScope): Operation<ListedBlock[]> {
   const query = `SELECT label, content, version, updated_at FROM cf_agents_context_blocks
      WHERE session_id = ? AND kind = 'block' ORDER BY ${sql.bytes.ordered("label")}`;
@@ -33,7 +33,7 @@ export function* listBlocks(sql: Dialect, { sessionId }: MemoryScope): Operation
   }));
 }
 
-/** See `BlockStore.owners`. */
+/** The operation behind `BlockStore.owners`. */
 export function* listOwners(
   sql: Dialect,
   kind: "user" | "key",
@@ -51,7 +51,7 @@ export function* listOwners(
   return only === undefined ? owners : owners.filter((owner) => owner === only);
 }
 
-/** See `SessionRegistry.unregistered`. */
+/** The operation behind `SessionRegistry.unregistered`. */
 export function* listUnregistered(sql: Dialect, options: ListOptions): Operation<string[]> {
   const page = orderedPage(sql, "session_id", options);
   const query = `SELECT session_id FROM (
@@ -62,7 +62,7 @@ export function* listUnregistered(sql: Dialect, options: ListOptions): Operation
   return yield* column<string>(query, ...page.values, SCOPES, page.limit);
 }
 
-/** See `EntryStore.labels`. */
+/** The operation behind `EntryStore.labels`. */
 export function* listLabels(sql: Dialect, { sessionId }: MemoryScope): Operation<{ label: string; count: number }[]> {
   const { where, values } = ofOwner(sql, sessionId);
   const query = `SELECT e.label AS label, count(*) AS count FROM cf_agents_search_entries e
@@ -71,7 +71,7 @@ export function* listLabels(sql: Dialect, { sessionId }: MemoryScope): Operation
   return rows.map(({ label, count }) => ({ label, count: Number(count) }));
 }
 
-/** See `EntryStore.removed`. */
+/** The operation behind `EntryStore.removed`. */
 export function* listRemoved(sql: Dialect, { sessionId }: MemoryScope): Operation<{ label: string; key: string }[]> {
   const query = `SELECT v.label AS label, v.key AS key FROM assistant_versions v
      WHERE v.session_id = ? AND v.kind = 'entry' AND NOT EXISTS (
@@ -80,7 +80,7 @@ export function* listRemoved(sql: Dialect, { sessionId }: MemoryScope): Operatio
   return yield* all<{ label: string; key: string }>(query, sessionId);
 }
 
-/** See `EntryStore.list`. */
+/** The operation behind `EntryStore.list`. */
 export function* listEntries(sql: Dialect, scope: EntryScope, options: ListEntriesOptions): Operation<ListedEntry[]> {
   const { where, values } = inScope(sql, scope);
   const page = orderedPage(sql, "e.key", options);
@@ -89,7 +89,7 @@ export function* listEntries(sql: Dialect, scope: EntryScope, options: ListEntri
   return rows.map(entryOf);
 }
 
-/** See `SessionStore.writes`. */
+/** The operation behind `SessionStore.writes`. */
 export function* readWrites(sessionId: string, messageId: string): Operation<RememberedVersion[]> {
   const rows = yield* all<VersionRow & { session_id: string; kind: string; label: string; key: string }>(
     `SELECT session_id, kind, label, key, ${VERSION_COLUMNS} FROM assistant_versions

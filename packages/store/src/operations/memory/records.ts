@@ -25,7 +25,7 @@ interface RecordRow {
 /** A write of a record that expires takes away so many whose time has come. */
 const SWEPT = 16;
 
-/** See `RecordStore.get`. */
+/** The operation behind `RecordStore.get`. */
 export function* readRecord(sql: Dialect, scope: RecordScope, key: string): Operation<StoredRecord | null> {
   const { condition, values } = present(sql);
   const query = `SELECT key, ${sql.bytes.read("value")} AS value, version, expires_at FROM assistant_records
@@ -34,7 +34,7 @@ export function* readRecord(sql: Dialect, scope: RecordScope, key: string): Oper
   return row === undefined ? null : recordOf(sql, row);
 }
 
-/** See `RecordStore.set`. One statement, or two where the record expires. */
+/** The operation behind `RecordStore.set`. One statement, or two where the record expires. */
 export function* writeRecord(
   sql: Dialect,
   scope: RecordScope,
@@ -78,7 +78,7 @@ export interface PlainRecord {
 /** Writes several of them. Where each statement is a round trip, those that are new are one statement. */
 export function* writeRecords(sql: Dialect, records: readonly PlainRecord[]): Operation<void> {
   for (const { scope, key } of records) assertRecord(scope, key);
-  if (!sql.namesKeys && records.length > 1) {
+  if (sql.layout !== "local" && records.length > 1) {
     const rows = records.map(({ scope, key, value }) => rowOf(sql, scope, key, value, newVersion(), null));
     if (yield* insertRows(sql, rows)) return;
   }
@@ -90,7 +90,7 @@ export function* checkRecord(sql: Dialect, scope: RecordScope, key: string, vers
   assertVersion(scope, key, version, yield* presentVersion(sql, scope, key, sql.forUpdate));
 }
 
-/** See `RecordStore.delete`. The row of a record whose time has come is left to who takes such rows away. */
+/** The operation behind `RecordStore.delete`. The row of a record whose time has come is left to who takes such rows away. */
 export function* deleteRecord(
   sql: Dialect,
   scope: RecordScope,
@@ -100,14 +100,14 @@ export function* deleteRecord(
   const [version, versions] = expectedVersion === undefined ? ["", []] : ["AND version = ?", [expectedVersion]];
   const { condition, values } = present(sql);
   const deletion = `DELETE FROM assistant_records WHERE ${IN_SCOPE} AND key = ? AND ${condition} ${version}`;
-  while ((yield* count(deletion, [scope.sessionId, scope.label, key, ...values, ...versions])) === 0) {
+  while ((yield* count(deletion, scope.sessionId, scope.label, key, ...values, ...versions)) === 0) {
     assertVersion(scope, key, expectedVersion, yield* presentVersion(sql, scope, key));
     if (!expectedVersion) return false;
   }
   return true;
 }
 
-/** See `RecordStore.list`. */
+/** The operation behind `RecordStore.list`. */
 export function* listRecords(sql: Dialect, scope: RecordScope, options: ListRecordsOptions): Operation<StoredRecord[]> {
   const page = orderedPage(sql, "key", options);
   const { condition, values } = present(sql);
@@ -117,14 +117,14 @@ export function* listRecords(sql: Dialect, scope: RecordScope, options: ListReco
   return rows.map((row) => recordOf(sql, row));
 }
 
-/** See `RecordStore.labels`. */
+/** The operation behind `RecordStore.labels`. */
 export function* listRecordLabels(sql: Dialect, sessionId: string): Operation<string[]> {
   const { condition, values } = present(sql);
   const query = `SELECT label FROM assistant_records WHERE session_id = ? AND ${condition} GROUP BY label ORDER BY ${sql.bytes.ordered("label")}`;
   return yield* column<string>(query, sessionId, ...values);
 }
 
-/** See `RecordStore.expire`. */
+/** The operation behind `RecordStore.expire`. */
 export function* expireRecords(sql: Dialect, scope: RecordScope, prefix: string, after: number): Operation<void> {
   const page = orderedPage(sql, "key", { prefix });
   const { condition, values } = timeNow(sql);
@@ -132,7 +132,7 @@ export function* expireRecords(sql: Dialect, scope: RecordScope, prefix: string,
   yield* run(update, ...values, after, scope.sessionId, scope.label, ...page.values);
 }
 
-/** See `RecordStore.now`. */
+/** The operation behind `RecordStore.now`. */
 export const readServerTime = (time: string): Operation<number> => oneNumber(`SELECT ${time}`);
 
 /** Copies a record of a session to another one. */
@@ -157,7 +157,7 @@ function* sweep(sql: Dialect): Operation<void> {
   const { condition: now, values } = timeNow(sql);
   const expired = `SELECT session_id, label, key FROM assistant_records WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${SWEPT}`;
   const removals = `DELETE FROM assistant_records WHERE (session_id, label, key) IN (${expired})`;
-  if (!sql.isSpread) return yield* run(removals, ...values);
+  if (sql.layout !== "spread") return yield* run(removals, ...values);
   // A server removes its own rows only.
   const rows = yield* all<{ session_id: string; label: string; key: string }>(expired, ...values);
   for (const { session_id, label, key } of rows) {
@@ -211,7 +211,7 @@ function rowOf(
 
 /** Inserts rows of new records. False where one of the records is there already; the others are written then. */
 function* insertRows(sql: Dialect, rows: readonly RecordValues[]): Operation<boolean> {
-  const inserted = yield* count(`${insertInto(sql, rows.length)} DO NOTHING`, rows.flat());
+  const inserted = yield* count(`${insertInto(sql, rows.length)} DO NOTHING`, ...rows.flat());
   return inserted === rows.length;
 }
 
@@ -228,16 +228,17 @@ function insertInto(sql: Dialect, rows: number): string {
 function* putRow(sql: Dialect, row: RecordValues, expectedVersion: number | undefined): Operation<boolean> {
   const condition = replaceable(sql, expectedVersion);
   if (expectedVersion === undefined || expectedVersion === 0) {
-    const upsert = sql.namesKeys
-      ? `(session_id, label, key) DO UPDATE SET ${EXCLUDED} WHERE ${condition.condition}`
-      : "DO NOTHING";
+    const upsert =
+      sql.layout === "local"
+        ? `(session_id, label, key) DO UPDATE SET ${EXCLUDED} WHERE ${condition.condition}`
+        : "DO NOTHING";
     const insert = `${insertInto(sql, 1)} ${upsert}`;
-    if ((yield* count(insert, sql.namesKeys ? [...row, ...condition.values] : row)) > 0) return true;
-    if (sql.namesKeys) return false;
+    if ((yield* count(insert, ...row, ...(sql.layout === "local" ? condition.values : []))) > 0) return true;
+    if (sql.layout === "local") return false;
   }
   const update = `UPDATE assistant_records SET value = ${sql.bytes.bound}, version = ?, expires_at = ?
     WHERE ${IN_SCOPE} AND key = ? AND ${condition.condition}`;
-  return (yield* count(update, [...row, ...condition.values])) > 0;
+  return (yield* count(update, ...row, ...condition.values)) > 0;
 }
 
 const EXCLUDED = "value = excluded.value, version = excluded.version, expires_at = excluded.expires_at";

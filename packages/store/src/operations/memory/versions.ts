@@ -8,7 +8,7 @@ import {
 import type { Dialect } from "../../engine/dialect.js";
 import { all, first, type Operation, run } from "../../engine/operation.js";
 import { assertStorable, assertTimes, assertVersionNumber } from "../assert-storable.js";
-import { isoNow } from "../registry/clock.js";
+import { isoNow } from "../registry/session-head.js";
 import { dateSession } from "../registry/sessions.js";
 /** Names what has versions: a block, whose key is "", or an entry. */
 export interface VersionKey {

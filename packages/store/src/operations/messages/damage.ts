@@ -8,7 +8,7 @@ export function damaged(details: { readonly [name: string]: unknown }, why: stri
   return new StemmaError("CORRUPT_MESSAGE", details, `${why} ${ADVICE}`);
 }
 
-/** The same, handed to `onCorrupt` where the reader gave one. `id` is the message whose row is meant, if it has one. */
+/** Hands such an error to `onCorrupt`, or throws it where the reader passed none. `id` is the message whose row is meant, if it has one. */
 export function reportDamage(onCorrupt: CorruptHandler, id: string, error: StemmaError): void {
   if (onCorrupt === undefined) throw error;
   onCorrupt({ id, error });

@@ -1,18 +1,15 @@
 import type { Dialect } from "../../engine/dialect.js";
-import { all, type Operation, run } from "../../engine/operation.js";
-import { ownOf, type SessionRows } from "../../engine/session-rows.js";
+import { all, type Operation, ownOf, run, type SessionRows } from "../../engine/operation.js";
 import { shrinkCompactions } from "../compactions/compactions.js";
 import { forgetLength } from "../path/measures.js";
 import { firstOfBranch } from "../path/path.js";
-import { activeLeaf } from "../path/tree.js";
-import { findSessionHead, type SessionHead } from "../registry/session-head.js";
+import type { MessagePosition } from "../registry/session-head.js";
+import { activeLeaf, ceilingOf, findSessionHead, type SessionHead } from "../registry/session-head.js";
 import { touchSession } from "../registry/sessions.js";
-import { dropContent } from "./media.js";
+import { dropContent } from "./content.js";
 import { findPositionAndParent } from "./message-parent.js";
-import type { MessagePosition } from "./message-position.js";
-import { ceilingOf } from "./row-id.js";
 
-/** See `SessionStore.delete`. */
+/** The operation behind `SessionStore.delete`. */
 export function* deleteMessages(sql: Dialect, sessionId: string, ids: readonly string[]): Operation<string[]> {
   let head = yield* findSessionHead(sql, sessionId);
   const deleted: string[] = [];
@@ -43,16 +40,15 @@ function* deleteMessage(
   yield* shrinkCompactions(rows, position, parent);
   yield* adoptBranches(rows, position, parent);
   if (next !== undefined) {
-    const hang = `UPDATE assistant_messages SET parent_id = ? WHERE ${rows.own}n = ?`;
-    yield* run(hang, parent?.id ?? null, ...rows.ids, next.rowId);
+    yield* run(...rows.where("UPDATE assistant_messages SET parent_id = ?", "n = ?", parent?.id ?? null, next.rowId));
   } else if (parent === null || parent.branch !== position.branch) {
     // It was the branch's only message.
-    const branch = `DELETE FROM assistant_branches WHERE ${rows.own}no = ? AND branch = ?`;
-    yield* run(branch, ...rows.ids, rows.sessionNumber, position.branch);
+    const key = [rows.sessionNumber, position.branch] as const;
+    yield* run(...rows.where("DELETE FROM assistant_branches", "no = ? AND branch = ?", ...key));
   }
   if (sql.search !== null) yield* sql.search.remove("messages", sessionId, position.rowId, position.rowId);
   yield* dropContent(rows, position.rowId);
-  yield* run(`DELETE FROM assistant_messages WHERE ${rows.own}n = ?`, ...rows.ids, position.rowId);
+  yield* run(...rows.where("DELETE FROM assistant_messages", "n = ?", position.rowId));
   const wasNewest = position.rowId === head.newest?.rowId;
   const newest = wasNewest ? ((yield* findSessionHead(sql, sessionId))?.newest ?? null) : head.newest;
   const leaf = active?.rowId === position.rowId ? parent : active;
@@ -67,15 +63,28 @@ function* deleteMessage(
 
 // Branches that began below `position` begin below its parent.
 function* adoptBranches(rows: SessionRows, position: MessagePosition, parent: MessagePosition | null): Operation<void> {
-  const query = `SELECT branch, lo FROM assistant_branches WHERE ${rows.own}no = ? AND parent_branch = ? AND parent_n = ?`;
-  const values = [...rows.ids, rows.sessionNumber, position.branch, position.rowId];
-  const children = yield* all<{ branch: number; lo: number }>(query, ...values);
+  const begin = [
+    "no = ? AND parent_branch = ? AND parent_n = ?",
+    rows.sessionNumber,
+    position.branch,
+    position.rowId,
+  ] as const;
+  const query = rows.where("SELECT branch, lo FROM assistant_branches", ...begin);
+  const children = yield* all<{ branch: number; lo: number }>(...query);
   for (const { branch, lo } of children) {
-    const update = `UPDATE assistant_messages SET parent_id = ?
-       WHERE ${rows.own}n = (SELECT f.n FROM assistant_messages f
-         WHERE ${ownOf(rows, "f")}f.n BETWEEN ? AND ? AND f.branch = ? ORDER BY f.n LIMIT 1)`;
-    yield* run(update, ...[parent?.id ?? null, ...rows.ids, ...rows.ids], lo, ceilingOf(rows.sessionNumber), branch);
-    const hang = `UPDATE assistant_branches SET parent_branch = ?, parent_n = ? WHERE ${rows.own}no = ? AND branch = ?`;
-    yield* run(hang, parent?.branch ?? null, parent?.rowId ?? null, ...rows.ids, rows.sessionNumber, branch);
+    const child = `SELECT f.n FROM assistant_messages f
+         WHERE ${ownOf(rows, "f")}f.n BETWEEN ? AND ? AND f.branch = ? ORDER BY f.n LIMIT 1`;
+    const values = [parent?.id ?? null, ...rows.ids, lo, ceilingOf(rows.sessionNumber), branch];
+    yield* run(...rows.where("UPDATE assistant_messages SET parent_id = ?", `n = (${child})`, ...values));
+    yield* run(
+      ...rows.where(
+        "UPDATE assistant_branches SET parent_branch = ?, parent_n = ?",
+        "no = ? AND branch = ?",
+        parent?.branch ?? null,
+        parent?.rowId ?? null,
+        rows.sessionNumber,
+        branch,
+      ),
+    );
   }
 }

@@ -10,7 +10,7 @@ import { createSession, getSession, readSession } from "../registry/sessions.js"
 import { importUsage } from "../registry/usage.js";
 import { importMessages, setActiveLeaf } from "./messages.js";
 
-/** See `SessionStore.importTree`. */
+/** The operation behind `SessionStore.importTree`. */
 export function* importTree(sql: Dialect, sessionId: string, tree: EncodedTree): Operation<{ inserted: number }> {
   for (const { storedAt } of tree.messages) {
     if (storedAt === undefined) continue;

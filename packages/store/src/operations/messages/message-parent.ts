@@ -1,8 +1,8 @@
 import { isSummaryMessage } from "@stemma/model";
 import type { Dialect } from "../../engine/dialect.js";
 import { type Operation, tuples } from "../../engine/operation.js";
+import { findNamed, type MessagePosition, messageNotFound } from "../registry/session-head.js";
 import { damaged } from "./damage.js";
-import { findNamed, type MessagePosition, messageNotFound } from "./message-position.js";
 
 const COLUMNS = `m.n AS n, m.id AS id, m.branch AS branch, m.total AS total,
          m.parent_id AS parent_id, p.n AS parent_n, p.branch AS parent_branch, p.total AS parent_total`;
@@ -31,7 +31,7 @@ export function* findWithParent(sql: Dialect, sessionId: string, name: string): 
   return inOrder(found);
 }
 
-/** The same of several messages, in any order, without those that are not there. A summary's id names none. */
+/** Several messages with their parents, in any order, without those that are not there. A summary's id names none. */
 export function* findAllWithParents(sql: Dialect, sessionId: string, ids: readonly string[]): Operation<WithParent[]> {
   const query = `SELECT ${COLUMNS} FROM ${sql.textTable} AS g CROSS JOIN assistant_messages m ${PARENT}
     WHERE m.session_id = ? AND m.id = g.text`;

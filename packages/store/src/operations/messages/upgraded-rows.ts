@@ -20,7 +20,7 @@ export function upgradedLabel({ sessionId, kind, label, upgradedLabel }: BlockKe
 
 /** A condition on entries `e`: those of the scope, and those of `agents` whose key it did not write itself, where it is a session's. */
 export function inScope(
-  { isSpread }: Dialect,
+  { layout }: Dialect,
   { sessionId, label }: EntryScope,
 ): {
   where: string;
@@ -29,7 +29,7 @@ export function inScope(
   sessionIds: string[];
 } {
   // Tables that hold such rows are not spread.
-  if (isScope(sessionId) || isSpread) {
+  if (isScope(sessionId) || layout === "spread") {
     return { where: "(e.session_id = ? AND e.label = ?)", values: [sessionId, label], sessionIds: [sessionId] };
   }
   const where = `(e.session_id = ? AND e.label = ? OR e.session_id = ? AND e.label = ? AND NOT EXISTS (
@@ -39,8 +39,8 @@ export function inScope(
 }
 
 /** The same of entries `e` of every label. */
-export function ofOwner({ isSpread }: Dialect, sessionId: string): { where: string; values: SqlValue[] } {
-  if (isScope(sessionId) || isSpread) return { where: "e.session_id = ?", values: [sessionId] };
+export function ofOwner({ layout }: Dialect, sessionId: string): { where: string; values: SqlValue[] } {
+  if (isScope(sessionId) || layout === "spread") return { where: "e.session_id = ?", values: [sessionId] };
   const where = `e.session_id = ? OR e.session_id = ? AND NOT EXISTS (
     SELECT 1 FROM cf_agents_search_entries own WHERE own.session_id = ? AND own.label = e.label AND own.key = e.key)`;
   return { where, values: [sessionId, UPGRADED_ROWS, sessionId] };

@@ -1,40 +1,42 @@
 import type { EncodedMessage, SessionMessage } from "@stemma/model";
 import { setField } from "@stemma/model";
 import type { Appended, Dialect } from "../../engine/dialect.js";
-import { first, type Operation, pause, tuples } from "../../engine/operation.js";
-import { ownOf, type SessionRows } from "../../engine/session-rows.js";
+import { first, type Operation, ownOf, pause, type SessionRows, tuples } from "../../engine/operation.js";
 import { type ContentTuple, readable, readRows } from "../messages/content.js";
 import { damaged } from "../messages/damage.js";
 import { findAllWithParents, findWithParent, type WithParent } from "../messages/message-parent.js";
+import { append } from "../messages/messages.js";
 import {
   assertWithin,
+  ceilingOf,
   findNamed,
+  findSessionHead,
+  floorOf,
   type MessagePosition,
   messageNotFound,
+  openSessionHead,
   POSITION,
-} from "../messages/message-position.js";
-import { append } from "../messages/messages.js";
-import { ceilingOf, floorOf } from "../messages/row-id.js";
-import { findSessionHead, openSessionHead, type SessionHead } from "../registry/session-head.js";
+  type SessionHead,
+} from "../registry/session-head.js";
 import { touchSession } from "../registry/sessions.js";
 import { inListPortions } from "../row-portions.js";
-import { readMessage } from "./history.js";
+import { readMessage } from "./path.js";
 
-/** See `SessionStore.branches`. */
+/** The operation behind `SessionStore.branches`. */
 export function* readBranches(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage[]> {
   const parent = yield* openNamed(sql, sessionId, id);
   const [children = []] = yield* findChildren(sql, parent.rows, [parent.position], CONTENT);
   return yield* readChildren(parent.rows, children);
 }
 
-/** See `SessionStore.branchIds`. */
+/** The operation behind `SessionStore.branchIds`. */
 export function* readBranchIds(sql: Dialect, sessionId: string, id: string): Operation<string[]> {
   const parent = yield* openNamed(sql, sessionId, id);
   const [children = []] = yield* findChildren(sql, parent.rows, [parent.position]);
   return children.map((child) => child.id);
 }
 
-/** See `SessionStore.siblings`. */
+/** The operation behind `SessionStore.siblings`. */
 export function* readSiblings(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage[]> {
   const { position, parent } = yield* findWithParent(sql, sessionId, id);
   const head = yield* findSessionHead(sql, sessionId);
@@ -45,7 +47,7 @@ export function* readSiblings(sql: Dialect, sessionId: string, id: string): Oper
   return yield* readChildren(rows, children);
 }
 
-/** See `SessionStore.siblingIds`. */
+/** The operation behind `SessionStore.siblingIds`. */
 export function* readSiblingIds(
   sql: Dialect,
   sessionId: string,
@@ -98,13 +100,13 @@ function assertAmong(children: readonly Child[], { rowId, id }: MessagePosition)
   throw damaged({ messageId: id }, `Message "${id}" does not hang where it says.`);
 }
 
-/** See `SessionStore.parent`. */
+/** The operation behind `SessionStore.parent`. */
 export function* readParent(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage | null> {
   const { parent } = yield* findWithParent(sql, sessionId, id);
   return parent === null ? null : yield* readMessage(sql, sessionId, parent.id);
 }
 
-/** See `SessionStore.appendSibling`. */
+/** The operation behind `SessionStore.appendSibling`. */
 export function* appendSibling(
   sql: Dialect,
   sessionId: string,
@@ -115,7 +117,7 @@ export function* appendSibling(
   return yield* append(sql, sessionId, [message], parent?.id ?? null);
 }
 
-/** See `SessionStore.selectBranch`. */
+/** The operation behind `SessionStore.selectBranch`. */
 export function* selectBranch(sql: Dialect, sessionId: string, messageId: string): Operation<SessionMessage> {
   const position = (yield* findNamed(sql, sessionId, messageId)) ?? messageNotFound(sessionId, messageId);
   const head = yield* openSessionHead(sql, sessionId);
@@ -185,10 +187,15 @@ function* branchesBelow(
   const rowIds = parents.map((parent) => parent?.rowId ?? 0);
   const lo = rowIds.reduce((least, rowId) => Math.min(least, rowId), Infinity);
   const hi = rowIds.reduce((most, rowId) => Math.max(most, rowId), 0);
-  const query = `SELECT branch, lo, parent_branch, parent_n FROM assistant_branches
-     WHERE ${rows.own}no = ? AND coalesce(parent_n, 0) BETWEEN ? AND ?`;
   const begun = new Map<string, Start[]>();
-  const found = yield* tuples<BranchStart>(query, ...rows.ids, rows.sessionNumber, lo, hi);
+  const found = yield* tuples<BranchStart>(
+    ...rows.whereNumber(
+      "SELECT branch, lo, parent_branch, parent_n FROM assistant_branches",
+      " AND coalesce(parent_n, 0) BETWEEN ? AND ?",
+      lo,
+      hi,
+    ),
+  );
   for (const [branch, from, parentBranch, parentN] of found) {
     const key = keyOf(parentBranch ?? undefined, parentN ?? undefined);
     const starts = begun.get(key);
@@ -205,7 +212,7 @@ function* firstRows(
   starts: readonly Start[],
   content: string,
 ): Operation<Map<string, Child>> {
-  const { ids, sessionNumber } = rows;
+  const { sessionNumber } = rows;
   const query = `SELECT c.branch, c.lo, m.n, m.id, m.parent_id, ${content}
      FROM (SELECT s.branch AS branch, s.lo AS lo, (
          SELECT f.n FROM assistant_messages f
@@ -213,7 +220,7 @@ function* firstRows(
        FROM ${sql.segmentTable} AS s) AS c
      JOIN assistant_messages m ON ${ownOf(rows, "m")}m.n = c.n`;
   const ranges = JSON.stringify(starts.map(([branch, lo]) => [branch, lo, ceilingOf(sessionNumber)]));
-  const found = yield* tuples<FirstRow>(query, ...ids, ranges, ...ids);
+  const found = yield* tuples<FirstRow>(query, ...rows.ids, ranges, ...rows.ids);
   return new Map(
     found.map(([branch, lo, rowId, id, parentId, text]) => [keyOf(branch, lo), { rowId, id, parentId, content: text }]),
   );
@@ -230,9 +237,13 @@ type BranchBelow = [branch: number, parentBranch: number | null, parentN: number
 // no row says; what is read are the rows that are newer than the leaf, without their content.
 function* findNewestBelow(sql: Dialect, head: SessionHead, position: MessagePosition): Operation<MessagePosition> {
   const { rows, newest } = head;
-  // A branch begins behind the one that it hangs from, so that one comes first.
-  const query = `SELECT branch, parent_branch, parent_n FROM assistant_branches WHERE ${rows.own}no = ? AND lo > ? ORDER BY lo`;
-  const behind = yield* tuples<BranchBelow>(query, ...rows.ids, rows.sessionNumber, position.rowId);
+  const behind = yield* tuples<BranchBelow>(
+    ...rows.whereNumber(
+      "SELECT branch, parent_branch, parent_n FROM assistant_branches",
+      " AND lo > ? ORDER BY lo",
+      position.rowId,
+    ),
+  );
   const below = new Set([position.branch]);
   for (const [branch, parentBranch, parentN] of behind) {
     if (parentBranch === null || parentN === null) continue;
@@ -241,13 +252,14 @@ function* findNewestBelow(sql: Dialect, head: SessionHead, position: MessagePosi
   if (newest !== null && below.has(newest.branch)) return newest;
   // IS TRUE keeps Postgres from making a join of it.
   const leaf = yield* first<MessagePosition>(
-    `SELECT ${POSITION} FROM assistant_messages
-     WHERE ${rows.own}n BETWEEN ? AND ? AND (branch IN (SELECT s.branch FROM ${sql.segmentTable} AS s)) IS TRUE
+    ...rows.where(
+      `SELECT ${POSITION} FROM assistant_messages`,
+      `n BETWEEN ? AND ? AND (branch IN (SELECT s.branch FROM ${sql.segmentTable} AS s)) IS TRUE
      ORDER BY n DESC LIMIT 1`,
-    ...rows.ids,
-    position.rowId,
-    ceilingOf(rows.sessionNumber),
-    JSON.stringify([...below].map((branch) => [branch])),
+      position.rowId,
+      ceilingOf(rows.sessionNumber),
+      JSON.stringify([...below].map((branch) => [branch])),
+    ),
   );
   return leaf ?? position;
 }

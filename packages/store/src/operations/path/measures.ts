@@ -1,17 +1,25 @@
 import type { HistoryRowStat } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
-import { all, first, type Operation, oneNumber, run } from "../../engine/operation.js";
-import { idsOf, ownOf, type SessionRows, sameSession } from "../../engine/session-rows.js";
-import type { MessagePosition } from "../messages/message-position.js";
-import { currentTotal } from "../messages/message-rows.js";
-import { floorOf, SPAN } from "../messages/row-id.js";
+import {
+  all,
+  first,
+  idsOf,
+  type Operation,
+  oneNumber,
+  ownOf,
+  run,
+  type SessionRows,
+  sameSession,
+} from "../../engine/operation.js";
+import { currentTotal } from "../messages/messages.js";
+import type { MessagePosition } from "../registry/session-head.js";
+import { findLeaf, floorOf, SPAN } from "../registry/session-head.js";
 import { inPortions } from "../row-portions.js";
 import { findSegments, inRanges, type PathSpan, rangesOf, selectRanges, visibleSpans } from "./path.js";
-import { findLeaf } from "./tree.js";
 
 // How long a path is: in messages, bytes and estimated tokens.
 
-/** See `SessionStore.rowStats`. */
+/** The operation behind `SessionStore.rowStats`. */
 export function* rowStats(sql: Dialect, sessionId: string, leafId: string | undefined): Operation<HistoryRowStat[]> {
   const found = yield* findLeaf(sql, sessionId, leafId);
   if (found === null) return [];
@@ -36,13 +44,13 @@ export interface CountedLength {
   readonly length: number;
   /** It holds as long as the session has no other number of changes. */
   readonly changes: number;
-  readonly registered: number | null;
+  readonly registered: number;
 }
 
 /** So many rows are counted each time. */
 const UNCOUNTED = 1000;
 
-/** See `SessionStore.length`. With `counted`, which is to be written down, where many rows had to be counted. */
+/** The operation behind `SessionStore.length`. With `counted`, which is to be written down, where many rows had to be counted. */
 export function* pathLength(
   sql: Dialect,
   sessionId: string,
@@ -74,14 +82,14 @@ export function* pathLength(
 export function* noteLength({ rows, to, length, changes, registered }: CountedLength): Operation<void> {
   const update = `UPDATE assistant_sessions SET counted_to = ?, counted = ?,
        counted_all = (SELECT count(*) FROM assistant_messages m WHERE m.session_id = assistant_sessions.id AND m.n <= ?)
-     WHERE id = ? AND no = ? AND coalesce(registered, 0) = ? AND changes = ?`;
-  yield* run(update, ...[to, length, to, rows.id, rows.sessionNumber, registered ?? 0, changes]);
+     WHERE id = ? AND no = ? AND registered = ? AND changes = ?`;
+  yield* run(update, ...[to, length, to, rows.id, rows.sessionNumber, registered, changes]);
 }
 
 /** Forgets the length that a session holds. */
 export function* forgetLength(rows: SessionRows): Operation<void> {
-  const update = `UPDATE assistant_sessions SET counted_to = NULL, counted = NULL, counted_all = NULL WHERE ${rows.registered}no = ?`;
-  yield* run(update, ...[...rows.ids, rows.sessionNumber]);
+  const update = "UPDATE assistant_sessions SET counted_to = NULL, counted = NULL, counted_all = NULL";
+  yield* run(...rows.whereRegistered(update));
 }
 
 /** How many messages the path to a row has, and all branches up to it. */
@@ -91,11 +99,20 @@ export function* countTo(
   leaf: MessagePosition,
 ): Operation<{ readonly path: number; readonly all: number }> {
   const path = yield* sumOverRanges(sql, rows, "count(*)", yield* findSegments(rows, leaf));
-  const query = `SELECT count(*) AS count FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ?`;
-  return { path, all: yield* oneNumber(query, ...rows.ids, floorOf(rows.sessionNumber), leaf.rowId) };
+  return {
+    path,
+    all: yield* oneNumber(
+      ...rows.where(
+        "SELECT count(*) AS count FROM assistant_messages",
+        "n BETWEEN ? AND ?",
+        floorOf(rows.sessionNumber),
+        leaf.rowId,
+      ),
+    ),
+  };
 }
 
-/** See `SessionStore.count`. What was not counted before is counted by the index on ids, which holds no contents. */
+/** The operation behind `SessionStore.count`. What was not counted before is counted by the index on ids, which holds no contents. */
 export function* countMessages(sql: Dialect, sessionId: string): Operation<number> {
   const query = `SELECT CASE WHEN s.counted_to IS NULL THEN (SELECT count(*) FROM assistant_messages m WHERE m.session_id = ?)
        ELSE s.counted_all + (SELECT count(*) FROM assistant_messages m
@@ -104,7 +121,7 @@ export function* countMessages(sql: Dialect, sessionId: string): Operation<numbe
   return yield* oneNumber(query, ...[sessionId, ...idsOf(sql, sessionId), sessionId]);
 }
 
-/** See `SessionStore.tokens`. Writes the sum down where it stays right, so that it is measured once. */
+/** The operation behind `SessionStore.tokens`. Writes the sum down where it stays right, so that it is measured once. */
 export function* visibleTokens(sql: Dialect, sessionId: string, leafId: string | undefined): Operation<number> {
   const found = yield* findLeaf(sql, sessionId, leafId);
   if (found === null) return 0;
@@ -113,8 +130,7 @@ export function* visibleTokens(sql: Dialect, sessionId: string, leafId: string |
   if (known !== null) return known;
   const total = yield* measureTokens(sql, head.rows, leaf);
   if (head.stale === null || leaf.rowId > head.stale) {
-    const { own, ids } = head.rows;
-    yield* run(`UPDATE assistant_messages SET total = ? WHERE ${own}n = ?`, total, ...ids, leaf.rowId);
+    yield* run(...head.rows.where("UPDATE assistant_messages SET total = ?", "n = ?", total, leaf.rowId));
   }
   return total;
 }

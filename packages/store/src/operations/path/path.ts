@@ -1,10 +1,41 @@
-import { SUMMARY_ID_PREFIX, selectCompactions } from "@stemma/model";
-import type { CorruptHandler, Dialect } from "../../engine/dialect.js";
-import { all, first, type Operation, type SqlValue, tuples } from "../../engine/operation.js";
-import { ownOf, type SessionRows } from "../../engine/session-rows.js";
-import { damaged, reportDamage } from "../messages/damage.js";
-import type { MessagePosition } from "../messages/message-position.js";
-import { ceilingOf, floorOf, sessionOf } from "../messages/row-id.js";
+import {
+  hideUnloaded,
+  isMarked,
+  jsonBytes,
+  NO_SKILLS,
+  type SessionMessage,
+  type SkillState,
+  SUMMARY_ID_PREFIX,
+  selectCompactions,
+  summaryMessage,
+  takeRecent,
+  utf8Length,
+} from "@stemma/model";
+import type { RecentHistory } from "../../contract/store.js";
+import type { CorruptHandler, Dialect, PathOptions, RecentOptions } from "../../engine/dialect.js";
+import {
+  all,
+  column,
+  first,
+  type Operation,
+  ownOf,
+  type SessionRows,
+  type SqlValue,
+  tuples,
+} from "../../engine/operation.js";
+import { type ContentRow, type DatedTuple, dated, readContent, readContents, readRows } from "../messages/content.js";
+import { assertOrder, damaged, reportDamage } from "../messages/damage.js";
+import {
+  assertWithin,
+  ceilingOf,
+  findLeaf,
+  findSessionHead,
+  floorOf,
+  type MessagePosition,
+  type SessionHead,
+  sessionOf,
+  skillsOf,
+} from "../registry/session-head.js";
 /**
  * A path is the messages from a root to a leaf. A branch is a run of messages of which each is the next one's parent; a
  * path crosses branches, and is one range of rows in each. Row ids grow along a path.
@@ -80,8 +111,8 @@ const ON_SEGMENT = "m.n BETWEEN s.lo AND s.hi AND m.branch - s.branch = 0";
  * The messages `m` of ranges `s`, to stand behind FROM. It binds the ranges, then the session. Where rows name their session,
  * those of a range are a query of their own: a planner would rather read all of the session, and compare.
  */
-export function inRanges({ segmentTable, namesSessions }: Dialect): string {
-  if (!namesSessions) return `${segmentTable} AS s CROSS JOIN assistant_messages m WHERE ${ON_SEGMENT}`;
+export function inRanges({ segmentTable, layout }: Dialect): string {
+  if (layout === "local") return `${segmentTable} AS s CROSS JOIN assistant_messages m WHERE ${ON_SEGMENT}`;
   const rows = "assistant_messages m WHERE m.session_id = ? AND m.n BETWEEN s.lo AND s.hi";
   return `${segmentTable} AS s CROSS JOIN LATERAL (SELECT m.* FROM ${rows} OFFSET 0) AS m WHERE m.branch - s.branch = 0`;
 }
@@ -108,13 +139,20 @@ export function selectRanges(
 
 /** The first message of a branch in a range of rows, or in all from `lo` on. */
 export function* firstOfBranch(
-  { own, ids, sessionNumber }: SessionRows,
+  rows: SessionRows,
   branch: number,
   lo: number,
-  hi: number = ceilingOf(sessionNumber),
+  hi: number = ceilingOf(rows.sessionNumber),
 ): Operation<Pick<MessagePosition, "rowId" | "id"> | undefined> {
-  const query = `SELECT n AS "rowId", id FROM assistant_messages WHERE ${own}n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1`;
-  return yield* first(query, ...ids, lo, hi, branch);
+  return yield* first(
+    ...rows.where(
+      `SELECT n AS "rowId", id FROM assistant_messages`,
+      "n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1",
+      lo,
+      hi,
+      branch,
+    ),
+  );
 }
 
 /** True when a row lies on a path. */
@@ -122,7 +160,7 @@ export function isOnPath(path: readonly Segment[], row: { readonly n: number; re
   return path.some(({ branch, lo, hi }) => branch === row.branch && lo <= row.n && row.n <= hi);
 }
 
-/** What a path shows of a compaction. */
+/** The part of a compaction that a path shows. */
 interface SpanCompaction {
   readonly id: string;
   readonly summary: string;
@@ -230,4 +268,197 @@ export function spansBetween(spans: readonly PathSpan[], from: number, to: numbe
 /** The ranges among spans. */
 export function rangesOf(spans: readonly PathSpan[]): Segment[] {
   return spans.flatMap((span) => ("range" in span ? [span.range] : []));
+}
+
+/** A session's visible path, as its readers need it; null for a session without an active leaf. */
+export interface View {
+  readonly rows: SessionRows;
+  /** As in `SessionRow`. */
+  readonly registered: number;
+  readonly leaf: MessagePosition;
+  readonly spans: readonly PathSpan[];
+  readonly skills: SkillState;
+}
+
+/** Finds the path to `leafId`, or to the active leaf: what is visible of it, or all of it. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
+export function* openView(
+  sql: Dialect,
+  sessionId: string,
+  { leafId, onCorrupt, summaries = true }: PathOptions,
+): Operation<View | null> {
+  const found = yield* findLeaf(sql, sessionId, leafId, onCorrupt);
+  if (found === null) return null;
+  const { head, leaf } = found;
+  const { rows, registered } = head;
+  const spans = summaries
+    ? yield* visibleSpans(rows, leaf, onCorrupt)
+    : (yield* findSegments(rows, leaf, onCorrupt)).map((range) => ({ range }));
+  return { rows, registered, leaf, spans, skills: summaries ? skillsOf(head, onCorrupt) : NO_SKILLS };
+}
+
+// What was read is decoded before more is read: text that is kept for long costs more to clear away than to read.
+const ROWS_AT_ONCE = 1024;
+
+/** The messages that a view shows, oldest first. */
+export function* readView(sql: Dialect, view: View, options: PathOptions): Operation<SessionMessage[]> {
+  const messages: SessionMessage[] = [];
+  const isPlain = view.skills.unloaded.length === 0 && options.createdAt !== true;
+  const read = isPlain ? readAsStored : readRowsAsShown;
+  for (const portion of portionsOf(view.spans, ROWS_AT_ONCE)) {
+    if (!Array.isArray(portion)) messages.push(summaryMessage(portion));
+    else for (const message of yield* read(sql, view, portion, options)) if (message !== null) messages.push(message);
+  }
+  return messages;
+}
+
+type MaybeMessages = Operation<(SessionMessage | null)[]>;
+
+function* readAsStored(sql: Dialect, { rows }: View, ranges: Segment[], { onCorrupt }: PathOptions): MaybeMessages {
+  const contents = yield* column<string>(...selectRanges(sql, rows, "m.content", ranges));
+  return yield* readContents(rows, contents, (index) => idInRanges(sql, rows, ranges, index), onCorrupt);
+}
+
+// With what only the row tells: its number, which says whether a skill was unloaded, and its time.
+function* readRowsAsShown(
+  sql: Dialect,
+  { rows, skills }: View,
+  ranges: Segment[],
+  { onCorrupt, createdAt = false }: PathOptions,
+): MaybeMessages {
+  const found = yield* tuples<DatedTuple>(...selectRanges(sql, rows, "m.n, m.content, m.created_at", ranges));
+  const messages = yield* readRows(
+    rows,
+    found.map(([n, content]) => [n, content]),
+    onCorrupt,
+  );
+  return messages.map((message, index) => {
+    const [n, , storedAt] = found[index] as DatedTuple;
+    const shown = message && hideUnloaded(message, n, skills);
+    return shown !== null && createdAt ? dated(shown, storedAt) : shown;
+  });
+}
+
+function* idInRanges(sql: Dialect, rows: SessionRows, ranges: Segment[], index: number): Operation<string> {
+  return (yield* column<string>(...selectRanges(sql, rows, "m.id", ranges)))[index] ?? "";
+}
+
+const STILL_THERE = "AND EXISTS (SELECT 1 FROM assistant_sessions WHERE id = ? AND no = ? AND registered = ?)";
+
+/**
+ * The rows of one page of a range, from one end of it. A page that is read `later` than the view was opened, in another
+ * transaction, has none of a session that is gone since then, whoever has its number.
+ */
+export function* readViewPage(
+  view: View,
+  range: { branch: number; lo: number; hi: number },
+  page: { newestFirst: boolean; limit: number; later: boolean },
+  { onCorrupt, createdAt = false }: Pick<PathOptions, "onCorrupt" | "createdAt">,
+): Operation<{ messages: SessionMessage[]; bytes: number[]; last: number | null; full: boolean }> {
+  const [stillThere, session] = page.later
+    ? [STILL_THERE, [view.rows.id, view.rows.sessionNumber, view.registered]]
+    : ["", []];
+  const { branch, lo, hi } = range;
+  const rows = yield* tuples<DatedTuple>(
+    ...view.rows.where(
+      "SELECT n, content, created_at FROM assistant_messages",
+      `n BETWEEN ? AND ? AND branch = ? ${stillThere}
+     ORDER BY n ${page.newestFirst ? "DESC" : "ASC"} LIMIT ?`,
+      lo,
+      hi,
+      branch,
+      ...session,
+      page.limit,
+    ),
+  );
+  const last = rows.at(-1)?.[0] ?? null;
+  assertOrder(last === null || (last >= lo && last <= hi));
+  const messages: SessionMessage[] = [];
+  const bytes: number[] = [];
+  const read = yield* readRows(
+    view.rows,
+    rows.map(([n, content]) => [n, content]),
+    onCorrupt,
+  );
+  for (const [index, [rowId, content, storedAt]] of rows.entries()) {
+    const stored = read[index] ?? null;
+    if (stored === null) continue;
+    const message = hideUnloaded(stored, rowId, view.skills);
+    messages.push(createdAt ? dated(message, storedAt) : message);
+    bytes.push(message === stored ? storedBytes(stored, content) : jsonBytes(message));
+  }
+  return { messages, bytes, last, full: rows.length === page.limit };
+}
+
+/** How many bytes a message has as JSON; `content` is how it is stored. */
+export const storedBytes = (message: SessionMessage, content: string): number =>
+  isMarked(content) ? jsonBytes(message) : utf8Length(content);
+
+/** When a message was stored; null when it is not there. */
+export function* readTime(sessionId: string, id: string): Operation<string | null> {
+  const query = "SELECT created_at FROM assistant_messages WHERE session_id = ? AND id = ?";
+  const row = yield* first<{ created_at: string }>(query, sessionId, id);
+  return row?.created_at ?? null;
+}
+
+/** The operation behind `SessionStore.message`. */
+export function* readMessage(
+  sql: Dialect,
+  sessionId: string,
+  id: string,
+  { createdAt = false }: Pick<PathOptions, "createdAt"> = {},
+): Operation<SessionMessage | null> {
+  // A range of one id, in order, takes the index of ids also by a plan from when the table was empty, which some clients keep.
+  const query =
+    "SELECT n, content, created_at FROM assistant_messages WHERE session_id = ? AND id BETWEEN ? AND ? ORDER BY id LIMIT 1";
+  const row = yield* first<ContentRow & { created_at: string }>(query, sessionId, id, id);
+  if (row === undefined) return null;
+  const head = yield* findSessionHead(sql, sessionId);
+  assertWithin(head, { rowId: row.n, id });
+  const message = yield* readContent((head as SessionHead).rows, row);
+  // Of a row that was written without an id, an upgrade made one up.
+  if (message !== null && message.id !== id && !id.startsWith(MADE_UP_ID)) {
+    throw damaged({ messageId: id }, `The row of message "${id}" holds the message "${message.id}".`);
+  }
+  return message !== null && createdAt ? dated(message, row.created_at) : message;
+}
+
+/** The operation behind `SessionStore.leaf`. */
+export function* readLeaf(sql: Dialect, sessionId: string): Operation<SessionMessage | null> {
+  const found = yield* findLeaf(sql, sessionId, undefined);
+  return found === null ? null : yield* readMessage(sql, sessionId, found.leaf.id);
+}
+
+/** Begins the ids that an upgrade gave to rows without one. */
+export const MADE_UP_ID = "agents-row-";
+
+/** The operation behind `SessionStore.path`. */
+export function* readPath(sql: Dialect, sessionId: string, options: PathOptions): Operation<SessionMessage[]> {
+  const view = yield* openView(sql, sessionId, options);
+  return view === null ? [] : yield* readView(sql, view, options);
+}
+
+/** The operation behind `SessionStore.recent`. */
+export function* readRecent(sql: Dialect, sessionId: string, options: RecentOptions): Operation<RecentHistory> {
+  const { take, done } = takeRecent(options.maxBytes, options.minMessages);
+  const view = yield* openView(sql, sessionId, options);
+  for (const span of (view?.spans ?? []).slice().reverse()) {
+    if ("compaction" in span) {
+      const message = summaryMessage(span.compaction);
+      if (!take(message, jsonBytes(message))) return done(true);
+      continue;
+    }
+    let hi: number = span.range.hi;
+    // One more than is wanted tells that there are more.
+    let limit = Math.min(Math.max(8, options.minMessages + 1), 256);
+    for (let more = true; more; limit = Math.min(limit * 2, 256)) {
+      const wanted = { newestFirst: true, limit, later: false };
+      const page = yield* readViewPage(view as View, { ...span.range, hi }, wanted, options);
+      for (const [index, message] of page.messages.entries()) {
+        if (!take(message, page.bytes[index] as number)) return done(true);
+      }
+      hi = (page.last ?? 0) - 1;
+      more = page.full;
+    }
+  }
+  return done(false);
 }

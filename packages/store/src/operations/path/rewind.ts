@@ -6,11 +6,11 @@ import { readBlockVersions, writeBlock } from "../memory/blocks.js";
 import { deleteEntry, readEntryVersions, writeEntry } from "../memory/entries.js";
 import { listBlocks, listEntries, listLabels, listRemoved } from "../memory/memory-lists.js";
 import { setActiveLeaf } from "../messages/messages.js";
-import { readTime } from "./history.js";
+import { readTime } from "./path.js";
 
 const PAGE = 500;
 
-/** See `SessionStore.rewindTo`. */
+/** The operation behind `SessionStore.rewindTo`. */
 export function* rewindTo(sql: Dialect, sessionId: string, messageId: string): Operation<void> {
   const time = yield* readTime(sessionId, messageId);
   if (time === null) throw noMessage(sessionId, messageId);

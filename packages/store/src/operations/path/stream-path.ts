@@ -5,11 +5,9 @@ import type { Dialect, PathOptions } from "../../engine/dialect.js";
 import { all, type Operation } from "../../engine/operation.js";
 import { type ContentRow, readRows } from "../messages/content.js";
 import { rowAfter } from "../messages/damage.js";
-import { findPosition, messageNotFound } from "../messages/message-position.js";
-import { ceilingOf, floorOf } from "../messages/row-id.js";
-import { findSessionHead } from "../registry/session-head.js";
+import { ceilingOf, findPosition, findSessionHead, floorOf, messageNotFound } from "../registry/session-head.js";
 import type { PathSpan, Segment } from "./path.js";
-import { openView, readViewPage, type View } from "./view.js";
+import { openView, readViewPage, type View } from "./path.js";
 
 const PAGE_BYTES = 128 * 1024;
 const FIRST_PAGE = 32;
@@ -18,7 +16,7 @@ const MAX_PAGE = 512;
 type StreamPathOptions = PathOptions & Pick<StreamOptions, "newestFirst" | "after">;
 
 /**
- * See `SessionStore.stream`. The call itself finds the path and reads the first page; each further page is a transaction
+ * The operation behind `SessionStore.stream`. The call itself finds the path and reads the first page; each further page is a transaction
  * of its own, so a message that is edited or deleted before its page is read is seen as it is then.
  */
 export function streamPath(
@@ -134,7 +132,7 @@ async function* messagesFrom<Message>(
 
 export const NO_MESSAGES = { messages: [], next: null };
 
-/** See `SessionStore.messages`. Each page is a transaction of its own. */
+/** The operation behind `SessionStore.messages`. Each page is a transaction of its own. */
 export function streamMessages(
   sql: Dialect,
   read: ReadOperation,
@@ -155,9 +153,14 @@ function* readStoredPage(sql: Dialect, sessionId: string, after: number): Operat
   const head = yield* findSessionHead(sql, sessionId);
   if (head === null) return NO_MESSAGES;
   const from = Math.max(after, floorOf(head.sessionNumber));
-  const query = `SELECT n, parent_id, dated_at, created_at, content FROM assistant_messages
-     WHERE ${head.rows.own}n BETWEEN ? AND ? ORDER BY n LIMIT ${STORED_PAGE}`;
-  const rows = yield* all<StoredRow>(query, ...head.rows.ids, from, ceilingOf(head.sessionNumber));
+  const rows = yield* all<StoredRow>(
+    ...head.rows.where(
+      "SELECT n, parent_id, dated_at, created_at, content FROM assistant_messages",
+      `n BETWEEN ? AND ? ORDER BY n LIMIT ${STORED_PAGE}`,
+      from,
+      ceilingOf(head.sessionNumber),
+    ),
+  );
   const read = yield* readRows(
     head.rows,
     rows.map(({ n: rowId, content }) => [rowId, content]),

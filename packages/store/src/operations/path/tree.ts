@@ -1,20 +1,18 @@
 import { cut, searchableText } from "@stemma/model";
 import type { TreeNode, TreePage } from "../../contract/store.js";
-import type { CorruptHandler, Dialect } from "../../engine/dialect.js";
-import { all, first, type Operation } from "../../engine/operation.js";
-import type { SessionRows } from "../../engine/session-rows.js";
+import type { Dialect } from "../../engine/dialect.js";
+import type { SessionRows } from "../../engine/operation.js";
+import { all, type Operation } from "../../engine/operation.js";
 import { type ContentRow, readContent } from "../messages/content.js";
-import { damaged, reportDamage, rowAfter } from "../messages/damage.js";
+import { damaged, rowAfter } from "../messages/damage.js";
 import {
   assertWithin,
-  FIND_POSITION,
-  findNamed,
+  ceilingOf,
   findPosition,
-  type MessagePosition,
+  findSessionHead,
+  floorOf,
   messageNotFound,
-} from "../messages/message-position.js";
-import { ceilingOf, floorOf, sessionOf } from "../messages/row-id.js";
-import { findSessionHead, type SessionHead } from "../registry/session-head.js";
+} from "../registry/session-head.js";
 
 const PREVIEW_LENGTH = 80;
 const ROWS_AT_ONCE = 256;
@@ -27,7 +25,7 @@ interface TreeRow extends ContentRow {
   readonly created_at: string;
 }
 
-/** See `SessionStore.tree`. */
+/** The operation behind `SessionStore.tree`. */
 export function* readTree(sql: Dialect, sessionId: string): Operation<TreeNode[]> {
   const head = yield* findSessionHead(sql, sessionId);
   if (head === null) return [];
@@ -49,7 +47,7 @@ export function* readTree(sql: Dialect, sessionId: string): Operation<TreeNode[]
   }
 }
 
-/** See `SessionStore.treePage`. */
+/** The operation behind `SessionStore.treePage`. */
 export function* readTreePage(
   sql: Dialect,
   sessionId: string,
@@ -66,7 +64,7 @@ export function* readTreePage(
   const nodes: TreeNode[] = [];
   for (;;) {
     const wanted = limit - nodes.length;
-    const length = sql.isInProcess ? Math.min(wanted, ROWS_AT_ONCE) : wanted;
+    const length = sql.layout === "local" ? Math.min(wanted, ROWS_AT_ONCE) : wanted;
     const rows = yield* treeRows(head.rows, floorOf(head.sessionNumber), last, "DESC", length + 1);
     for (const row of rows.slice(0, length)) nodes.push(yield* treeNode(head.rows, row));
     if (rows.length <= length) return { nodes, next: null };
@@ -76,15 +74,22 @@ export function* readTreePage(
 }
 
 function treeRows(
-  { own, ids }: SessionRows,
+  rows: SessionRows,
   from: number,
   to: number,
   order: "ASC" | "DESC",
   limit: number,
 ): Operation<TreeRow[]> {
-  const query = `SELECT n, id, parent_id, role, dated_at, created_at, content
-     FROM assistant_messages WHERE ${own}n BETWEEN ? AND ? ORDER BY n ${order} LIMIT ?`;
-  return all<TreeRow>(query, ...ids, from, to, limit);
+  return all<TreeRow>(
+    ...rows.where(
+      `SELECT n, id, parent_id, role, dated_at, created_at, content
+     FROM assistant_messages`,
+      `n BETWEEN ? AND ? ORDER BY n ${order} LIMIT ?`,
+      from,
+      to,
+      limit,
+    ),
+  );
 }
 
 function* treeNode(rows: SessionRows, row: TreeRow): Operation<TreeNode> {
@@ -92,43 +97,4 @@ function* treeNode(rows: SessionRows, row: TreeRow): Operation<TreeNode> {
   const text = message === null ? "(cannot be read)" : searchableText(message);
   const preview = cut(text, 0, PREVIEW_LENGTH).toWellFormed();
   return { id: row.id, parentId: row.parent_id, role: row.role, createdAt: row.dated_at ?? row.created_at, preview };
-}
-
-/** What a session's row says where no message is its active leaf. */
-export const NO_LEAF = 0;
-
-/** Where the active leaf is, or null in a session without one. Errors: `CORRUPT_MESSAGE` where the one that was chosen is gone. */
-export function* activeLeaf(head: SessionHead, onCorrupt?: CorruptHandler): Operation<MessagePosition | null> {
-  if (head.leaf === null) return head.newest;
-  if (head.leaf === NO_LEAF) return null;
-  const { rows } = head;
-  const position =
-    sessionOf(head.leaf) === head.sessionNumber
-      ? yield* first<MessagePosition>(`${FIND_POSITION} WHERE ${rows.own}n = ?`, ...rows.ids, head.leaf)
-      : undefined;
-  if (position !== undefined) return position;
-  const why = "The active leaf of the session is no message of it.";
-  reportDamage(onCorrupt, "", damaged({ sessionNumber: head.sessionNumber }, why));
-  return head.newest;
-}
-
-/**
- * A session's row, and the message that a read of it ends with: `leafId`, or the active leaf. Null in a session without an
- * active leaf. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`.
- */
-export function* findLeaf(
-  sql: Dialect,
-  sessionId: string,
-  leafId: string | undefined,
-  onCorrupt?: CorruptHandler,
-): Operation<{ readonly head: SessionHead; readonly leaf: MessagePosition } | null> {
-  const head = yield* findSessionHead(sql, sessionId);
-  if (head === null) return leafId === undefined ? null : messageNotFound(sessionId, leafId);
-  if (leafId === undefined) {
-    const leaf = yield* activeLeaf(head, onCorrupt);
-    return leaf === null ? null : { head, leaf };
-  }
-  const leaf = (yield* findNamed(sql, sessionId, leafId)) ?? messageNotFound(sessionId, leafId);
-  assertWithin(head, leaf);
-  return { head, leaf };
 }

@@ -19,11 +19,11 @@ import { lastVersion, moveVersions, removeAllVersions, type VersionNote } from "
 /** What a claim merges, the program wrote, in no session. */
 const CLAIMED: VersionNote = { writtenIn: null };
 
-/** See `SessionRegistry.claim`. */
+/** The operation behind `SessionRegistry.claim`. */
 export function* claimSessions(sql: Dialect, from: string, to: string): Operation<number> {
   if (from === to) return 0;
   const update = "UPDATE assistant_sessions SET user_id = ?, changes = changes + 1 WHERE user_id = ?";
-  const sessions = yield* count(update, [to, from]);
+  const sessions = yield* count(update, to, from);
   yield* claimBlocks(sql, userScope(from), userScope(to));
   yield* claimEntries(sql, userScope(from), userScope(to));
   yield* removeAllVersions(userScope(from));

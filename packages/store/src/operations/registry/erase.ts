@@ -1,16 +1,14 @@
 import type { Erased, MemoryScope, RowCounts } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
-import { column, first, type Operation, run } from "../../engine/operation.js";
-import { ownOf, rowsOf, type SessionRows } from "../../engine/session-rows.js";
+import { column, first, type Operation, ownOf, rowsOf, run, type SessionRows } from "../../engine/operation.js";
 import { isScope, UPGRADED_ROWS } from "../../sql/session-id.js";
 import { removeEntries } from "../memory/entries.js";
 import { removeRecords } from "../memory/records.js";
 import { removeAllVersions } from "../memory/versions.js";
 import { removeRows } from "../messages/messages.js";
-import { ceilingOf, floorOf } from "../messages/row-id.js";
 import { removeUpgradedBlocks } from "../messages/upgraded-rows.js";
 import { ownerOf } from "./owners.js";
-import { findSessionRows } from "./session-head.js";
+import { ceilingOf, findSessionRows, floorOf } from "./session-head.js";
 import { removeUsage } from "./usage.js";
 
 /** Where the rows of one session stand, or of a scope, in every table. They are found by it after they are gone, too. */
@@ -45,7 +43,7 @@ const byNumber = ({ own }: SessionRows) => ({
 const counts = (tables: object) =>
   Object.entries(tables).map(([kind, where]) => `(SELECT count(*) FROM ${where} = ?) AS ${kind}`);
 
-/** See `SessionRegistry.delete`. */
+/** The operation behind `SessionRegistry.delete`. */
 export function* deleteSession(sql: Dialect, id: string, userId?: string): Operation<Erased> {
   const isOther = userId !== undefined && (yield* ownerOf(id)) !== userId;
   if (id === UPGRADED_ROWS || isScope(id) || isOther) return { deleted: NOTHING, remaining: NOTHING };
@@ -62,7 +60,7 @@ export function* deleteSession(sql: Dialect, id: string, userId?: string): Opera
   return { deleted: { ...deleted, blocks: deleted.blocks + upgraded }, remaining: yield* countRows(sql, erased) };
 }
 
-/** See `Store.deleteMemory`. */
+/** The operation behind `Store.deleteMemory`. */
 export function* deleteMemory(sql: Dialect, { sessionId: id }: MemoryScope): Operation<Erased> {
   const erased = { ...(yield* findErased(sql, id)), rows: null };
   const deleted = yield* countRows(sql, erased, MEMORY);

@@ -2,24 +2,29 @@ import type { EncodedMessage, SkillState } from "@stemma/model";
 import { invalid } from "@stemma/model";
 import { type Continuation, LEARNING, type NewSession, type SessionInfo } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
-import { type Operation, OR_KEEP, run } from "../../engine/operation.js";
-import { ownOf, type SessionRows } from "../../engine/session-rows.js";
+import { type Operation, OR_KEEP, ownOf, run, type SessionRows } from "../../engine/operation.js";
 import { copyEntries } from "../memory/entries.js";
 import { copyRecord } from "../memory/records.js";
-import { skillsOf } from "../memory/skill-state.js";
 import { copyVersions } from "../memory/versions.js";
-import { findNamed, type MessagePosition, messageNotFound } from "../messages/message-position.js";
 import { appendMessages } from "../messages/messages.js";
-import { ceilingOf, floorOf } from "../messages/row-id.js";
 import { adoptBlocks } from "../messages/upgraded-rows.js";
 import { findSegments, inRanges, type Segment } from "../path/path.js";
 import { inPortions } from "../row-portions.js";
 import { indexSession } from "../search/index-rows.js";
-import { isoNow } from "./clock.js";
-import { findSessionHead, type SessionHead } from "./session-head.js";
+import {
+  ceilingOf,
+  findNamed,
+  findSessionHead,
+  floorOf,
+  isoNow,
+  type MessagePosition,
+  messageNotFound,
+  type SessionHead,
+  skillsOf,
+} from "./session-head.js";
 import { createSession, getSession, readSession } from "./sessions.js";
 
-/** See `SessionStore.fork`. */
+/** The operation behind `SessionStore.fork`. */
 export function* forkSession(
   sql: Dialect,
   id: string,
@@ -38,7 +43,7 @@ export function* forkSession(
   return info;
 }
 
-/** See `SessionStore.split`. */
+/** The operation behind `SessionStore.split`. */
 export function* splitSession(
   sql: Dialect,
   id: string,
@@ -81,7 +86,7 @@ function* copyPath(sql: Dialect, from: SessionHead, at: MessagePosition, to: Ses
   const segments = yield* findSegments(source, at);
   const path = jsonOf(segments);
   const shift = floorOf(to.sessionNumber) - floorOf(source.sessionNumber);
-  const text = sql.keepsText ? ", text_content" : "";
+  const text = sql.layout !== "local" ? ", text_content" : "";
   // What is copied further is found by the source's rows alone. Contents name their keys, so these stay what they are.
   const branchOf = (row: string) =>
     `(SELECT m.branch FROM assistant_messages m WHERE ${ownOf(source, "m")}m.n = ${row})`;
@@ -126,12 +131,9 @@ function* copyPath(sql: Dialect, from: SessionHead, at: MessagePosition, to: Ses
     ...[path, ...source.ids],
   );
   // A row under a compaction must not take its running total on: an edit of it does not change what is visible.
-  yield* run(
-    `UPDATE assistant_sessions SET stale = (SELECT max(c.to_n) FROM assistant_compactions c
-       WHERE ${ownOf(to, "c")}c.n BETWEEN ? AND ?) WHERE ${to.registered}no = ?`,
-    ...[...to.ids, floorOf(to.sessionNumber), ceilingOf(to.sessionNumber)],
-    ...[...to.ids, to.sessionNumber],
-  );
+  const last = `SELECT max(c.to_n) FROM assistant_compactions c WHERE ${ownOf(to, "c")}c.n BETWEEN ? AND ?`;
+  const range = [...to.ids, floorOf(to.sessionNumber), ceilingOf(to.sessionNumber)];
+  yield* run(...to.whereRegistered(`UPDATE assistant_sessions SET stale = (${last})`, ...range));
   yield* copySkills(from, at, to, shift);
   const messages = { condition: inRanges(sql), values: [path, ...source.ids] };
   if (sql.search?.copy !== undefined) yield* sql.search.copy(source, to, shift, messages);
@@ -148,8 +150,7 @@ function* copySkills(from: SessionHead, at: MessagePosition, to: SessionRows, sh
     loaded,
     unloaded: unloaded.map((skill) => ({ ...skill, through: Math.min(skill.through, at.rowId) + shift })),
   };
-  const write = `UPDATE assistant_sessions SET skills = ? WHERE ${to.registered}no = ?`;
-  yield* run(write, JSON.stringify(copied), ...to.ids, to.sessionNumber);
+  yield* run(...to.whereRegistered("UPDATE assistant_sessions SET skills = ?", JSON.stringify(copied)));
 }
 
 function* copyBlocks(sql: Dialect, from: string, to: string): Operation<void> {

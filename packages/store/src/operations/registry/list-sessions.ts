@@ -6,18 +6,10 @@ import type {
   SessionOrder,
 } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
-import { all, type Condition, type Operation } from "../../engine/operation.js";
-import { ofSession, registeredOrder } from "../../engine/session-rows.js";
+import { all, type Condition, type Operation, ofSession, registeredOrder } from "../../engine/operation.js";
 import { orderedPage } from "../memory/ordered-page.js";
-import {
-  APPENDS_UNDATED,
-  behind,
-  cursorOf,
-  isBehind,
-  type ListPosition,
-  ordersOf,
-  parseCursor,
-} from "./session-order.js";
+import { APPENDS_UNDATED } from "./session-head.js";
+import { behind, cursorOf, isBehind, type ListPosition, ordersOf, parseCursor } from "./session-order.js";
 import { type ListedSession, sessionInfo, sessionsWhere } from "./sessions.js";
 
 type Page = { sessions: SessionInfo[]; nextCursor: string | null };
@@ -32,7 +24,7 @@ type Listed = ListedSession & {
 /** The most rows that are read at once. */
 const MOST_ROWS = 2000;
 
-/** See `SessionRegistry.list`. */
+/** The operation behind `SessionRegistry.list`. */
 export function* listSessions(
   sql: Dialect,
   filters: readonly SessionFilter[],

@@ -22,7 +22,7 @@ export function* assertUser(sessionId: string, userId: string): Operation<string
 export function* adoptSession(sessionId: string, userId: string): Operation<void> {
   const adopt = "UPDATE assistant_sessions SET user_id = ?, changes = changes + 1 WHERE id = ? AND user_id IS NULL";
   // Someone else may have registered it since this transaction looked.
-  if ((yield* count(adopt, [userId, sessionId])) === 0) yield* assertUser(sessionId, userId);
+  if ((yield* count(adopt, userId, sessionId)) === 0) yield* assertUser(sessionId, userId);
 }
 
 /** An operation that reads a session, for a user. Errors: `SESSION_OWNED`. */

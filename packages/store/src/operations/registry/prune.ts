@@ -1,20 +1,27 @@
 import type { Pruned, PruneRequest, PruneVersionsRequest, RowCounts } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
-import { all, column, count, first, type Operation, run, tuples } from "../../engine/operation.js";
-import { ownOf, type SessionRows } from "../../engine/session-rows.js";
+import {
+  all,
+  column,
+  count,
+  first,
+  type Operation,
+  ownOf,
+  run,
+  type SessionRows,
+  tuples,
+} from "../../engine/operation.js";
 import { shrinkToBehind } from "../compactions/compactions.js";
 import { removeEntry } from "../memory/entries.js";
-import { dropContent } from "../messages/media.js";
-import { ceilingOf, floorOf } from "../messages/row-id.js";
+import { dropContent } from "../messages/content.js";
 import { firstOfBranch } from "../path/path.js";
-import { NO_LEAF } from "../path/tree.js";
 import { countRows, deleteSession, findErased } from "./erase.js";
-import { findSessionHead, type SessionHead } from "./session-head.js";
+import { ceilingOf, findSessionHead, floorOf, NO_LEAF, type SessionHead } from "./session-head.js";
 import { readSession } from "./sessions.js";
 
 const NOTHING: Pruned = { deleted: {}, done: true };
 
-/** See `SessionRegistry.prune`. */
+/** The operation behind `SessionRegistry.prune`. */
 export function* pruneSession(
   sql: Dialect,
   id: string,
@@ -45,7 +52,7 @@ function* removeSome(sql: Dialect, id: string, head: SessionHead, limit: number)
     const more = yield* first(`${some} OFFSET ?`, id, 1, limit);
     if (more === undefined) continue;
     const removed = `DELETE FROM ${table} WHERE session_id = ? AND (${key}) IN (${some})`;
-    return { deleted: { ...messages.deleted, [kind]: yield* count(removed, [id, id, limit]) }, done: false };
+    return { deleted: { ...messages.deleted, [kind]: yield* count(removed, id, id, limit) }, done: false };
   }
   const query = "SELECT n FROM cf_agents_search_entries WHERE session_id = ? LIMIT ?";
   const entries = yield* column<number>(query, ...[id, limit]);
@@ -65,9 +72,13 @@ const KEPT = [
 // The newest row that goes; null where none does.
 function* lastToRemove({ rows, leaf }: SessionHead, keepMessages: number): Operation<number | null> {
   const [last] = yield* column<number>(
-    `SELECT n FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ? ORDER BY n DESC LIMIT 1 OFFSET ?`,
-    ...rows.ids,
-    ...[floorOf(rows.sessionNumber), ceilingOf(rows.sessionNumber), keepMessages],
+    ...rows.where(
+      "SELECT n FROM assistant_messages",
+      "n BETWEEN ? AND ? ORDER BY n DESC LIMIT 1 OFFSET ?",
+      floorOf(rows.sessionNumber),
+      ceilingOf(rows.sessionNumber),
+      keepMessages,
+    ),
   );
   if (last === undefined) return null;
   return leaf === null || leaf === NO_LEAF ? last : Math.min(last, leaf - 1);
@@ -92,7 +103,7 @@ interface Versioned {
 
 const AT = "session_id = ? AND kind = ? AND label = ? AND key = ?";
 
-/** See `Store.pruneVersions`. */
+/** The operation behind `Store.pruneVersions`. */
 export function* pruneVersions(id: string, { keep, limit, dryRun = false }: PruneVersionsRequest): Operation<Pruned> {
   const query = `SELECT kind, label, key, count(*) AS versions FROM assistant_versions WHERE session_id = ?
      GROUP BY kind, label, key HAVING count(*) > ?`;
@@ -107,7 +118,7 @@ export function* pruneVersions(id: string, { keep, limit, dryRun = false }: Prun
       const versioned = [id, kind, label, key];
       const first = `SELECT version FROM assistant_versions WHERE ${AT} ORDER BY version LIMIT 1 OFFSET ?`;
       const older = `DELETE FROM assistant_versions WHERE ${AT} AND version < (${first})`;
-      removed += yield* count(older, [...versioned, ...versioned, excess]);
+      removed += yield* count(older, ...versioned, ...versioned, excess);
     }
   }
   return { deleted: { versions: removed }, done: left > 0 };
@@ -141,13 +152,13 @@ function* removeOldest(
   const branches = yield* cutBranches(rows, cut);
   const media = yield* dropContent(rows, floor, cut);
   if (sql.search !== null) yield* sql.search.remove("messages", rows.id, floor, cut);
-  yield* run(`DELETE FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ?`, ...rows.ids, floor, cut);
+  yield* run(...rows.where("DELETE FROM assistant_messages", "n BETWEEN ? AND ?", floor, cut));
   // Totals of what is left hold what was removed.
   const stale = newest !== null && newest.rowId > cut ? newest.rowId : null;
   const leaf = head.leaf !== null && head.leaf > 0 && head.leaf <= cut ? null : head.leaf;
   const update = `UPDATE assistant_sessions SET leaf = ?, stale = ?, counted_to = NULL, counted = NULL, counted_all = NULL,
-       changes = changes + 1 WHERE ${rows.registered}no = ?`;
-  yield* run(update, leaf, stale, ...[...rows.ids, rows.sessionNumber]);
+       changes = changes + 1`;
+  yield* run(...rows.whereRegistered(update, leaf, stale));
   return { deleted: { messages, branches, summaries, media }, done };
 }
 
@@ -180,24 +191,28 @@ function* weigh(
 
 // Branches that lose all of their rows go. What goes on behind the cut begins there, as a root. Gives how many went.
 function* cutBranches(rows: SessionRows, cut: number): Operation<number> {
-  const { own, ids, sessionNumber } = rows;
-  const removed = `SELECT DISTINCT branch FROM assistant_messages WHERE ${own}n BETWEEN ? AND ?`;
-  const below = `SELECT branch FROM assistant_branches WHERE ${own}no = ? AND parent_n <= ?`;
+  const { sessionNumber } = rows;
   const touched = new Set([
-    ...(yield* column<number>(removed, ...ids, floorOf(sessionNumber), cut)),
-    ...(yield* column<number>(below, ...ids, sessionNumber, cut)),
+    ...(yield* column<number>(
+      ...rows.where("SELECT DISTINCT branch FROM assistant_messages", "n BETWEEN ? AND ?", floorOf(sessionNumber), cut),
+    )),
+    ...(yield* column<number>(...rows.whereNumber("SELECT branch FROM assistant_branches", " AND parent_n <= ?", cut))),
   ]);
   let gone = 0;
   for (const branch of touched) {
     const next = yield* firstOfBranch(rows, branch, cut + 1);
     if (next !== undefined) {
-      yield* run(`UPDATE assistant_messages SET parent_id = NULL WHERE ${own}n = ?`, ...ids, next.rowId);
+      yield* run(...rows.where("UPDATE assistant_messages SET parent_id = NULL", "n = ?", next.rowId));
     } else {
-      const removal = `DELETE FROM assistant_branches WHERE ${own}no = ? AND branch = ?`;
-      gone += yield* count(removal, [...ids, sessionNumber, branch]);
+      gone += yield* count(...rows.whereNumber("DELETE FROM assistant_branches", " AND branch = ?", branch));
     }
   }
-  const update = `UPDATE assistant_branches SET parent_branch = NULL, parent_n = NULL WHERE ${own}no = ? AND parent_n <= ?`;
-  yield* run(update, ...[...ids, sessionNumber, cut]);
+  yield* run(
+    ...rows.whereNumber(
+      "UPDATE assistant_branches SET parent_branch = NULL, parent_n = NULL",
+      " AND parent_n <= ?",
+      cut,
+    ),
+  );
   return gone;
 }

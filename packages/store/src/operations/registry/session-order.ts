@@ -1,18 +1,8 @@
 import { invalid } from "@stemma/model";
 import type { SessionOrder } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
-import type { Condition } from "../../engine/operation.js";
-import { ofSession, registeredOrder } from "../../engine/session-rows.js";
-import { SESSION_RANGE, SPAN } from "../messages/row-id.js";
-
-/**
- * How long after an append further ones leave the session's row alone, in seconds. Until then the row says no more than that
- * the session changed before `appended_until`, and its newest message tells when.
- */
-export const APPENDS_UNDATED = 1;
-
-/** SQL for a time that is not before the latest change of a session. It is that time where `appended_until` is not later than `updated_at`. */
-export const LATEST_CHANGE = "CASE WHEN appended_until > updated_at THEN appended_until ELSE updated_at END";
+import { type Condition, ofSession, registeredOrder } from "../../engine/operation.js";
+import { LATEST_CHANGE, SESSION_RANGE, SPAN } from "./session-head.js";
 
 /** By what each order of the sessions `s` is, as an index has it where there is one; of `change` a bound. */
 export const ordersOf = (sql: Dialect): Readonly<Record<SessionOrder, string>> => ({
@@ -27,7 +17,7 @@ export const ordersOf = (sql: Dialect): Readonly<Record<SessionOrder, string>> =
 /** Where a session stands in a list, highest first; of equals the one that was registered later comes first. */
 export interface ListPosition {
   readonly value: string | number;
-  /** See `registeredOrder`. */
+  /** The number that `registeredOrder` gives. */
   readonly registered: number;
   readonly id: string;
 }

@@ -1,15 +1,21 @@
 import { mergeMetadata, parseMetadata, type SessionMetadata, StemmaError } from "@stemma/model";
 import type { NewSession, SessionChange, SessionDates, SessionInfo } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
-import { count, first, type Operation, oneNumber, run } from "../../engine/operation.js";
-import { idsOf, ownOf, type SessionRows } from "../../engine/session-rows.js";
+import {
+  count,
+  first,
+  idsOf,
+  type Operation,
+  oneNumber,
+  ownOf,
+  run,
+  type SessionRows,
+} from "../../engine/operation.js";
 import { assertSessionId, assertUserId, isScope, UPGRADED_ROWS } from "../../sql/session-id.js";
 import { assertStorable, assertTimes } from "../assert-storable.js";
-import { SESSION_RANGE } from "../messages/row-id.js";
-import { isoNow } from "./clock.js";
 import { adoptSession } from "./owners.js";
-import { insertSession, makeRow } from "./session-head.js";
-/** See `SessionRegistry.create`. */
+import { insertSession, isoNow, makeRow, SESSION_RANGE } from "./session-head.js";
+/** The operation behind `SessionRegistry.create`. */
 export function* createSession(sql: Dialect, session: NewSession): Operation<SessionInfo> {
   assertNewSession(session);
   const { userId } = session;
@@ -38,7 +44,7 @@ export function* createSession(sql: Dialect, session: NewSession): Operation<Ses
   return yield* getSession(sql, session.id);
 }
 
-/** See `SessionRegistry.get`. */
+/** The operation behind `SessionRegistry.get`. */
 export function* readSession(sql: Dialect, id: string, userId?: string): Operation<SessionInfo | null> {
   const row = yield* first<ListedSession>(sessionsWhere(ownOf(sql, "m"), "s.id = ?"), ...idsOf(sql, id), id);
   return row === undefined || (userId !== undefined && row.user_id !== userId) ? null : sessionInfo(row);
@@ -52,13 +58,13 @@ export function* getSession(sql: Dialect, id: string, userId?: string): Operatio
   throw new StemmaError("SESSION_NOT_FOUND", { sessionId: id }, message);
 }
 
-/** See `SessionRegistry.count`. */
+/** The operation behind `SessionRegistry.count`. */
 export function* countSessions(userId?: string): Operation<number> {
   const [where, values] = userId === undefined ? ["", []] : [" WHERE user_id = ?", [userId]];
   return yield* oneNumber(`SELECT count(*) AS count FROM assistant_sessions${where}`, ...values);
 }
 
-/** See `SessionRegistry.update`. */
+/** The operation behind `SessionRegistry.update`. */
 export function* updateSession(
   sql: Dialect,
   id: string,
@@ -75,7 +81,7 @@ export function* updateSession(
   return yield* getSession(sql, id);
 }
 
-/** See `SessionRegistry.restore`. */
+/** The operation behind `SessionRegistry.restore`. */
 export function* restoreSession(sql: Dialect, id: string, dates: SessionDates, userId?: string): Operation<void> {
   assertStorable("A session's", { endReason: dates.endReason });
   assertTimes("A session's", { createdAt: dates.createdAt, updatedAt: dates.updatedAt });
@@ -86,17 +92,17 @@ export function* restoreSession(sql: Dialect, id: string, dates: SessionDates, u
   yield* run(update, createdAt, updatedAt, endReason, id);
 }
 
-/** See `SessionStore.change`: appends count by the newest row, everything else in the session's row. */
+/** The operation behind `SessionStore.change`: appends count by the newest row, everything else in the session's row. */
 export function* readChange(sql: Dialect, id: string): Operation<string> {
-  const row = yield* first<{ no: number; registered: number | null; changes: number; newest: number | null }>(
-    `SELECT s.no AS no, s.registered AS registered, s.changes AS changes,
+  const row = yield* first<{ registered: number; changes: number; newest: number | null }>(
+    `SELECT s.registered AS registered, s.changes AS changes,
        (SELECT m.n FROM assistant_messages m WHERE ${ownOf(sql, "m")}m.n BETWEEN ${SESSION_RANGE("s.no")}
         ORDER BY m.n DESC LIMIT 1) AS newest
      FROM assistant_sessions s WHERE s.id = ?`,
     ...idsOf(sql, id),
     id,
   );
-  return row === undefined ? "" : `${row.registered ?? row.no}.${row.changes}.${row.newest ?? 0}`;
+  return row === undefined ? "" : `${row.registered}.${row.changes}.${row.newest ?? 0}`;
 }
 
 function assertNewSession({ id, userId, name, parentSessionId, model, source }: NewSession): void {
@@ -153,15 +159,14 @@ export function* dateSession(sql: Dialect, sessionId: string): Operation<void> {
   assertStorable("A session's", { id: sessionId });
   // Who else registers it meanwhile, or deletes it, has ended before a row is made.
   for (let isThere = false; !isThere; ) {
-    const values = [isoNow(), sessionId];
-    isThere =
-      (yield* count("UPDATE assistant_sessions SET updated_at = ?, changes = changes + 1 WHERE id = ?", values)) > 0;
+    const update = "UPDATE assistant_sessions SET updated_at = ?, changes = changes + 1 WHERE id = ?";
+    isThere = (yield* count(update, isoNow(), sessionId)) > 0;
     if (!isThere && (sessionId === "" || (yield* makeRow(sql, sessionId)))) return;
   }
 }
 
 /** Stores what changed in a session's row other than by a plain append. */
 export function* touchSession(rows: SessionRows, leaf: number | null, stale: number | null): Operation<void> {
-  const update = `UPDATE assistant_sessions SET leaf = ?, stale = ?, updated_at = ?, changes = changes + 1 WHERE ${rows.registered}no = ?`;
-  yield* run(update, leaf, stale, isoNow(), ...rows.ids, rows.sessionNumber);
+  const update = "UPDATE assistant_sessions SET leaf = ?, stale = ?, updated_at = ?, changes = changes + 1";
+  yield* run(...rows.whereRegistered(update, leaf, stale, isoNow()));
 }

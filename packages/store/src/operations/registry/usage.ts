@@ -3,7 +3,7 @@ import type { Usage, UsageRequest, UsageRow, UsageSum } from "../../contract/sto
 import type { Dialect } from "../../engine/dialect.js";
 import { all, count, type Operation, run, type SqlValue } from "../../engine/operation.js";
 import { assertStorable } from "../assert-storable.js";
-import { isoNow } from "./clock.js";
+import { isoNow } from "./session-head.js";
 import { getSession } from "./sessions.js";
 
 /** The sum of a column and a value that is passed three times. It stops where numbers are no longer exact. */
@@ -27,17 +27,15 @@ function* countRequest(sessionId: string, model: string, { inputTokens, outputTo
   const counted = yield* count(
     `UPDATE assistant_usage SET requests = requests + 1, input_tokens = ${exactSum("input_tokens")},
        output_tokens = ${exactSum("output_tokens")}, cost = ${exactSum("cost")} WHERE session_id = ? AND day = ? AND model = ?`,
-    [
-      ...[inputTokens, inputTokens, inputTokens],
-      ...[outputTokens, outputTokens, outputTokens],
-      ...[cost, cost, cost],
-      ...[sessionId, day, model],
-    ],
+    ...[inputTokens, inputTokens, inputTokens],
+    ...[outputTokens, outputTokens, outputTokens],
+    ...[cost, cost, cost],
+    ...[sessionId, day, model],
   );
   if (counted === 0) yield* insertUsageRow(sessionId, { day, model, requests: 1, inputTokens, outputTokens, cost });
 }
 
-/** See `SessionRegistry.usageRows`. */
+/** The operation behind `SessionRegistry.usageRows`. */
 export function* readUsageRows(sql: Dialect, sessionId: string): Operation<UsageRow[]> {
   const query = `SELECT day, model, requests, input_tokens, output_tokens, cost FROM assistant_usage
      WHERE session_id = ? ORDER BY day, ${sql.bytes.ordered("model")}`;
@@ -78,7 +76,7 @@ function* raiseUsageRow(sessionId: string, row: UsageRow): Operation<void> {
   const { day, model, requests, inputTokens, outputTokens, cost } = row;
   const values = [requests, inputTokens, outputTokens, cost].flatMap((value) => [value, value]);
   const update = `UPDATE assistant_usage SET ${RAISED} WHERE session_id = ? AND day = ? AND model = ?`;
-  if ((yield* count(update, [...values, sessionId, day, model])) === 0) yield* insertUsageRow(sessionId, row);
+  if ((yield* count(update, ...values, sessionId, day, model)) === 0) yield* insertUsageRow(sessionId, row);
 }
 
 /** Removes what a session used. */
@@ -86,7 +84,7 @@ export function* removeUsage(sessionId: string): Operation<void> {
   yield* run("DELETE FROM assistant_usage WHERE session_id = ?", sessionId);
 }
 
-/** See `SessionRegistry.addUsage`. */
+/** The operation behind `SessionRegistry.addUsage`. */
 export function* addUsage(
   sql: Dialect,
   id: string,
@@ -100,7 +98,7 @@ export function* addUsage(
   yield* addToTotal(id, usage);
 }
 
-/** See `SessionRegistry.importUsage`. */
+/** The operation behind `SessionRegistry.importUsage`. */
 export function* importUsage(
   sql: Dialect,
   id: string,
@@ -130,7 +128,7 @@ const DEFAULT_LIMIT = 100;
 
 const COLUMNS = { day: "u.day", model: "u.model", session: "u.session_id" } as const;
 
-/** See `SessionRegistry.usage`. */
+/** The operation behind `SessionRegistry.usage`. */
 export function* readUsage({ by, limit = DEFAULT_LIMIT, ...request }: UsageRequest): Operation<UsageSum[]> {
   const { where, values } = usageFilter(request);
   const rows = yield* all<Record<"name" | "requests" | "input" | "output" | "cost", number | string>>(

@@ -7,16 +7,17 @@ import {
   type Operation,
   OR_KEEP,
   oneNumber,
+  rowsOf,
   run,
   runEach,
+  type SessionRows,
   type SqlValue,
   tuples,
 } from "../../engine/operation.js";
 import type { CatchUp } from "../../engine/runner.js";
-import { rowsOf, type SessionRows } from "../../engine/session-rows.js";
 import { type ContentTuple, readRows } from "../messages/content.js";
 import { assertOrder } from "../messages/damage.js";
-import { ceilingOf, floorOf, sessionOf } from "../messages/row-id.js";
+import { ceilingOf, floorOf, sessionOf } from "../registry/session-head.js";
 /** How many rows, and characters of their contents, are in memory at once. */
 export const ROWS = 500;
 export const CHARACTERS = 2_000_000;
@@ -26,13 +27,14 @@ const ADDED_AT_ONCE = 100;
 
 /** Indexes the messages of a session, of which none is indexed yet: the index itself keeps no text to copy. */
 export function* indexSession(sql: Dialect, search: SearchDialect, rows: SessionRows): Operation<void> {
-  const content = `SELECT n, content FROM assistant_messages WHERE ${rows.own}n > ? AND n <= ? ORDER BY n`;
   let after = floorOf(rows.sessionNumber) - 1;
   for (;;) {
     const last = yield* endOfRows(sql, rows, after);
     if (last === null) return;
     const documents: IndexedDocument[] = [];
-    for (const row of yield* tuples<ContentTuple>(content, ...rows.ids, after, last)) {
+    for (const row of yield* tuples<ContentTuple>(
+      ...rows.where("SELECT n, content FROM assistant_messages", "n > ? AND n <= ? ORDER BY n", after, last),
+    )) {
       documents.push(yield* readDocument(rows, row));
     }
     yield* addMessages(search, documents);
@@ -45,9 +47,13 @@ export function* indexSession(sql: Dialect, search: SearchDialect, rows: Session
 function* endOfRows(sql: Dialect, rows: SessionRows, after: number): Operation<number | null> {
   for (let limit = ROWS; ; limit = Math.ceil(limit / 8)) {
     const page = yield* first<{ last: number | null; size: number | null }>(
-      `SELECT max(n) AS last, sum(${sql.byteLength("content")}) AS size FROM (
-         SELECT n, content FROM assistant_messages WHERE ${rows.own}n > ? AND n <= ? ORDER BY n LIMIT ${limit}) AS page`,
-      ...[...rows.ids, after, ceilingOf(rows.sessionNumber)],
+      ...rows.where(
+        `SELECT max(n) AS last, sum(${sql.byteLength("content")}) AS size FROM (
+         SELECT n, content FROM assistant_messages`,
+        `n > ? AND n <= ? ORDER BY n LIMIT ${limit}) AS page`,
+        after,
+        ceilingOf(rows.sessionNumber),
+      ),
     );
     if (limit > 1 && Number(page?.size) > CHARACTERS) continue;
     const last = page?.last ?? null;
@@ -63,7 +69,7 @@ export function* addMessages(search: SearchDialect, documents: readonly IndexedD
   }
 }
 
-/** What is indexed of a row, "" where it cannot be read. One row at a time: what stands outside may be a thousand times as large. */
+/** The document of a row, "" where it cannot be read. One row at a time: what stands outside may be a thousand times as large. */
 export function* readDocument(session: SessionRows, row: ContentTuple): Operation<IndexedDocument> {
   const [message] = yield* readRows(session, [row], () => {});
   return { sessionId: session.id, rowId: row[0], document: message == null ? "" : documentOf(message) };
@@ -78,17 +84,16 @@ export interface ReadTo {
 
 /** A query of messages `m` of all sessions behind a row, up to another one or all, in order. */
 export function messagesBetween(
-  { namesSessions }: Dialect,
+  { layout }: Dialect,
   columns: string,
   after: ReadTo,
   to: ReadTo | null,
 ): [sql: string, ...values: SqlValue[]] {
   const bounds: readonly (readonly [string, ReadTo])[] = [[">", after], ...(to === null ? [] : [["<=", to] as const])];
-  const [key, mark, order] = namesSessions
-    ? ["(m.session_id, m.n)", "(?, ?)", "m.session_id, m.n"]
-    : ["m.n", "?", "m.n"];
+  const [key, mark, order] =
+    layout !== "local" ? ["(m.session_id, m.n)", "(?, ?)", "m.session_id, m.n"] : ["m.n", "?", "m.n"];
   const rows = bounds.map(([is]) => `${key} ${is} ${mark}`).join(" AND ");
-  const values = bounds.flatMap(([, { rowId, sessionId }]) => (namesSessions ? [sessionId, rowId] : [rowId]));
+  const values = bounds.flatMap(([, { rowId, sessionId }]) => (layout !== "local" ? [sessionId, rowId] : [rowId]));
   return [`SELECT ${columns} FROM assistant_messages m WHERE ${rows} ORDER BY ${order}`, ...values];
 }
 
@@ -123,21 +128,21 @@ export function* indexWritten(
 export function* indexChanged(sql: Dialect, search: SearchDialect, changed: IndexedDocument): Operation<void> {
   const { sessionId, rowId } = changed;
   const isNoted = "SELECT 1 FROM assistant_unindexed WHERE n = ?";
-  if (search.mayLag && !changed.isLarge && (yield* first(isNoted, rowId)) !== undefined) return;
+  if (sql.layout === "local" && !changed.isLarge && (yield* first(isNoted, rowId)) !== undefined) return;
   yield* search.remove("messages", sessionId, rowId, rowId);
   if (changed.document !== "") yield* indexWritten(sql, search, [changed]);
 }
 
-/** What comes before a search; undefined where the index never lags. */
+/** The write that comes before a search; undefined where the index never lags. */
 export function catchUp(sql: Dialect): CatchUp | undefined {
   const { search } = sql;
-  if (search === null || !search.mayLag) return undefined;
+  if (search === null || sql.layout !== "local") return undefined;
   return { isNeeded: isAnyNoted, work: () => indexNoted(sql, search) };
 }
 
 /** The rows of messages that are not indexed yet. */
-export function* unindexedRows({ search }: Dialect): Operation<ReadonlySet<unknown>> {
-  return new Set(search?.mayLag ? yield* column("SELECT n FROM assistant_unindexed") : []);
+export function* unindexedRows({ search, layout }: Dialect): Operation<ReadonlySet<unknown>> {
+  return new Set(search !== null && layout === "local" ? yield* column("SELECT n FROM assistant_unindexed") : []);
 }
 
 function* isAnyNoted(): Operation<boolean> {

@@ -1,14 +1,13 @@
 import type { Dialect, IndexedDocument, SearchDialect } from "../../engine/dialect.js";
-import { all, column, first, type Operation, run, tuples } from "../../engine/operation.js";
-import { rowsOf } from "../../engine/session-rows.js";
+import { all, column, first, type Operation, rowsOf, run, tuples } from "../../engine/operation.js";
 import { entryDocument } from "../memory/entries.js";
 import { assertOrder } from "../messages/damage.js";
-import { sessionOf } from "../messages/row-id.js";
+import { sessionOf } from "../registry/session-head.js";
 import { CHARACTERS, messagesBetween, type ReadTo, ROWS, readDocument } from "./index-rows.js";
 
 /** Marks every message and entry to be indexed anew, by `reindexSome`. What is indexed until then may still be found. */
-export function* markAllUnindexed({ namesSessions }: Dialect): Operation<void> {
-  const session = namesSessions ? ", reindex_session = NULL" : "";
+export function* markAllUnindexed({ layout }: Dialect): Operation<void> {
+  const session = layout !== "local" ? ", reindex_session = NULL" : "";
   yield* run(`UPDATE assistant_schema SET reindex_messages = 0, reindex_entries = 0${session}`);
 }
 
@@ -26,7 +25,7 @@ export function* reindexSome(sql: Dialect, search: SearchDialect): Operation<boo
   if (marks.messages !== null) {
     const done = yield* reindexMessages(sql, search, { rowId: marks.messages, sessionId: yield* markedSession(sql) });
     yield* moveMark("reindex_messages", done?.rowId ?? null);
-    if (sql.namesSessions) yield* moveMark("reindex_session", done?.sessionId ?? null);
+    if (sql.layout !== "local") yield* moveMark("reindex_session", done?.sessionId ?? null);
     if (done !== null) return false;
   }
   if (marks.entries === null) return true;
@@ -36,9 +35,9 @@ export function* reindexSome(sql: Dialect, search: SearchDialect): Operation<boo
 }
 
 // The session of the row behind which the marked ones begin, where rows name theirs.
-function* markedSession({ namesSessions }: Dialect): Operation<string> {
+function* markedSession({ layout }: Dialect): Operation<string> {
   const query = "SELECT max(reindex_session) AS id FROM assistant_schema";
-  return (namesSessions ? (yield* first<{ id: string | null }>(query))?.id : null) ?? "";
+  return (layout !== "local" ? (yield* first<{ id: string | null }>(query))?.id : null) ?? "";
 }
 
 // libSQL takes a null that is the only value for an object with named ones.
@@ -72,9 +71,9 @@ function* reindexEntries(sql: Dialect, search: SearchDialect, after: number): Op
 
 // Where a transaction excludes other writers, none is to be locked. Where sessions are spread, each is locked by itself.
 function* lockSessions(sql: Dialect, from: string, to: string): Operation<void> {
-  if (!sql.namesSessions) return;
+  if (sql.layout === "local") return;
   const some = "FROM assistant_sessions WHERE id >= ? AND id <= ? ORDER BY id";
-  if (!sql.isSpread) return void (yield* column<string>(`SELECT id ${some}${sql.forUpdate}`, from, to));
+  if (sql.layout !== "spread") return void (yield* column<string>(`SELECT id ${some}${sql.forUpdate}`, from, to));
   for (const id of yield* column<string>(`SELECT id ${some}`, from, to)) yield* sql.lockSession?.(id) ?? [];
 }
 
@@ -90,7 +89,7 @@ function* lockEntries(sql: Dialect, after: number, last: number): Operation<Entr
   const some = "n > ? AND n <= ?";
   const read = (condition: string) =>
     `SELECT n, session_id, key, content, value FROM cf_agents_search_entries WHERE ${condition} ORDER BY n${sql.forUpdate}`;
-  if (!sql.isSpread) return yield* all<EntryRow>(read(some), after, last);
+  if (sql.layout !== "spread") return yield* all<EntryRow>(read(some), after, last);
   const ids = `SELECT DISTINCT session_id FROM cf_agents_search_entries WHERE ${some} ORDER BY session_id`;
   const rows: EntryRow[] = [];
   for (const id of yield* column<string>(ids, after, last)) {
@@ -109,7 +108,7 @@ function* endOfPage(sql: Dialect, after: ReadTo): Operation<ReadTo | null> {
   );
   const last = lastOfPage(rows.map(([rowId, sessionId, size]) => ({ rowId, sessionId, size })));
   if (last === null) return null;
-  const end = { rowId: last.rowId, sessionId: sql.namesSessions ? last.sessionId : after.sessionId };
+  const end = { rowId: last.rowId, sessionId: sql.layout !== "local" ? last.sessionId : after.sessionId };
   assertOrder(end.rowId > after.rowId || end.sessionId !== after.sessionId);
   return end;
 }

@@ -11,24 +11,30 @@ import {
 } from "@stemma/model";
 import type { FoundMessage, SearchHit, SearchRequest } from "../../contract/store.js";
 import type { Dialect, FoundRow } from "../../engine/dialect.js";
-import { all, type Condition, type Operation } from "../../engine/operation.js";
-import { idsOf, ownOf, rowsOf, type SessionRows, sameSession } from "../../engine/session-rows.js";
+import {
+  all,
+  type Condition,
+  idsOf,
+  type Operation,
+  ownOf,
+  rowsOf,
+  type SessionRows,
+  sameSession,
+} from "../../engine/operation.js";
 import { readContent } from "../messages/content.js";
-import { ceilingOf, floorOf, SPAN, sessionOf } from "../messages/row-id.js";
 import { findSegments, isOnPath, type Segment } from "../path/path.js";
-import { activeLeaf } from "../path/tree.js";
-import { findSessionHead } from "../registry/session-head.js";
+import { activeLeaf, ceilingOf, findSessionHead, floorOf, SPAN, sessionOf } from "../registry/session-head.js";
 /** The row of a message that was found, without what covers it. */
 export type HitRow = Omit<FoundRow, "covering" | "covered_by">;
 
 /** A session of the rows that were found: by its id where rows name it, else by its number. */
-const sessionKey = ({ namesSessions }: Dialect, sessionId: string, rowId: number): number | string =>
-  namesSessions ? sessionId : sessionOf(rowId);
+const sessionKey = ({ layout }: Dialect, sessionId: string, rowId: number): number | string =>
+  layout !== "local" ? sessionId : sessionOf(rowId);
 
 /** The rows of its session. */
 const sessionRows = (sql: Dialect, { n: rowId, session_id }: HitRow) => rowsOf(sql, session_id, sessionOf(rowId));
 
-/** What is read of it. */
+/** The columns that are read of it. */
 const HIT_COLUMNS = "n, id, session_id, branch, role, dated_at, created_at, content";
 
 /** The message of such a row. One that cannot be read has no text. */
@@ -41,7 +47,7 @@ function* readFound(sql: Dialect, row: HitRow): Operation<FoundMessage> {
   return name === "" ? { id, role, content, createdAt } : { id, role, name, content, createdAt };
 }
 
-/** What was found is found, also where the rows around it are damaged. */
+/** Reads no damage: what was found is found, also where the rows around it are damaged. */
 const passOver = (): void => {};
 
 const COLUMNS_OF_M = HIT_COLUMNS.replace(/\w+/g, "m.$& AS $&");
@@ -104,7 +110,7 @@ function documentOf({ name = "", content: text }: FoundMessage, { dated_at: crea
  * they are looked for in any case: a statement that asked for them as well would not be one of the server that has the row.
  */
 const covering = (sql: Dialect): string =>
-  sql.isSpread
+  sql.layout === "spread"
     ? "1 AS covering"
     : `(SELECT count(*) FROM assistant_compactions c
   WHERE ${sameSession(sql, "c", "m")}c.n BETWEEN m.n - m.n % ${SPAN} AND m.n - m.n % ${SPAN} + ${SPAN - 1}
@@ -208,9 +214,16 @@ function* neighbours(
   for (const segment of segments) {
     const [lo, hi] = part(segment);
     if (lo > hi || found.length === size) continue;
-    const query = `SELECT ${HIT_COLUMNS} FROM assistant_messages
-       WHERE ${session.own}n BETWEEN ? AND ? AND branch = ? ORDER BY n ${order} LIMIT ?`;
-    const rows = yield* all<HitRow>(query, ...session.ids, lo, hi, segment.branch, size - found.length);
+    const rows = yield* all<HitRow>(
+      ...session.where(
+        `SELECT ${HIT_COLUMNS} FROM assistant_messages`,
+        `n BETWEEN ? AND ? AND branch = ? ORDER BY n ${order} LIMIT ?`,
+        lo,
+        hi,
+        segment.branch,
+        size - found.length,
+      ),
+    );
     for (const row of rows) found.push(yield* readFound(sql, row));
   }
   return found;
@@ -220,8 +233,8 @@ function* neighbours(
  * Begins a condition on rows of the session that is given, or of that which the address `s` names. What it binds comes behind
  * the addresses.
  */
-function inSession({ namesSessions }: Dialect, row: string, sessionId: string | null | undefined): Condition {
-  if (!namesSessions) return { condition: "", values: [] };
+function inSession({ layout }: Dialect, row: string, sessionId: string | null | undefined): Condition {
+  if (layout === "local") return { condition: "", values: [] };
   if (typeof sessionId === "string") return { condition: `${row}.session_id = ? AND `, values: [sessionId] };
   return { condition: `${row}.session_id = s.owner AND `, values: [] };
 }
@@ -236,11 +249,12 @@ export function* findRows<R extends { readonly n: number; readonly session_id: s
   if (addresses.length === 0) return new Map();
   const { condition, values } = inSession(sql, "m", sessionId);
   // Spread rows are joined with: a server looks for each address among its own.
-  const rows = sql.isSpread
-    ? `JOIN assistant_messages m ON ${condition}m.n = s.lo`
-    : sql.namesSessions
-      ? `CROSS JOIN LATERAL (SELECT m.* FROM assistant_messages m WHERE ${condition}m.n = s.lo OFFSET 0) AS m`
-      : "CROSS JOIN assistant_messages m WHERE m.n = s.lo";
+  const rows =
+    sql.layout === "spread"
+      ? `JOIN assistant_messages m ON ${condition}m.n = s.lo`
+      : sql.layout !== "local"
+        ? `CROSS JOIN LATERAL (SELECT m.* FROM assistant_messages m WHERE ${condition}m.n = s.lo OFFSET 0) AS m`
+        : "CROSS JOIN assistant_messages m WHERE m.n = s.lo";
   const found = yield* all<R>(
     `SELECT ${columns} FROM ${sql.segmentTable} AS s ${rows}`,
     JSON.stringify(
@@ -251,10 +265,10 @@ export function* findRows<R extends { readonly n: number; readonly session_id: s
   return new Map(found.map((row) => [rowKey(sql, row), row]));
 }
 
-/** What `keyOf` gives of the address of a row. */
+/** The key that `keyOf` gives of the address of a row. */
 export function rowKey(
-  { namesSessions }: Dialect,
+  { layout }: Dialect,
   { n: rowId, session_id }: { readonly n: number; readonly session_id: string },
 ): number | string {
-  return namesSessions ? keyOf({ n: rowId, sessionId: session_id }) : rowId;
+  return layout !== "local" ? keyOf({ n: rowId, sessionId: session_id }) : rowId;
 }

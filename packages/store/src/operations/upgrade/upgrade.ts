@@ -9,12 +9,17 @@ import {
 import type { Dialect } from "../../engine/dialect.js";
 import { all, first, insert, type Operation, OR_KEEP, run } from "../../engine/operation.js";
 import { UPGRADED_ROWS } from "../../sql/session-id.js";
-import { findPosition, type MessagePosition } from "../messages/message-position.js";
-import { insertRow } from "../messages/message-rows.js";
-import { floorOf, nextPosition } from "../messages/row-id.js";
+import { insertRow } from "../messages/messages.js";
 import { findSegments } from "../path/path.js";
-import { isoNow } from "../registry/clock.js";
-import { openFirstHead } from "../registry/session-head.js";
+import {
+  findPosition,
+  floorOf,
+  insertSession,
+  isoNow,
+  type MessagePosition,
+  nextPosition,
+  openSessionHead,
+} from "../registry/session-head.js";
 import { hasOldTable, isoFromSql, OLD_PREFIX, OLD_TABLES } from "./old-tables.js";
 /** Copies the rows that were set aside, then drops their tables. */
 export function* upgradeAgentsTables(sql: Dialect): Operation<void> {
@@ -38,7 +43,7 @@ function* copySessions(sql: Dialect): Operation<void> {
   for (const row of rows) {
     const created_at = isoFromSql(row.created_at) ?? isoNow();
     const updated_at = isoFromSql(row.updated_at) ?? isoNow();
-    yield* insert("assistant_sessions", { ...row, created_at, updated_at }, OR_KEEP);
+    yield* insertSession(sql, { ...row, created_at, updated_at });
   }
 }
 
@@ -77,7 +82,7 @@ interface OldMessage {
   readonly created_at: string | null;
 }
 
-/** A row may have been written before its parent; one whose parent is gone becomes a root, as it was read before. */
+/** Copies the messages that were set aside. A row may have been written before its parent; one whose parent is gone becomes a root, as it was read before. */
 export function* copyMessages(sql: Dialect): Operation<void> {
   if (!(yield* hasOldTable(sql, "assistant_messages"))) return;
   const rows = yield* all<OldMessage>(
@@ -112,7 +117,7 @@ function* keepLeaves(sql: Dialect, rows: readonly OldMessage[]): Operation<void>
   }
   for (const { session_id, id } of leaves.values()) {
     const position = yield* findPosition(session_id, id);
-    const head = yield* openFirstHead(sql, session_id);
+    const head = yield* openSessionHead(sql, session_id);
     if (position === null || position.rowId === head.newest?.rowId) continue;
     yield* run("UPDATE assistant_sessions SET leaf = ? WHERE id = ?", position.rowId, session_id);
   }
@@ -125,7 +130,7 @@ function* copyMessage(sql: Dialect, old: OldMessage): Operation<void> {
   const known = yield* findPosition(old.session_id, old.id);
   const parent: MessagePosition | null =
     old.parent_id === null ? null : yield* findPosition(old.session_id, old.parent_id);
-  const head = yield* openFirstHead(sql, old.session_id);
+  const head = yield* openSessionHead(sql, old.session_id);
   const position = known ?? (yield* insertRow(sql, head, head.newest, encodeOld(old.id, row), parent));
   const written = isoFromSql(row.created_at);
   if (position === null || written === null) return;
@@ -157,7 +162,7 @@ export function* copyCompactions(sql: Dialect): Operation<void> {
      FROM ${OLD_PREFIX}assistant_compactions ORDER BY created_at, rowid`;
   const rows = yield* all<OldCompaction>(query);
   for (const row of rows) {
-    const { rows: own, sessionNumber } = yield* openFirstHead(sql, row.session_id);
+    const { rows: own, sessionNumber } = yield* openSessionHead(sql, row.session_id);
     const from = yield* findPosition(row.session_id, row.from_message_id);
     const to = yield* findPosition(row.session_id, row.to_message_id);
     const path = to === null ? [] : yield* findSegments(own, to);

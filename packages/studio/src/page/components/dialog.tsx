@@ -7,7 +7,6 @@ import { Icon, type IconName } from "./icons.js";
 
 interface Props {
   readonly title: string;
-  /** What the button says that does it. */
   readonly action: string;
   readonly isDangerous?: boolean;
   readonly children?: ComponentChildren;

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import type { ApiError } from "../api-client.js";
 import { Icon } from "./icons.js";
-/** What went wrong, with a way to try again. */
+/** A failed request, with a button to try again. */
 export function Failure({ error, retry }: { readonly error: ApiError; readonly retry?: (() => void) | undefined }) {
   return (
     <div class="failure" role="alert">

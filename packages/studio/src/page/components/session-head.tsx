@@ -21,7 +21,7 @@ const WRITES: readonly { readonly name: SessionWrite; readonly text: string }[] 
   { name: "delete-session", text: "Delete the session…" },
 ];
 
-/** What a session is, and what can be done with it. */
+/** The head of a session's page, with the actions on the session. */
 export function SessionHead({ view, place, reload }: Props) {
   const { session } = view;
   const info = useInfo();

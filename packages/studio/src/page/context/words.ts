@@ -5,7 +5,6 @@ type Source = ContextPart["source"];
 /** The sources in the order in which they are sent. */
 export const SOURCES: readonly Source[] = ["tool", "prompt", "block", "summary", "message", "update", "recall"];
 
-/** What a source is called. */
 export const SOURCE_NAMES: Readonly<Record<Source, string>> = {
   tool: "Tools",
   prompt: "Prompt",
@@ -29,7 +28,6 @@ export function refreshReason(reason: false | RefreshReason): string {
   return reason === false ? "No, it is the frozen one." : `Yes. ${REFRESH_REASONS[reason]}`;
 }
 
-/** What broke a prefix, in a word. */
 export const BREAK_NAMES: Readonly<Record<PrefixBreak["by"], string>> = {
   first: "first request",
   compaction: "compaction",

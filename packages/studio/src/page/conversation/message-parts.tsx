@@ -8,7 +8,6 @@ import { Fold, Json } from "../components/long-text.js";
 import { bytes } from "../format.js";
 import { webAddress } from "../markdown/inline.js";
 import { Markdown } from "../markdown/markdown.js";
-/** What a message holds, part by part. */
 export function MessageParts({ sessionId, message }: { readonly sessionId: string; readonly message: HistoryMessage }) {
   if (message.parts.length === 0) return <p class="nothing">No content</p>;
   return (

@@ -91,7 +91,6 @@ const WRITES: readonly { readonly name: MessageWrite; readonly text: string }[] 
   { name: "delete-branch", text: "Delete it and all below…" },
 ];
 
-/** What can be done with a message. */
 function MessageMenu({ row, view, isRaw, toggleRaw, reload }: Props) {
   const info = useInfo();
   const [asked, setAsked] = useState<MessageWrite | null>(null);

@@ -6,7 +6,6 @@ import { compareTexts, type DifferenceRow, type Segment } from "./difference.js"
 interface Props {
   readonly before: string;
   readonly after: string;
-  /** What the two texts are. */
   readonly names: readonly [string, string];
 }
 

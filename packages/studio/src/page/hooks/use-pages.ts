@@ -6,7 +6,7 @@ import { asApiError } from "./use-resource.js";
 
 export interface Page<T> {
   readonly items: readonly T[];
-  /** What to ask for next; null behind the last page. */
+  /** The next page's cursor; null behind the last page. */
   readonly next: string | null;
 }
 
@@ -27,7 +27,7 @@ interface State<T> extends Page<T> {
 }
 
 // What was read for a list stays for whoever comes back by the browser's history.
-const kept = new Recent<State<unknown>>(8);
+const recent = new Recent<State<unknown>>(8);
 
 /**
  * Reads a list page by page. `key` names the list: another key is another list. Until its first page has come, the
@@ -43,7 +43,7 @@ export function usePages<T>(
   const reader = useRef(readPage);
   reader.current = readPage;
   const mayReturn = options.keep === true && isReturning();
-  const state = lists[key] ?? (mayReturn ? (kept.get(key) as State<T> | undefined) : undefined);
+  const state = lists[key] ?? (mayReturn ? (recent.get(key) as State<T> | undefined) : undefined);
   const shown = state ?? Object.values(lists)[0];
   const present = useRef(state);
   present.current = state;
@@ -57,7 +57,7 @@ export function usePages<T>(
       const store = (next: State<T>) => {
         if (abort.signal.aborted) return;
         underWay.current = null;
-        if (options.keep === true) kept.set(key, next);
+        if (options.keep === true) recent.set(key, next);
         setLists({ [key]: next });
       };
       reader.current(isFirst ? null : (present.current?.next ?? null), abort.signal).then(

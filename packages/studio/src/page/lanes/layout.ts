@@ -1,4 +1,3 @@
-/** What the layout needs of a message. */
 export interface Node {
   readonly id: string;
   readonly parentId: string | null;
@@ -22,7 +21,6 @@ export interface LaneRow {
 
 export interface Layout {
   readonly rows: readonly LaneRow[];
-  /** How many columns there are. */
   readonly width: number;
 }
 
@@ -95,5 +93,60 @@ export class LaneLayout {
     this.#laneOf.set(parentId, lane);
     this.#passing = [...this.#passing, lane];
     return lane;
+  }
+}
+
+/** Of messages that come newest first: the places of those on the path to a leaf. */
+export function pathPlaces(nodes: readonly Node[], leafId: string | null): Set<number> {
+  const places = new Set<number>();
+  let awaited = leafId;
+  for (let place = 0; place < nodes.length && awaited !== null; place += 1) {
+    const node = nodes[place] as Node;
+    if (node.id !== awaited) continue;
+    places.add(place);
+    awaited = node.parentId;
+  }
+  return places;
+}
+
+export interface Range {
+  readonly fromMessageId: string;
+  readonly toMessageId: string;
+}
+
+/** Of messages that come newest first: the places of those that a summary covers. */
+export function coveredPlaces(nodes: readonly Node[], ranges: readonly Range[]): Set<number> {
+  const places = new Set<number>();
+  // The first messages of the ranges that go on with a message.
+  const open = new Map<string, string[]>();
+  const goOn = (id: string, starts: readonly string[]) => open.set(id, [...(open.get(id) ?? []), ...starts]);
+  for (const { fromMessageId, toMessageId } of ranges) goOn(toMessageId, [fromMessageId]);
+  nodes.forEach(({ id, parentId }, place) => {
+    const starts = open.get(id);
+    if (starts === undefined) return;
+    open.delete(id);
+    places.add(place);
+    const unfinished = starts.filter((start) => start !== id);
+    if (parentId !== null && unfinished.length > 0) goOn(parentId, unfinished);
+  });
+  return places;
+}
+
+/** Knows the newest leaf below each message, of messages that come newest first. */
+export class NewestLeaf {
+  readonly #leaves = new Map<string, string>();
+
+  add(nodes: readonly Node[]): void {
+    for (const { id, parentId } of nodes) {
+      // A message that nothing newer leads to is a leaf; its line of parents is new up to where another line joined.
+      const leaf = this.#leaves.get(id) ?? id;
+      this.#leaves.set(id, leaf);
+      if (parentId !== null && !this.#leaves.has(parentId)) this.#leaves.set(parentId, leaf);
+    }
+  }
+
+  /** The newest message below one, or itself; null where the message did not come yet. */
+  below(id: string): string | null {
+    return this.#leaves.get(id) ?? null;
   }
 }

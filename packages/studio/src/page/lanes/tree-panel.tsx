@@ -6,7 +6,7 @@ import { VirtualList } from "../components/virtual-list.js";
 import { counted, fullTime } from "../format.js";
 import { linkHere } from "../location.js";
 import type { LaneRow } from "./layout.js";
-import { coveredPlaces, pathPlaces } from "./marks.js";
+import { coveredPlaces, pathPlaces } from "./layout.js";
 import type { Tree } from "./use-tree.js";
 
 const ROW_HEIGHT = 28;
@@ -131,7 +131,6 @@ function TreePanelRow({ node, link, row, isCovered, isActive, isShown, ...graph 
 
 interface LaneGraphProps {
   readonly row: LaneRow;
-  /** How many columns there are. */
   readonly width: number;
   readonly height: number;
   /** It lies on the shown path, and so does the lane that comes from above. */

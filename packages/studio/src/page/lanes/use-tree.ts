@@ -2,14 +2,12 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { SessionView, TreePage, TreeRow } from "../../api.js";
 import { type ApiError, read } from "../api-client.js";
 import { asApiError } from "../hooks/use-resource.js";
-import { LaneLayout, type Layout } from "./layout.js";
-import { NewestLeaf } from "./newest-leaf.js";
+import { LaneLayout, type Layout, NewestLeaf } from "./layout.js";
 
 export interface Tree {
   /** Newest first. */
   readonly nodes: readonly TreeRow[];
   readonly layout: Layout;
-  /** Every message is there. */
   readonly isComplete: boolean;
   readonly error: ApiError | null;
   readonly more: () => void;

@@ -10,7 +10,6 @@ const QUOTE = /^ {0,3}> ?/;
 const ITEM = /^(\s{0,40})([-*+]|\d{1,9}[.)])(?:\s+|$)/;
 const DIVIDER = /^\|?:?-+:?(?:\|:?-+:?)*\|?$/;
 
-/** The blocks of a text in Markdown. */
 export function parseMarkdown(text: string): Block[] {
   return parseLines(text.replaceAll("\r\n", "\n").split("\n"), 0);
 }

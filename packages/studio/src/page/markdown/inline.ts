@@ -105,7 +105,6 @@ export function webAddress(text: string): string | null {
   return protocol === "https:" || protocol === "http:" ? href : null;
 }
 
-/** What a text in Markdown is made of. */
 export type Block =
   | { readonly kind: "paragraph"; readonly children: readonly Inline[] }
   | { readonly kind: "heading"; readonly level: number; readonly children: readonly Inline[] }

@@ -17,7 +17,6 @@ interface Props {
   readonly reload: () => void;
 }
 
-/** A block as it is, and its versions. */
 export function BlockDetail({ owner, block, place, reload }: Props) {
   const info = useInfo();
   const [isEditing, setEditing] = useState(false);

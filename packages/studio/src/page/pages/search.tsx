@@ -1,10 +1,11 @@
 import type { FoundHit } from "../../api.js";
 import { read, useInfo } from "../api-client.js";
+import { Time } from "../components/fact.js";
 import { Empty, Failure, Loading } from "../components/failure.js";
 import { FilterField } from "../components/filter-field.js";
-import { SearchHit } from "../components/search-hit.js";
+import { score } from "../format.js";
 import { usePages } from "../hooks/use-pages.js";
-import { linkHere, navigate } from "../location.js";
+import { linkHere, linkTo, navigate } from "../location.js";
 import type { Place } from "../router.js";
 
 const PAGE_SIZE = 30;
@@ -94,4 +95,69 @@ function Hits({ q, place }: { readonly q: string; readonly place: Place }) {
 function isoOf(place: Place, name: string): string | null {
   const time = new Date(`${place.query.get(name)}T00:00`);
   return Number.isNaN(time.getTime()) ? null : time.toISOString();
+}
+
+/** A message that matches, with the reasons for its place. */
+export function SearchHit({ hit, place }: { readonly hit: FoundHit; readonly place: number }) {
+  const { words, meaning } = hit.ranks;
+  const address = linkTo("/session", { id: hit.sessionId, at: hit.id });
+  return (
+    <li class="hit">
+      <a href={address} data-item>
+        <span class="hit-head">
+          <span class="hit-place">{place}</span>
+          <bdi class="title">{hit.sessionName || hit.sessionId}</bdi>
+          <span class="badge">
+            <bdi>{hit.name ?? hit.role}</bdi>
+          </span>
+          {hit.coveredBy.length > 0 && <span class="badge">under a summary</span>}
+          <Time at={hit.createdAt} />
+        </span>
+        <span class="snippet" dir="auto">
+          <MarkedText text={hit.snippet} />
+        </span>
+      </a>
+      <details class="why">
+        <summary>
+          Score {score(hit.score)} · {words === null ? "not found by words" : `place ${words} by words`}
+          {meaning !== null && ` · place ${meaning} by meaning`}
+        </summary>
+        <table>
+          <thead>
+            <tr>
+              <th>Word</th>
+              <th class="number">How often</th>
+              <th class="number">Adds</th>
+            </tr>
+          </thead>
+          <tbody>
+            {hit.words.map(({ word, count, score: own }) => (
+              <tr key={word}>
+                <td>
+                  <bdi>{word}</bdi>
+                </td>
+                <td class="number">{count}</td>
+                <td class="number">{score(own)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {hit.words.length === 0 && <p class="nothing">It holds none of the words: it was found by its meaning.</p>}
+      </details>
+    </li>
+  );
+}
+
+/** A text whose pieces between « and » are marked. */
+function MarkedText({ text }: { readonly text: string }) {
+  // At odd places stands what was between two marks.
+  const pieces = text.split(/«([^«»]*)»/);
+  return (
+    <>
+      {pieces.map((piece, place) =>
+        // biome-ignore lint/suspicious/noArrayIndexKey: a piece is its place in the text.
+        place % 2 === 1 ? <mark key={place}>{piece}</mark> : piece,
+      )}
+    </>
+  );
 }

@@ -1,11 +1,11 @@
-import type { SessionRow } from "../../api.js";
+import type { SessionOrder, SessionRow } from "../../api.js";
 import { read, useInfo } from "../api-client.js";
+import { Time } from "../components/fact.js";
 import { Empty, Failure, Loading } from "../components/failure.js";
 import { FilterField } from "../components/filter-field.js";
 import { ScrollRegion } from "../components/scroll-region.js";
-import { SessionListRow } from "../components/session-list-row.js";
 import { VirtualList } from "../components/virtual-list.js";
-import { count } from "../format.js";
+import { cost, count, short } from "../format.js";
 import { usePages } from "../hooks/use-pages.js";
 import { linkHere, linkTo, navigate } from "../location.js";
 import type { Place } from "../router.js";
@@ -19,7 +19,6 @@ const ORDERS = [
   { name: "messages", text: "Most messages" },
 ] as const;
 
-/** All sessions, in an order. */
 export function SessionsPage({ place }: { readonly place: Place }) {
   const info = useInfo();
   const filter = Object.fromEntries(["name", "user", "prefix"].map((name) => [name, place.query.get(name)]));
@@ -108,5 +107,43 @@ function NoSessions({ isFiltered }: { readonly isFiltered: boolean }) {
         <code>{'session.appendMessage({ id, role: "user", parts: [{ type: "text", text }] });'}</code>
       </ScrollRegion>
     </Empty>
+  );
+}
+
+interface SessionListRowProps {
+  readonly session: SessionRow;
+  readonly order: SessionOrder;
+}
+
+/** A session in a list: a link with its figures. */
+function SessionListRow({ session, order }: SessionListRowProps) {
+  const used = session.input_tokens + session.output_tokens;
+  return (
+    <a class="session-row" href={linkTo("/session", { id: session.id })} data-item>
+      <span class="session-title">
+        {session.name !== "" && session.name !== session.id && <bdi class="title">{session.name}</bdi>}
+        <bdi class="id">{session.id}</bdi>
+      </span>
+      <bdi class="user">{session.user_id ?? ""}</bdi>
+      <span
+        class="number message-count"
+        title={`${count(session.messages)} messages${order === "messages" ? " on all branches" : ""}`}
+      >
+        {short(session.messages)}
+        <span class="unit"> messages</span>
+      </span>
+      <span class="number context-size" title={`${count(session.tokens)} tokens in the next request, estimated`}>
+        {short(session.tokens)}
+        <span class="unit"> tokens</span>
+      </span>
+      <span class="number used" title={`${count(used)} tokens used, input and output`}>
+        {used > 0 ? short(used) : "–"}
+        <span class="unit"> tokens</span>
+      </span>
+      <span class="number cost">{session.estimated_cost > 0 ? cost(session.estimated_cost) : "–"}</span>
+      <span class="number when">
+        <Time at={session.updated_at} />
+      </span>
+    </a>
   );
 }

@@ -1,6 +1,7 @@
 import { convertToModelMessages, type UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { jsonl, sessionOf, sessionsOf } from "../../../../../../test/cli/read.js";
+import { atOnce } from "../../../../../model/src/lib/event-loop.js";
 import type { SessionMessage } from "../../../../../model/src/messages/message.js";
 import { toOpenai } from "../../../../src/programs/openai/openai-export.js";
 
@@ -59,7 +60,7 @@ describe("OpenAI chat messages", () => {
         expect.stringMatching(/^content of the type "file": /),
         expect.stringMatching(/^content of the type "tool": /),
       ]);
-      expect(toOpenai(messagesOf(session))).toEqual({ messages: conversation });
+      expect(atOnce(toOpenai(messagesOf(session)))).toEqual({ messages: conversation });
     }
   });
 
@@ -123,7 +124,7 @@ describe("OpenAI chat messages", () => {
       expect.stringMatching(/^bench-1-/),
       expect.stringMatching(/^bench-2-/),
     ]);
-    expect(sessions.map((session) => toOpenai(messagesOf(session)))).toEqual(runs);
+    expect(sessions.map((session) => atOnce(toOpenai(messagesOf(session))))).toEqual(runs);
   });
 
   it("are made of messages that never were in that form", () => {
@@ -151,7 +152,7 @@ describe("OpenAI chat messages", () => {
       },
       { id: "3", role: "assistant", parts: [] },
     ];
-    expect(toOpenai(messages)).toEqual({
+    expect(atOnce(toOpenai(messages))).toEqual({
       messages: [
         {
           role: "user",
@@ -172,7 +173,7 @@ describe("OpenAI chat messages", () => {
   it("give the changed text of a message that was edited after the import", async () => {
     const messages = messagesOf(await sessionOf(JSON.stringify(conversation)));
     const edited = messages.with(4, { ...(messages[4] as SessionMessage), parts: [{ type: "text", text: "Cold." }] });
-    expect(toOpenai(edited).messages).toEqual(
+    expect(atOnce(toOpenai(edited)).messages).toEqual(
       conversation.with(6, { role: "assistant", content: "Cold.", refusal: null }),
     );
   });

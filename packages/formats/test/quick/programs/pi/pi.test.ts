@@ -2,6 +2,7 @@
 import { convertToModelMessages, type UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { asStored, jsonl, sessionOf } from "../../../../../../test/cli/read.js";
+import { atOnce } from "../../../../../model/src/lib/event-loop.js";
 import type { JsonObject } from "../../../../../model/src/lib/json.js";
 import { toPi } from "../../../../src/programs/pi/pi-export.js";
 import type { ParsedSession } from "../../../../src/stemma/session-file.js";
@@ -107,7 +108,7 @@ describe("pi's sessions", () => {
   it("come back equal from an export, with ids and without", async () => {
     for (const entries of [firstVersion, tree]) {
       const session = await sessionOf(jsonl(entries));
-      expect(toPi(asStored(session))).toEqual(entries);
+      expect(atOnce(toPi(asStored(session)))).toEqual(entries);
     }
   });
 
@@ -191,7 +192,7 @@ describe("pi's sessions", () => {
   it("keep their branches, each with the results that it had", async () => {
     const session = await sessionOf(jsonl(tree));
     const answers = (leaf: string) =>
-      pathOf(asStored(session), leaf).map(({ id, parts }) => {
+      atOnce(pathOf(asStored(session), leaf)).map(({ id, parts }) => {
         const outputs = parts.flatMap(({ type, output }) => (type === "dynamic-tool" ? [output ?? null] : []));
         return outputs.length === 0 ? id : outputs;
       });
@@ -251,7 +252,7 @@ describe("pi's sessions", () => {
     const session = await sessionOf(jsonl(entries));
     expect(session.compactions).toEqual([]);
     expect(session.skipped).toEqual([{ line: 3, why: expect.stringContaining("covers no message") }]);
-    expect(toPi(asStored(session))).toEqual(entries);
+    expect(atOnce(toPi(asStored(session)))).toEqual(entries);
   });
 
   it("report lines that are no entries, entries without their parent, and ids that come twice", async () => {
@@ -282,7 +283,7 @@ describe("an export to pi", () => {
     const session = await sessionOf(jsonl(firstVersion));
     const end = session.activeLeafId ?? "";
     const grown = { ...session, messages: [...session.messages, added("new", end)], activeLeafId: "new" };
-    const lines = toPi(asStored(grown));
+    const lines = atOnce(toPi(asStored(grown)));
     expect(lines).toEqual([...firstVersion, entry({ ...user("new"), timestamp: Date.parse(time) })]);
   });
 
@@ -290,11 +291,11 @@ describe("an export to pi", () => {
     const session = await sessionOf(jsonl(firstVersion));
     const ids = idsOf(session);
     const grown = { ...session, messages: [...session.messages, added("new", ids[2] ?? "")], activeLeafId: "new" };
-    const lines = toPi(asStored(grown));
+    const lines = atOnce(toPi(asStored(grown)));
     expect(lines.slice(1).filter(({ id, parentId }) => id === undefined || parentId === undefined)).toEqual([]);
     const again = await sessionOf(jsonl(lines));
-    expect(pathOf(asStored(again)).map(({ id }) => id)).toEqual([ids[0], ids[1], ids[2], "new"]);
-    expect(pathOf(asStored(again), ids.at(-1)).map(({ id }) => id)).toEqual(ids);
+    expect(atOnce(pathOf(asStored(again))).map(({ id }) => id)).toEqual([ids[0], ids[1], ids[2], "new"]);
+    expect(atOnce(pathOf(asStored(again), ids.at(-1))).map(({ id }) => id)).toEqual(ids);
     expect(again.compactions).toMatchObject([{ fromMessageId: ids[0], toMessageId: ids[2] }]);
   });
 
@@ -326,19 +327,19 @@ describe("an export to pi", () => {
       activeLeafId: "v",
       skipped: [],
     };
-    const lines = toPi(asStored(session));
+    const lines = atOnce(toPi(asStored(session)));
     expect(lines[0]).toMatchObject({ type: "session", version: 3, id: "own" });
     const again = await sessionOf(jsonl(lines));
     expect(again).toMatchObject({ id: "own", name: "Own", activeLeafId: "v", skipped: [] });
     expect(again.compactions).toMatchObject([{ id: "k", summary: "Kindness.", fromMessageId: "s", toMessageId: "u" }]);
-    expect(pathOf(asStored(again)).map(({ id, parts }) => [id, parts.map(({ type }) => type)])).toEqual([
+    expect(atOnce(pathOf(asStored(again))).map(({ id, parts }) => [id, parts.map(({ type }) => type)])).toEqual([
       ["s", ["text"]],
       ["u", ["text"]],
       ["a", ["dynamic-tool"]],
       ["a-2", ["text"]],
       ["v", ["text"]],
     ]);
-    expect(pathOf(asStored(again), "w").map(({ id }) => id)).toEqual(["s", "u", "w"]);
+    expect(atOnce(pathOf(asStored(again), "w")).map(({ id }) => id)).toEqual(["s", "u", "w"]);
   });
 });
 

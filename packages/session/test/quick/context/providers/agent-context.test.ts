@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { sqlite } from "../../../../../store/src/sqlite.js";
-import { AgentContextProvider } from "../../../../src/context/providers/agent-context.js";
+import { AgentContextProvider } from "../../../../src/context/providers/store-context.js";
 
 const code = (code: string) => expect.objectContaining({ code });
 

@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { coveredPlaces, pathPlaces } from "../../../../src/page/lanes/marks.js";
-import { NewestLeaf } from "../../../../src/page/lanes/newest-leaf.js";
+import { coveredPlaces, NewestLeaf, pathPlaces } from "../../../../src/page/lanes/layout.js";
 
 // e stands below c, d and c below b, b below a.
 const nodes = [

@@ -1,5 +1,0 @@
-import { APPEND_EACH } from "../../append/append.js";
-import type { PostgresMigration } from "../migration.js";
-
-/** Version 20. Appends to several sessions may be one call. */
-export const appendTogether: PostgresMigration = { definitions: [APPEND_EACH] };

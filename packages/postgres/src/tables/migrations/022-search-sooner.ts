@@ -1,5 +1,0 @@
-import { MATCHES, MATCHES_IN } from "../../search/search-function.js";
-import type { PostgresMigration } from "../migration.js";
-
-/** Version 22. A search looks at more rows before it looks up a common word, and for all branches at once. */
-export const searchSooner: PostgresMigration = { definitions: [MATCHES, MATCHES_IN] };

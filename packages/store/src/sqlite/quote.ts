@@ -1,2 +1,0 @@
-/** What FTS5 is asked for to find a sequence of terms. All of it is quoted, so that nothing is an operator. */
-export const quote = (sequence: readonly string[]): string => `"${sequence.join(" ")}"`;
