@@ -95,7 +95,7 @@ function projectKey(project: string): string {
   return `project:${project}`;
 }
 
-/** What `createMcpServer` takes. Other errors: `INVALID_TEXT`. */
+/** The options of `createMcpServer`. Other errors: `INVALID_TEXT`. */
 export const MCP_SERVER = defineOptions<McpServerOptions>({
   userId: assertUserId,
   project: (project) => {

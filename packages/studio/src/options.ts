@@ -26,7 +26,7 @@ export interface StudioOptions {
 /** Serves the studio: give it the requests to `basePath` and below. It never fails. */
 export type Studio = (request: Request) => Promise<Response>;
 
-/** What `createStudio` takes. */
+/** The options of `createStudio`. */
 export const STUDIO = defineOptions<StudioOptions>({
   authorize: check.required(
     check.rule(

@@ -44,8 +44,8 @@ export interface ContextBlockOptions {
 }
 
 /**
- * What a block is configured with: its names are checked at once, the rest when the session is first used. A label may be there too:
- * a whole `ContextConfig` is often what is at hand.
+ * The configuration of a block: the names of its options are checked at once, the rest when the session is first used. A label may be
+ * there too: a whole `ContextConfig` is often what is at hand.
  */
 export const BLOCK = defineOptions<Partial<ContextConfig>>({
   label: check.anything,

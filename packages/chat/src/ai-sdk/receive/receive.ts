@@ -116,7 +116,7 @@ export interface ReceiveOptions {
   recall?: RecallOptions | undefined;
 }
 
-/** What `chatHandler` takes, too. */
+/** Checks of the limits that `receive` and `chatHandler` take. */
 export const LIMITS = {
   whenBusy: check.oneOf("queue", "reject"),
   maxBodyBytes: check.positive("bytes"),
