@@ -15,7 +15,7 @@ import { isPrepared } from "./sqlite/schema.js";
 import { scrubObject } from "./sqlite/scrub.js";
 import { sqliteVectors } from "./sqlite/sqlite-vectors.js";
 
-/** What is used of a Durable Object's `ctx`. A `DurableObjectState` is one. */
+/** The part of a Durable Object's `ctx` that is used. A `DurableObjectState` is one. */
 export interface DurableObjectContext {
   readonly storage: DurableObjectSqlStorage;
   waitUntil?(work: Promise<unknown>): void;

@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import type { CheckReport } from "../../../packages/store/src/contract/store.js";
 import { jsonl } from "../../cli/read.js";
@@ -73,8 +74,11 @@ describe("stemma check", () => {
     const advice = /if `stemma check --repair` does not mend it, restore a backup, or use SQLite's `\.recover`/;
     const shown = await damage(bytes.length >> 3, "show", "many");
     expect([shown.code, shown.err]).toEqual([1, expect.stringMatching(advice)]);
-    // The pages of several tables.
-    writeFileSync(stemma.db, Buffer.from(bytes).fill(0x55, 3 * 4096, 20 * 4096));
+    // The first pages of several tables.
+    const damaged = Buffer.from(bytes);
+    writeFileSync(stemma.db, bytes);
+    for (const page of rootPages(stemma.db)) damaged.fill(0x55, (page - 1) * 4096, page * 4096);
+    writeFileSync(stemma.db, damaged);
     const { code, out } = await stemma.run("check");
     const lines = out.split("\n").filter((line) => line.startsWith("damaged"));
     expect([code, new Set(lines).size]).toEqual([1, lines.length]);
@@ -91,3 +95,11 @@ describe("stemma check", () => {
     ]);
   });
 });
+
+function rootPages(path: string): number[] {
+  const database = new Database(path);
+  const tables = "'assistant_messages', 'assistant_sessions', 'assistant_versions', 'assistant_records'";
+  const pages = database.prepare(`SELECT rootpage FROM sqlite_schema WHERE tbl_name IN (${tables})`).pluck().all();
+  database.close();
+  return pages as number[];
+}

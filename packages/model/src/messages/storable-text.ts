@@ -39,7 +39,7 @@ export const NAME_LIMITS = {
   role: 256,
   /** The model and the source of a session. */
   model: 1024,
-  /** What a session is called. */
+  /** The name of a session. */
   name: 65_536,
 } as const;
 

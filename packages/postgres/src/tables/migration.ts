@@ -11,7 +11,7 @@ export interface PostgresMigration {
    * after the other on whatever version, leave the present definitions: a function that a version changes is created by it anew.
    */
   readonly definitions: readonly string[];
-  /** What it does to rows, with the rights that every program has. */
+  /** Changes rows, with the rights that every program has. */
   rows?(sql: Dialect, schema: string | null): Operation<void>;
 }
 

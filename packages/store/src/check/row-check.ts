@@ -44,7 +44,7 @@ interface KeyedTable<Column extends string> {
 }
 
 /** Looks at the rows of a session, or at all of a table, and mends them. */
-interface RowCheck {
+export interface RowCheck {
   readonly table: string;
   check(sessionId: string | undefined, found: Findings): Operation<void>;
   repair(sql: Dialect, sessionId: string | undefined): Operation<void>;

@@ -14,7 +14,7 @@ export interface RowCounts {
   readonly entries: number;
   /** Versions of blocks and entries, the present ones among them. */
   readonly versions: number;
-  /** What runs beside the messages: checkpoints of adapters, runs, notes of turns, what was learned from. */
+  /** Records, which stand beside the messages: checkpoints of adapters, runs, notes of turns, what was learned from. */
   readonly records: number;
   /** Days and models of which usage is counted. */
   readonly usage: number;
@@ -31,7 +31,7 @@ export interface Erased {
 }
 
 /**
- * What is left of deleted text in the files of a database. `none`: nothing. `pending`: there may be some, which `scrub`
+ * The rest of deleted text in the files of a database. `none`: nothing. `pending`: there may be some, which `scrub`
  * removes. `unknown`: the store cannot rewrite the files; docs/privacy.md says what to do there.
  */
 export type Residue = "none" | "pending" | "unknown";
@@ -42,7 +42,7 @@ export interface ScrubOptions {
   readonly maxBytes?: number | undefined;
 }
 
-/** What a session loses in one step of `SessionRegistry.prune`. */
+/** The part of a session that goes in one step of `SessionRegistry.prune`. */
 export interface PruneRequest {
   /** ISO time. A session whose latest change is before it goes as a whole. */
   readonly changedBefore?: string | undefined;
@@ -57,7 +57,7 @@ export interface PruneRequest {
   readonly dryRun?: boolean | undefined;
 }
 
-/** What one step removed. */
+/** The rows that one step removed. */
 export interface Pruned {
   readonly deleted: Partial<RowCounts>;
   /** True when no further step is needed. */
@@ -79,7 +79,7 @@ export interface BackupReport {
   readonly path: string;
   /** Its size. */
   readonly bytes: number;
-  /** What the check of the copy found; null without one. */
+  /** The report of the copy's check; null without one. */
   readonly check: CheckReport | null;
 }
 
@@ -95,7 +95,7 @@ export interface CheckReport {
   ok: boolean;
   /** How many rows of each table were looked at. */
   checked: Record<string, number>;
-  /** What is or was damaged. */
+  /** The damage that is or was there. */
   problems: CheckProblem[];
   /** How many of the problems were mended. */
   repaired: number;
@@ -110,7 +110,7 @@ export interface CheckProblem {
   sessionId: string | null;
   /** The id of the message, summary or entry, the label of the block, the key of the record; null where there is none. */
   id: string | null;
-  /** What is wrong, in words. */
+  /** The damage, in words. */
   message: string;
   /** True when it is right again: the rows were read anew after they were mended. */
   repaired: boolean;

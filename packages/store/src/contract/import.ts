@@ -15,7 +15,7 @@ export interface ImportedTree {
   readonly session?: Omit<NewSession, "id"> | undefined;
   /** Which skills it has loaded and unloaded. Default: as it is. */
   readonly skills?: SkillState | undefined;
-  /** What the session has used, counted when nothing is counted yet. */
+  /** The session's usage, counted when nothing is counted yet. */
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly cost: number } | undefined;
 }
 

@@ -101,7 +101,7 @@ export interface AppendTextOptions extends VersionOptions {
 export interface BlockStore {
   get(key: BlockKey): Promise<StoredBlock | null>;
   /**
-   * What `get` gives for each key, in their order, in few statements; the keys differ in nothing but their labels. A store
+   * Reads the blocks of several keys, in their order, in few statements; the keys differ in nothing but their labels. A store
    * without it is asked for each block by itself.
    */
   getMany?(keys: readonly BlockKey[]): Promise<(StoredBlock | null)[]>;

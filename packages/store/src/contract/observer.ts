@@ -9,7 +9,7 @@ export interface Observed {
   readonly sessionId?: string | undefined;
   /** Of a statement: its SQL, in which `?` stands for each value. */
   readonly sql?: string | undefined;
-  /** What a call was given, the values of a statement, or the input of a tool: they hold what people and models wrote. */
+  /** The arguments of a call, the values of a statement, or the input of a tool: they hold what people and models wrote. */
   readonly values?: readonly unknown[] | undefined;
   /** Which agent answers, where that is known, and which model it was given. */
   readonly agent?: { readonly name?: string | undefined; readonly model: string } | undefined;
@@ -17,7 +17,7 @@ export interface Observed {
   readonly tool?: { readonly name: string; readonly callId: string } | undefined;
 }
 
-/** What the work of an agent gives: the tokens of all its requests to the model. */
+/** The usage of an agent's work: the tokens of all its requests to the model. */
 export interface AgentUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;

@@ -1,4 +1,4 @@
-/** What a text is that is about to be stored, or told to telemetry. */
+/** The kind and place of a text that is about to be stored, or sent to telemetry. */
 export interface RedactWhere {
   /**
    * `message`: a string of a message; `summary`: of a compaction; `block`, `entry`: what is kept beside messages; `prompt`: a frozen

@@ -117,17 +117,17 @@ export interface SessionRegistry {
    * where it is not known. Tokens stop at plus or minus `Number.MAX_SAFE_INTEGER`. Errors: `SESSION_NOT_FOUND`.
    */
   addUsage(id: string, inputTokens: number, outputTokens: number, cost: number, model?: string): Promise<void>;
-  /** What a session used: a row for each day and model, by day, then model. */
+  /** Lists the usage of a session: a row for each day and model, by day, then model. */
   usageRows(id: string): Promise<UsageRow[]>;
   /**
    * Imports usage that was counted elsewhere: adds `total` to the session's counters, and writes the rows. If a row's day and model
    * have counters already, each gets the larger value. Errors: `SESSION_NOT_FOUND`.
    */
   importUsage(id: string, total: Usage, rows?: readonly UsageRow[]): Promise<void>;
-  /** What was used, summed up by day, model or session: days newest first, the others by cost, then tokens, highest first. */
+  /** Sums usage up by day, model or session: days newest first, the others by cost, then tokens, highest first. */
   usage(request: UsageRequest): Promise<UsageSum[]>;
   /**
-   * What compactions cover and what their summaries take, summed up: days newest first, the others by what was saved, the most
+   * Sums up what compactions cover and what their summaries take: days newest first, the others by what was saved, the most
    * first. One that was made before this was noted is left out.
    */
   compactionSums(request: CompactionSumRequest): Promise<CompactionSum[]>;
@@ -161,7 +161,7 @@ export interface Usage {
   readonly cost: number;
 }
 
-/** What a session used on one day of one model. */
+/** A session's usage on one day of one model. */
 export interface UsageRow extends Usage {
   /** In UTC, as `2026-11-22`. */
   readonly day: string;

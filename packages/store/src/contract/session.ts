@@ -93,7 +93,7 @@ export interface SessionStore {
   /** The history from the root to the leaf. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
   path(options?: ReadOptions): Promise<PathRead>;
   /**
-   * The same, page by page, never holding more than a page. Reading begins with the call: it sees what was written before,
+   * Streams the path that `path` gives, page by page, never holding more than a page. Reading begins with the call: it sees what was written before,
    * also if the pages are asked for later. Errors: also `MESSAGE_NOT_FOUND` for an `after` that is not visible there.
    */
   stream(options?: StreamOptions): AsyncIterable<SessionMessage>;
@@ -109,7 +109,7 @@ export interface SessionStore {
   tokens(leafId?: string): Promise<number>;
   /** Every message's place in the tree, in the order they were written. */
   tree(): Promise<TreeNode[]>;
-  /** The same, newest first and page by page. Errors: `MESSAGE_NOT_FOUND` for `after`. */
+  /** Lists the tree newest first and page by page. Errors: `MESSAGE_NOT_FOUND` for `after`. */
   treePage(options?: TreePageOptions): Promise<TreePage>;
   /** Every message of every branch as stored, in the order they were written, page by page. Errors: `CORRUPT_MESSAGE`. */
   messages(): AsyncIterable<StoredMessage>;

@@ -86,7 +86,7 @@ export interface Store {
   /** The store of which it is one user's part: on every store that `forUser` gives, and the same each time. */
   readonly whole?: Store | undefined;
   /**
-   * The same store for one user. A write to a session that belongs to nobody makes it that user's. For the registry, sessions
+   * Gives a store that is confined to one user. A write to a session that belongs to nobody makes it that user's. For the registry, sessions
    * of other users and of nobody do not exist (`SESSION_NOT_FOUND`, null, or left out). Every other call on another user's
    * session fails with `SESSION_OWNED`. Closing it closes the store. It can neither `check` nor `backup`.
    * Errors: `SESSION_OWNED` when it is confined to another user already.
@@ -125,7 +125,7 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** What a store can do, as data: the conformance suite skips what is false and says so. */
+/** The abilities of a store, as data: the conformance suite skips what is false and says so. */
 export interface StoreCapabilities {
   /** Messages are indexed, and `history.search` works. */
   readonly search: boolean;

@@ -4,7 +4,7 @@ export interface VectorModel {
   readonly dimensions: number;
 }
 
-/** What a database knows of one message's vector. */
+/** The state of one message's vector. */
 export interface KeptVector {
   readonly messageId: string;
   /** The SHA-256 of the text that is embedded. */

@@ -40,7 +40,7 @@ export interface UpsertResult {
 export type KeptWrite = BlockWrite | EntryWrite | RecordWrite | RecordCheck | MessageWrite | RegistryWrite;
 
 /**
- * What became of writes that were made together: for each the ids of the messages that it inserted, or of the leaf that it made
+ * The outcome of writes that were made together: for each the ids of the messages that it inserted, or of the leaf that it made
  * active; none for any other write.
  */
 export type WrittenIds = readonly (readonly string[])[];

@@ -27,7 +27,7 @@ export function* inPortions(
   else if (isSome(ranges)) yield* work(ranges);
 }
 
-/** The same for an engine that always is one of this process. */
+/** Does work on portions of ranges, for an engine that always is one of this process. */
 export function* divided(ranges: readonly Segment[], work: (portion: Portion) => Operation<void>): Operation<void> {
   const rest = ranges.slice().reverse();
   for (let rows = FIRST; rest.length > 0; ) {
@@ -44,7 +44,7 @@ export function* divided(ranges: readonly Segment[], work: (portion: Portion) =>
 /** How many items of a list one statement is about. */
 const ITEMS = 500;
 
-/** The same of a list: some of its items at a time. */
+/** Does work on some items of a list at a time. */
 export function* inListPortions<T>(
   { layout }: Dialect,
   items: readonly T[],

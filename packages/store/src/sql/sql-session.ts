@@ -219,7 +219,7 @@ export function encodeInSteps(given: readonly SessionMessage[]): () => Operation
 }
 
 /**
- * What `make` gives for each item of a list: of a short one at once, of a longer one while the operation runs, with pauses. The
+ * Makes something of each item of a list: of a short one at once, of a longer one while the operation runs, with pauses. The
  * list itself may be changed meanwhile. Each item is read once, however often the operation is run.
  */
 function madeInSteps<T, R>(given: readonly T[], make: (item: T) => R): () => Operation<readonly R[]> {

@@ -109,7 +109,6 @@ export function* storeBlock(
   return next;
 }
 
-/** What is read of a block's row. */
 export interface BlockRow extends StoredBlock {
   readonly updated_at: string;
 }

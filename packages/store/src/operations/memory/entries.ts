@@ -50,7 +50,7 @@ export function* writeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry,
   yield* storeEntry(sql, scope, entry, note);
 }
 
-/** What is noted of an entry's write, and what must hold for it. */
+/** The note of an entry's write, and the conditions of it. */
 export type EntryNote = VersionNote & Omit<WriteEntryOptions, keyof VersionOptions>;
 
 /** Writes the next version of an entry, in place when the key is known. */
@@ -165,7 +165,6 @@ function* findEntryRow(sql: Dialect, scope: EntryScope, key: string): Operation<
   return (yield* first<NumberedRow>(find, ...values, key)) ?? null;
 }
 
-/** What is read of an entry's row. */
 export const ENTRY_COLUMNS = "key, content, value, created_at, updated_at";
 
 export interface EntryRow {
@@ -254,7 +253,7 @@ export function* copyEntries(sql: Dialect, from: string, to: string): Operation<
   for (const row of rows) yield* putEntry(sql, { sessionId: to, label: row.label }, entryOf(row), null);
 }
 
-/** What is indexed of an entry: its key is a title, so its words count too, unless programs read it (`value`). */
+/** The text by which an entry is found: its key is a title, so its words count too, unless programs read it (`value`). */
 export function entryDocument({ key, content, value }: Pick<EntryRow, "key" | "content" | "value">): string {
   return value === null ? `${key.replace(/[-_/]+/g, " ")}\n${content}` : content;
 }

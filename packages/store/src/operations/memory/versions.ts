@@ -43,7 +43,7 @@ export function* lastVersion(key: VersionKey): Operation<{ readonly number: numb
   return { number: Number(row?.version ?? 0), isPresent: Number(row?.present ?? 0) === 1 };
 }
 
-/** What there is now, of which nothing is known but when it was written. */
+/** The version of a present content of which nothing is known but when it was written. */
 export function unrecorded(version: number, content: string, writtenAt: string): StoredVersion {
   return { version, content, writtenAt, author: null, sessionId: null, messageIds: [], toolCallId: null };
 }
@@ -132,7 +132,6 @@ export function noteOf<V extends VersionOptions>({ sessionId }: BlockKey | Entry
   return { ...version, writtenIn: version.origin?.sessionId ?? (sessionId === "" ? null : sessionId) };
 }
 
-/** What of a row makes a version. */
 export const VERSION_COLUMNS = "version, content, written_at, author, written_in, message_ids, tool_call_id";
 
 /** The version that a row holds. */

@@ -143,10 +143,8 @@ function keysOf(decoded: Decoded): string[] {
   return keys instanceof Error ? [] : keys;
 }
 
-/**
- * What does not stand in a message's row: inline media, once per content and session, and contents that are too large
- * for a row of this engine. Both are kept as parts that an engine's rows can hold.
- */
+// Outside a message's row stand inline media, once per content and session, and contents that are too large for a row of this engine.
+// Both are stored as parts that an engine's rows can hold.
 
 /** True for a message of which nothing must stand outside its row. */
 export function fitsRow(sql: Dialect, message: EncodedMessage): boolean {

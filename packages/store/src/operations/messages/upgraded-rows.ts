@@ -38,7 +38,7 @@ export function inScope(
   return { where, values, sessionIds: [sessionId, UPGRADED_ROWS] };
 }
 
-/** The same of entries `e` of every label. */
+/** Finds entries `e` of every label that are a session's. */
 export function ofOwner({ layout }: Dialect, sessionId: string): { where: string; values: SqlValue[] } {
   if (isScope(sessionId) || layout === "spread") return { where: "e.session_id = ?", values: [sessionId] };
   const where = `e.session_id = ? OR e.session_id = ? AND NOT EXISTS (

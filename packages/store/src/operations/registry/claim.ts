@@ -16,7 +16,7 @@ import {
 } from "../memory/entries.js";
 import { lastVersion, moveVersions, removeAllVersions, type VersionNote } from "../memory/versions.js";
 
-/** What a claim merges, the program wrote, in no session. */
+/** The note of a claim's merges: the program wrote them, in no session. */
 const CLAIMED: VersionNote = { writtenIn: null };
 
 /** The operation behind `SessionRegistry.claim`. */

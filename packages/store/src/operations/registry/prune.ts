@@ -124,11 +124,10 @@ export function* pruneVersions(id: string, { keep, limit, dryRun = false }: Prun
   return { deleted: { versions: removed }, done: left > 0 };
 }
 
-/** What a message weighs more than a row: by its estimated tokens, and for what stands outside its row. */
+/** The weight of a message beyond its row: by its estimated tokens, and for what stands outside its row. */
 const TOKENS_OF_A_ROW = 500;
 const ROWS_OF_MEDIA = 20;
 
-/** What was removed, and whether that was all. */
 interface RemovedOldest {
   readonly deleted: Partial<RowCounts>;
   readonly done: boolean;
