@@ -171,7 +171,7 @@ function routeOf(path: string, base: string): string[] | null {
 const isObjectOrFunction = (value: unknown) => typeof value === "function" || isJsonObject(value);
 const objectOrFunction = check.rule("an object, or a function that gives one", isObjectOrFunction);
 
-/** What a path of a URL begins with; all else would make every request a 404. */
+/** True for the beginning of a URL's path; all else would make every request a 404. */
 function isBasePath(path: unknown): boolean {
   if (typeof path !== "string") return false;
   const base = path.replace(/\/+$/, "");
