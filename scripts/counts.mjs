@@ -15,7 +15,8 @@ const functions = tracked.filter((file) => /^packages\/[a-z]+\/src\/.*\.sql$/.te
 const pages = tracked.filter((file) => /^docs\/.*\.md$/.test(file));
 
 const linesOf = (file) => read(file).split("\n").length - 1;
-const wordsOf = (file) => read(file).split(/\s+/).filter(Boolean).length;
+// What a table is drawn with is no word.
+const wordsOf = (file) => read(file).match(/\S*[\p{L}\p{N}]\S*/gu)?.length ?? 0;
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 const mostOf = (names) =>
   Math.max(...names.reduce((counts, name) => counts.set(name, (counts.get(name) ?? 0) + 1), new Map()).values());
@@ -34,7 +35,7 @@ const rows = [
   ["files without tests", sources.filter((file) => !file.startsWith("packages/stemma/")).length, 750, 750],
   ["files of the fullest folder", mostOf(folders), 20, 20],
   ["files with the commonest name", mostOf(names), 3, 3],
-  ["lines of product code", sum([...product, ...functions].map(linesOf)), 60_000, 76_000],
+  ["lines of product code", sum([...product, ...functions].map(linesOf)), 60_000, 74_200],
   ["lines of README", linesOf("README.md"), 100, 100],
   ["lines of CONTRIBUTING", linesOf("CONTRIBUTING.md"), 60, 60],
   ["words of ARCHITECTURE", wordsOf("ARCHITECTURE.md"), 1200, 1200],
@@ -48,10 +49,10 @@ const rows = [
   ],
   ["scripts of the root's package.json", scripts.length, 5, 5],
   ...[
-    ["appendMessage", 12, 29, 40, 125],
-    ["getHistory", 10, 17, null, null],
-    ["search", 20, 32, null, null],
-    ["prepareTurn", 35, 75, null, null],
+    ["appendMessage", 12, 30, 40, 135],
+    ["getHistory", 10, 18, null, null],
+    ["search", 20, 34, null, null],
+    ["prepareTurn", 35, 54, null, null],
   ].flatMap(([call, files, filesNow, functions, functionsNow]) => [
     [`files that ${call} runs`, ways[call].files, files, filesNow],
     ...(functions === null ? [] : [[`functions that ${call} runs`, ways[call].functions, functions, functionsNow]]),

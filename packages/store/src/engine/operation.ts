@@ -18,7 +18,7 @@ export interface Statement {
   readonly rows?: readonly (readonly SqlValue[])[];
   /** Its text is one of a few that are sent again and again: a server may keep what it made of it. */
   readonly isFrequent?: boolean;
-  /** The statement as which it may be run with others, of other sessions: `gathered.ts` of Postgres does it. */
+  /** The statement as which it may be run with others, of other sessions: `append.ts` of Postgres does it. */
   readonly together?: Together | undefined;
 }
 
