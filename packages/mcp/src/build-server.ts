@@ -67,9 +67,9 @@ function registerPrompts(server: McpServer, scope: McpScope): void {
     { args, ...described }: { title: string; description: string; args: Schema },
     write: (args: ValueOf<Schema>) => Promise<string>,
   ) => {
-    const read = (given: unknown) => readInput(args, given);
-    server.registerPrompt(name, { ...described, argsSchema: toolSchema(args, read) }, async (given) => {
-      const reading = read(given);
+    const read = (input: unknown) => readInput(args, input);
+    server.registerPrompt(name, { ...described, argsSchema: toolSchema(args, read) }, async (input) => {
+      const reading = read(input);
       if ("problem" in reading) throw new Error(reading.problem);
       const written = await write(reading.value).catch((error) => {
         throw new Error(messageOf(error, scope.onError));

@@ -393,9 +393,9 @@ export class SessionManager {
     parentId?: string | null,
     options: AppendMessageOptions = {},
   ): Promise<string> {
-    const given = givenMessage(message);
-    await this.getSession(sessionId).appendMessage(given, parentId, options);
-    return given.id;
+    const checked = givenMessage(message);
+    await this.getSession(sessionId).appendMessage(checked, parentId, options);
+    return checked.id;
   }
 
   /**
@@ -404,9 +404,9 @@ export class SessionManager {
    * Errors as for `Session.upsertMessage`.
    */
   async upsert(sessionId: string, message: unknown, parentId?: string | null): Promise<string> {
-    const given = givenMessage(message);
-    await this.getSession(sessionId).upsertMessage(given, parentId);
-    return given.id;
+    const checked = givenMessage(message);
+    await this.getSession(sessionId).upsertMessage(checked, parentId);
+    return checked.id;
   }
 
   /**
@@ -420,9 +420,9 @@ export class SessionManager {
     options: AppendMessageOptions = {},
   ): Promise<string | null> {
     assertArgument(check.list("messages"), messages, "The messages of appendAll()");
-    const given = givenMessages(messages);
-    await this.getSession(sessionId).appendAll(given, parentId, options);
-    const last = given.findLast((message) => !isSummary(message));
+    const checked = givenMessages(messages);
+    await this.getSession(sessionId).appendAll(checked, parentId, options);
+    const last = checked.findLast((message) => !isSummary(message));
     return last === undefined ? null : givenMessage(last).id;
   }
 

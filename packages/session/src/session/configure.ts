@@ -36,7 +36,7 @@ const ON_LEARNING = defineOptions<OnLearningOptions>({
 
 // What each builder method of a session changes in its configuration. Each throws `INVALID_ARGUMENT`.
 
-/** See the constructor of `Session`. */
+/** The configuration that the options of `new Session` stand for. */
 export function configOf(options: SessionOptions): SessionConfig {
   SESSION.assert(options, "new Session()");
   const { context = [] } = options;
@@ -49,10 +49,10 @@ export function configOf(options: SessionOptions): SessionConfig {
   };
 }
 
-/** What a call that configures compaction is checked against: what the other one said before it. */
+/** The part of a configuration that the other call of compaction said: each of the two is checked against it. */
 export type Compacting = Pick<SessionConfig, "compact" | "threshold">;
 
-/** See `Session.onCompaction`. */
+/** The change that `Session.onCompaction` makes. */
 export function compactionConfig(
   compact: CompactFunction,
   options: OnCompactionOptions,
@@ -64,7 +64,7 @@ export function compactionConfig(
   return { compact, compactTimeout: options.timeout ?? null };
 }
 
-/** See `Session.compactAfter`. Without a counter of its own, one that was given before stays. */
+/** The change that `Session.compactAfter` makes. Without a counter of its own, an earlier one stays. */
 export function thresholdConfig(
   tokenThreshold: number,
   options: CompactAfterOptions,
@@ -88,7 +88,7 @@ function assertRoom(compact: CompactFunction | null, threshold: number | null): 
 
 const IDLE_AFTER = 300_000;
 
-/** See `Session.onLearning`. */
+/** The change that `Session.onLearning` makes. */
 export function learningConfig(learn: LearnFunction, options: OnLearningOptions): Partial<SessionConfig> {
   assertFunction(learn, "The argument of onLearning()");
   ON_LEARNING.assert(options, "onLearning()");

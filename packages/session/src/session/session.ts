@@ -303,8 +303,8 @@ export class Session {
     options: AppendMessageOptions = {},
   ): Promise<AppendedMessage<M>> {
     assertAppend(parentId, options, "appendMessage()");
-    const given = givenMessage(message);
-    return this.#started.writes.append<M>(given, parentId, options);
+    const checked = givenMessage(message);
+    return this.#started.writes.append<M>(checked, parentId, options);
   }
 
   /**
@@ -317,12 +317,12 @@ export class Session {
     message: unknown,
   ): Promise<AppendedMessage<M>> {
     assertText(messageId, "The message id of editMessage()");
-    const given = givenMessage(message);
-    if (given.id === messageId) {
+    const checked = givenMessage(message);
+    if (checked.id === messageId) {
       const text = "An edited message needs a new id. To replace a message in place, call updateMessage().";
       throw new StemmaError("INVALID_MESSAGE", { messageId }, text);
     }
-    return this.#started.writes.edit<M>(messageId, given);
+    return this.#started.writes.edit<M>(messageId, checked);
   }
 
   /**

@@ -43,9 +43,9 @@ const EMBEDDER = defineOptions<Embedder>({
   retryDelay: check.callable,
 });
 
-/** Reads what `withEmbedder` was given. Errors: `INVALID_ARGUMENT`. */
-export function parseEmbedder(given: Embedder | EmbeddingModel): ParsedEmbedder {
-  const options: Embedder = isModel(given) ? { embed: given } : given;
+/** Reads the argument of `withEmbedder`. Errors: `INVALID_ARGUMENT`. */
+export function parseEmbedder(embedder: Embedder | EmbeddingModel): ParsedEmbedder {
+  const options: Embedder = isModel(embedder) ? { embed: embedder } : embedder;
   EMBEDDER.assert(options, "withEmbedder()");
   const { embed, minSimilarity = 0, weights: { words = 1, vectors = 1 } = {}, batchSize, dimensions } = options;
   const { onError, retryDelay } = options;

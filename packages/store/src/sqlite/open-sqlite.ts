@@ -84,11 +84,11 @@ export function openSqlite(name: string, source: SqliteSource, options: SqliteOp
     mayPause: () => !isInTransaction(client),
     lane: laneOf(client),
     order: queueOf(client),
-    backup: async (runner, path, given) =>
-      (await import("./backup.js")).backupFile(runner, path, given, (copy) =>
+    backup: async (runner, path, request) =>
+      (await import("./backup.js")).backupFile(runner, path, request, (copy) =>
         openSqlite("sqlite", copy, { search: options.search, key }),
       ),
-    scrub: async (...given) => (await import("./scrub.js")).scrubFile(waiting, ...given),
+    scrub: async (...call) => (await import("./scrub.js")).scrubFile(waiting, ...call),
   };
   const check = sqliteCheck({ schema: "temp", integrity: true });
   const store = embeddable(checkable(openSqlStore(connection, dialect, opening), check), sqliteVectors);

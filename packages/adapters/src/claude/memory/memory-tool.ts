@@ -80,27 +80,27 @@ export function memoryTool(session: Session, options: MemoryToolOptions = {}): M
   };
 
   const handlers: MemoryHandlers = {
-    async view({ path: given, view_range }) {
-      const path = parsePath(given);
+    async view({ path: asked, view_range }) {
+      const path = parsePath(asked);
       const found = await files.look(path);
       if (found.kind === "directory") return listing(path, await files.below(path));
       const lines = numberedLines(path, contentOf(path, found), view_range);
-      return `Here's the content of ${path.given} with line numbers:\n${lines}`;
+      return `Here's the content of ${path.text} with line numbers:\n${lines}`;
     },
 
-    async create({ path: given, file_text }, call) {
-      const path = parsePath(given);
+    async create({ path: asked, file_text }, call) {
+      const path = parsePath(asked);
       const content = fileText(file_text, "file_text");
       const origin = await originOf(call);
       await untilUnchanged(async () => {
-        if ((await files.look(path)).kind !== "missing") throw refused(`File ${path.given} already exists`);
+        if ((await files.look(path)).kind !== "missing") throw refused(`File ${path.text} already exists`);
         await files.change([{ key: path.key, from: null, to: content }], origin);
       });
-      return `File created successfully at: ${path.given}`;
+      return `File created successfully at: ${path.text}`;
     },
 
-    async str_replace({ path: given, old_str, new_str }, call) {
-      const path = parsePath(given);
+    async str_replace({ path: asked, old_str, new_str }, call) {
+      const path = parsePath(asked);
       assertText(old_str, "The old_str of the memory tool");
       const to = fileText(new_str, "new_str");
       const origin = await originOf(call);
@@ -115,25 +115,25 @@ export function memoryTool(session: Session, options: MemoryToolOptions = {}): M
       return `The memory file has been edited. Here is the snippet showing the change (with line numbers):\n${shown}`;
     },
 
-    async insert({ path: given, insert_line, insert_text }, call) {
-      const path = parsePath(given);
+    async insert({ path: asked, insert_line, insert_text }, call) {
+      const path = parsePath(asked);
       const text = fileText(insert_text, "insert_text");
       const origin = await originOf(call);
       await untilUnchanged(() => edit(path, origin, (content) => insertLines(content, insert_line, text)));
-      return `The file ${path.given} has been edited.`;
+      return `The file ${path.text} has been edited.`;
     },
 
-    async delete({ path: given }, call) {
-      const path = parsePath(given);
+    async delete({ path: asked }, call) {
+      const path = parsePath(asked);
       if (path.key === "") throw refused("Cannot delete the /memories directory itself");
       const origin = await originOf(call);
       await untilUnchanged(async () => {
         const gone = await contentsOf(path);
-        if (gone === null) throw refused(`The path ${path.given} does not exist`);
+        if (gone === null) throw refused(`The path ${path.text} does not exist`);
         const changes = gone.map(({ key, content }) => ({ key, from: content, to: null }));
         await files.change(changes, origin);
       });
-      return `Successfully deleted ${path.given}`;
+      return `Successfully deleted ${path.text}`;
     },
 
     async rename({ old_path, new_path }, call) {
@@ -144,11 +144,11 @@ export function memoryTool(session: Session, options: MemoryToolOptions = {}): M
         const to = parsePath(new_path);
         const { kind } = await files.look(to);
         if (from.key === "") throw refused("Cannot rename the /memories directory itself");
-        if (kind !== "missing") throw refused(`The destination ${to.given} already exists`);
+        if (kind !== "missing") throw refused(`The destination ${to.text} already exists`);
         if (to.key.startsWith(directoryKey(from.key))) {
           throw refused(`EINVAL: invalid argument, rename '${realPath(from.key)}' -> '${realPath(to.key)}'`);
         }
-        if (moved === null) throw refused(`The path ${from.given} does not exist`);
+        if (moved === null) throw refused(`The path ${from.text} does not exist`);
         const changes = moved.flatMap(({ key, content }) => [
           { key, from: content, to: null },
           { key: to.key + key.slice(from.key.length), from: null, to: content },
@@ -161,17 +161,17 @@ export function memoryTool(session: Session, options: MemoryToolOptions = {}): M
   return { ...handlers, execute: (command, call) => runCommand(handlers, command, call) };
 }
 
-function contentOf({ given }: MemoryPath, found: Found): string {
+function contentOf({ text }: MemoryPath, found: Found): string {
   if (found.kind === "file") return found.content;
   const why = found.kind === "directory" ? "is not a file." : "does not exist. Please provide a valid path.";
-  throw refused(`The path ${given} ${why}`);
+  throw refused(`The path ${text} ${why}`);
 }
 
 /** How many levels of a directory are listed. */
 const LEVELS = 2;
 
 /** A directory as `view` shows it: each file and directory with its size. That of a directory is the sum of its files. */
-function listing({ given, key }: MemoryPath, entries: readonly StoredEntry[]): string {
+function listing({ text, key }: MemoryPath, entries: readonly StoredEntry[]): string {
   const sizes = new Map<string, number>();
   let total = 0;
   for (const entry of entries) {
@@ -184,9 +184,9 @@ function listing({ given, key }: MemoryPath, entries: readonly StoredEntry[]): s
   // A directory comes before what is in it, and that before its next neighbour.
   const inOrder = [...sizes].map(([name, size]) => ({ name, size, order: name.replaceAll("/", "\0") }));
   inOrder.sort((a, b) => (a.order < b.order ? -1 : 1));
-  const lines = inOrder.map(({ name, size }) => `${sizeText(size)}\t${given}/${name}`);
-  const head = `Here're the files and directories up to ${LEVELS} levels deep in ${given}, excluding hidden items and node_modules:`;
-  return [head, `${sizeText(total)}\t${given}`, ...lines].join("\n");
+  const lines = inOrder.map(({ name, size }) => `${sizeText(size)}\t${text}/${name}`);
+  const head = `Here're the files and directories up to ${LEVELS} levels deep in ${text}, excluding hidden items and node_modules:`;
+  return [head, `${sizeText(total)}\t${text}`, ...lines].join("\n");
 }
 
 // What a key adds to the listing: the directories above it, with a slash at the end, and its file.
@@ -218,10 +218,10 @@ const MAX_LINES = 999_999;
 const AROUND = 2;
 
 /** A file's lines with their numbers. `range` is the first and the last line, -1 for the end. Errors: `MEMORY_REFUSED`. */
-function numberedLines({ given }: MemoryPath, content: string, range: readonly number[] | null | undefined): string {
+function numberedLines({ text }: MemoryPath, content: string, range: readonly number[] | null | undefined): string {
   const lines = content.split("\n");
   if (lines.length > MAX_LINES) {
-    throw refused(`File ${given} has too many lines (${lines.length}). Maximum is 999,999 lines.`);
+    throw refused(`File ${text} has too many lines (${lines.length}). Maximum is 999,999 lines.`);
   }
   const asked = convert("array", range);
   const [first = 1, last = -1] = Array.isArray(asked) && asked.length === 2 ? asked.map(lineNumber) : [];
@@ -231,7 +231,7 @@ function numberedLines({ given }: MemoryPath, content: string, range: readonly n
 
 /** A text with the one line that holds `from` changed, and what the edit's answer shows. Errors: `MEMORY_REFUSED`. */
 function replaceOnce(
-  { given }: MemoryPath,
+  { text }: MemoryPath,
   content: string,
   from: string,
   to: string,
@@ -239,7 +239,7 @@ function replaceOnce(
   const found = content.split("\n").flatMap((line, index) => (line.includes(from) ? [index] : []));
   const [at] = found;
   if (at === undefined) {
-    throw refused(`No replacement was performed, old_str \`${from}\` did not appear verbatim in ${given}.`);
+    throw refused(`No replacement was performed, old_str \`${from}\` did not appear verbatim in ${text}.`);
   }
   if (found.length > 1) {
     const lines = found.map((index) => index + 1).join(", ");
@@ -265,8 +265,8 @@ function insertLines(content: string, line: number, text: string): string {
 }
 
 /** A number, also where a model wrote it as a text; undefined for anything else. */
-function lineNumber(given: unknown): number | undefined {
-  const number = convert("integer", given);
+function lineNumber(value: unknown): number | undefined {
+  const number = convert("integer", value);
   return typeof number === "number" ? number : undefined;
 }
 

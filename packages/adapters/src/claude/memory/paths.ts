@@ -1,9 +1,9 @@
 import { assertStorableText, invalid, StemmaError, utf8Length } from "@stemma/model";
 import type { ToolCallOptions } from "@stemma/session";
 
-/** A path as the model gave it, and the key of the entry that it names: "" for /memories itself. */
+/** A path as the model wrote it, and the key of the entry that it names: "" for /memories itself. */
 export interface MemoryPath {
-  readonly given: string;
+  readonly text: string;
   readonly key: string;
 }
 
@@ -14,17 +14,17 @@ const MAX_NAME = 255;
 const MAX_KEY = 1024;
 
 /** Reads a path as a file system does: "." and ".." are resolved first. Errors: `MEMORY_REFUSED`, `INVALID_ARGUMENT`, `INVALID_TEXT`. */
-export function parsePath(given: unknown): MemoryPath {
-  if (typeof given !== "string") throw invalid("A path of the memory tool must be a text, such as /memories/notes.md.");
-  if (!given.startsWith(ROOT)) throw refused(`Path must start with ${ROOT}, got: ${given}`);
-  const [top, ...names] = resolve(given.slice(ROOT.length)) ?? [];
-  if (top !== ROOT) throw refused(`Path ${given} would escape ${ROOT} directory`);
+export function parsePath(text: unknown): MemoryPath {
+  if (typeof text !== "string") throw invalid("A path of the memory tool must be a text, such as /memories/notes.md.");
+  if (!text.startsWith(ROOT)) throw refused(`Path must start with ${ROOT}, got: ${text}`);
+  const [top, ...names] = resolve(text.slice(ROOT.length)) ?? [];
+  if (top !== ROOT) throw refused(`Path ${text} would escape ${ROOT} directory`);
   const key = names.join("/").toWellFormed();
   assertStorableText(key, "A path");
   if (utf8Length(key) > MAX_KEY || names.some((name) => utf8Length(name) > MAX_NAME)) {
     throw refused(`ENAMETOOLONG: name too long, realpath '${realPath(key)}'`);
   }
-  return { given, key };
+  return { text, key };
 }
 
 /** The directories above a key, from the top, without /memories. */

@@ -236,9 +236,9 @@ async function submit(
   const accepted = await accept(session, submission);
   const about: ChatContext = { request, userId, chatId, session, body: submission.body };
   const [model, tools, settings] = await Promise.all([
-    given(options.model, about),
-    given(options.tools ?? {}, about),
-    given(options.settings ?? {}, about),
+    valueFor(options.model, about),
+    valueFor(options.tools ?? {}, about),
+    valueFor(options.settings ?? {}, about),
   ]);
   // Not before the request is known to be good: whoever is refused would own the id.
   await manager.create("", { id: chatId });
@@ -308,6 +308,6 @@ function bothOf(ours: PrepareStep, theirs: StepFunction | undefined): StepFuncti
   };
 }
 
-async function given<T>(option: PerRequest<T>, about: ChatContext): Promise<T> {
+async function valueFor<T>(option: PerRequest<T>, about: ChatContext): Promise<T> {
   return typeof option === "function" ? await (option as (context: ChatContext) => T)(about) : option;
 }

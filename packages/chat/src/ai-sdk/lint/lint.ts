@@ -115,14 +115,14 @@ function* mend(messages: readonly SessionMessage[], provider: ProviderName, opti
 
 function contextOf(provider: ProviderName, options: RepairOptions) {
   const { tools, convertDataPart } = options;
-  const given = tools as
+  const named = tools as
     | Readonly<Record<string, { execute?: unknown; toModelOutput?: unknown } | undefined>>
     | undefined;
   return {
     rules: rulesOf(provider),
     knownTools: new Set(Object.keys(tools ?? {})),
-    canRun: (name: string) => given === undefined || given[name]?.execute !== undefined,
-    showsMedia: (name: string) => given?.[name]?.toModelOutput !== undefined,
+    canRun: (name: string) => named === undefined || named[name]?.execute !== undefined,
+    showsMedia: (name: string) => named?.[name]?.toModelOutput !== undefined,
     taken: { calls: new Set<string>(), approvals: new Set<string>(), copies: new Map<string, number>() },
     items: new Map<string, readonly Slot[]>(),
     isShownData: (part: SessionMessagePart) => convertDataPart?.(part) != null,
@@ -265,9 +265,9 @@ const MAX_NAME_LENGTH = 64;
 const NOT_APPROVED = "This call needed an approval, which was not given. It did not run.";
 const DENIED = "This call was denied. It did not run.";
 
-/** The call as the provider takes it: answered, told as an ordinary call if need be, under a name and an id that it takes. */
-function mendCall(given: ToolCallPart, context: CallContext): ToolCallPart {
-  let part = mendApproval(given, context);
+/** The call as the provider takes it: answered, as an ordinary call if need be, under a name and an id that it takes. */
+function mendCall(call: ToolCallPart, context: CallContext): ToolCallPart {
+  let part = mendApproval(call, context);
   part = isWaiting(part, context) ? part : settle(part, context);
   part = mendForeign(part, context);
   part = mendError(part, context);
@@ -358,17 +358,17 @@ function mendError(part: ToolCallPart, { report }: CallContext): ToolCallPart {
 
 function mendInput(part: ToolCallPart, { rules, knownTools, report }: CallContext): ToolCallPart {
   if (isOwnCall(part, rules, knownTools)) return part;
-  const given = part.input ?? (part.state === "output-error" ? part.rawInput : undefined);
-  if (isJsonObject(given)) return part;
+  const input = part.input ?? (part.state === "output-error" ? part.rawInput : undefined);
+  if (isJsonObject(input)) return part;
   report("call-input", `The input of "${toolNameOf(part)}" is not an object. It is put into one.`);
-  return { ...without(part, "rawInput"), input: inputOf(given) } as ToolCallPart;
+  return { ...without(part, "rawInput"), input: inputOf(input) } as ToolCallPart;
 }
 
-function inputOf(given: unknown): object {
-  if (given === undefined || given === null || given === "") return {};
-  if (typeof given !== "string") return { value: given };
+function inputOf(input: unknown): object {
+  if (input === undefined || input === null || input === "") return {};
+  if (typeof input !== "string") return { value: input };
   // A model may write broken JSON.
-  return findJsonObject(given) ?? { value: given };
+  return findJsonObject(input) ?? { value: input };
 }
 
 function mendName(part: ToolCallPart, { rules, knownTools, report }: CallContext): ToolCallPart {

@@ -103,9 +103,9 @@ class Answer {
       generateId: () => answerId,
       execute: ({ writer }) => {
         const onError = (error: unknown): string => this.#textOf(error);
-        const messageMetadata = (given: { part: TextStreamPart<ToolSet> }): unknown => {
-          this.#usage.see(given.part);
-          return this.options.messageMetadata?.(given);
+        const messageMetadata = (step: { part: TextStreamPart<ToolSet> }): unknown => {
+          this.#usage.see(step.part);
+          return this.options.messageMetadata?.(step);
         };
         const settings = { sendReasoning: true, sendSources: true, onError, messageMetadata };
         const chunks = withStoredIds(result.toUIMessageStream(settings), this.turn.renamed);

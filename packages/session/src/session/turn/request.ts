@@ -67,7 +67,7 @@ export type PreparedTurn<M extends SessionMessage = HistoryMessage, T = SessionT
   update(): Promise<string | null>;
 };
 
-/** What `prepareTurn` and what is built on it take. */
+/** The options of `prepareTurn`, which all that is built on it takes too. */
 export const PREPARE_TURN = defineOptions<PrepareTurnOptions>({
   messageId: check.rule("the id of a message, or null for the last one", (id) => id === null || typeof id === "string"),
   cacheTtl: check.amount("milliseconds"),
