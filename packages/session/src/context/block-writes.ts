@@ -194,14 +194,14 @@ async function writeEntry(
   if (!isKeyed(provider)) throw block.refusal("holds one text without keys");
   if (!provider.set) throw block.readonlyError();
   block.assertBudget(content);
-  const about = block.turns.isOwn
+  const about = block.order.isOwn
     ? [description, block.noted(options)]
     : description === undefined
       ? []
       : [description];
   const set = (whole: string) => callProvider(label, "set", () => provider.set?.(key, whole, ...(about as [string])));
   if (action === "replace") {
-    await block.turns.writing(() => set(content));
+    await block.order.writing(() => set(content));
   } else {
     await appendEntry(block, provider, entry, set, options);
   }
@@ -215,14 +215,14 @@ async function appendEntry(
   options: VersionOptions,
 ): Promise<void> {
   const { label } = block;
-  const bounds = block.turns.isOwn ? block.noted({ ...options, maxTokens: block.cap }) : { maxTokens: block.cap };
+  const bounds = block.order.isOwn ? block.noted({ ...options, maxTokens: block.cap }) : { maxTokens: block.cap };
   const append = (text: string) => callProvider(label, "append", () => provider.append?.(key, text, bounds));
   if (!isSkillProvider(provider)) {
     // What is there already is not known here: the provider begins the new line.
-    if (provider.append) return void (await block.turns.writing(() => append(content)));
+    if (provider.append) return void (await block.order.writing(() => append(content)));
     throw block.refusal("cannot append: its provider can neither append nor load. Use the action replace");
   }
-  await block.turns.writing(async () => {
+  await block.order.writing(async () => {
     const before = (await readProvider(label, "load", () => provider.load(key))) ?? "";
     const whole = appendText(before, content);
     block.assertBudget(whole);
@@ -235,14 +235,14 @@ async function appendEntry(
 export async function loadEntry(block: LiveBlock, key: string): Promise<string | null> {
   const { label, provider } = block;
   if (!isSkillProvider(provider)) throw block.refusal("has no documents to load");
-  return block.turns.reading(() => readProvider(label, "load", () => provider.load(key)));
+  return block.order.reading(() => readProvider(label, "load", () => provider.load(key)));
 }
 
 /** The entries that match, as text; null when none does. */
 export async function searchEntries(block: LiveBlock, query: string): Promise<string | null> {
   const { label, provider } = block;
   if (!isSearchProvider(provider)) throw block.refusal("cannot be searched");
-  return block.turns.reading(() => readProvider(label, "search", () => provider.search(query)));
+  return block.order.reading(() => readProvider(label, "search", () => provider.search(query)));
 }
 
 /** True when a line of a listing (`- key` or `- key: description`) shows this very key. */
@@ -255,12 +255,12 @@ export async function versionsOf(block: LiveBlock, key: string | undefined): Pro
   const { label, provider } = block;
   if (provider instanceof AgentSearchProvider) {
     if (key === undefined) throw block.refusal("holds entries: name one, as { key }");
-    return block.turns.reading(() => provider.versions(key));
+    return block.order.reading(() => provider.versions(key));
   }
   if (key !== undefined) throw block.refusal("keeps no versions of entries");
   if (!isVersioned(provider) || provider.versions === undefined)
     throw block.refusal("has a provider that keeps no versions");
-  return block.turns.reading(() => callProvider(label, "versions", () => provider.versions?.() ?? []));
+  return block.order.reading(() => callProvider(label, "versions", () => provider.versions?.() ?? []));
 }
 
 /** The content of a version; null for an entry that was removed. Errors: `VERSION_NOT_FOUND`, `INVALID_ARGUMENT`. */
@@ -285,7 +285,7 @@ async function restoreVersion(
     return replaceText(block, content ?? "", options);
   if (content !== null) block.assertBudget(content);
   const noted = block.noted(options);
-  await block.turns.writing(() =>
+  await block.order.writing(() =>
     content === null ? provider.delete(key, noted) : provider.set(key, content, undefined, noted),
   );
   return block.read();
@@ -304,7 +304,7 @@ export async function replaceText(block: LiveBlock, content: string, options: Wr
     const { label } = block;
     throw invalid(`The provider of "${label}" keeps no versions; leave expectedVersion out.`, { label });
   }
-  return block.turns.writing(() => set(block, provider, content, options));
+  return block.order.writing(() => set(block, provider, content, options));
 }
 
 /** Adds text at the end of a block without keys, within its budget. Gives the block as this write left it. */
@@ -316,7 +316,7 @@ export async function addText(block: LiveBlock, text: string, options: VersionOp
     const rule = "write a JSON Merge Patch, without an action";
     throw block.refusal(`is a JSON object, so nothing can be appended to it: ${rule}`);
   }
-  return block.turns.writing(async () => {
+  return block.order.writing(async () => {
     if (isVersioned(provider)) {
       const noted = block.noted({ ...options, maxTokens });
       return block.stored("append", () => provider.append(text, noted), readingOf);
@@ -335,7 +335,7 @@ async function patchText(block: LiveBlock, patch: unknown, options: VersionOptio
   const provider = writable(block);
   const { document } = block;
   if (document === null) throw block.refusal("has no schema, so it cannot be patched: replace its content");
-  return block.turns.writing(async () => {
+  return block.order.writing(async () => {
     for (let attempt = 1; ; attempt += 1) {
       const { text, version = 0 } = await block.fetch();
       const content = document.patched(text, patch);

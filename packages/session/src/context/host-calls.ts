@@ -11,7 +11,7 @@ export class HostCalls {
   async run<T>(key: string, callback: () => T | PromiseLike<T>): Promise<T> {
     let ended = false;
     let counted = false;
-    // What else is called in this turn comes from whoever called us. From the next one on, nobody knows.
+    // What else is called before the next yield comes from whoever called us. From the next one on, nobody knows.
     queueMicrotask(() => {
       if (ended) return;
       counted = true;
@@ -30,7 +30,7 @@ export class HostCalls {
     return this.#underWay.has(key);
   }
 
-  // The callback's own part of this turn.
+  // The callback's own part, before it first yields.
   #now<T>(key: string, callback: () => T): T {
     this.#count(key, 1);
     try {

@@ -31,7 +31,7 @@ export class LiveBlock {
   /** The budget that applies, whether or not the prompt shows one. */
   readonly cap: number;
   /** When the provider is called. */
-  readonly turns: ProviderTurns;
+  readonly order: ProviderOrder;
   /** The form of the content, of a block with a schema. */
   readonly document: BlockDocument | null;
   readonly #content = new BlockContent();
@@ -48,7 +48,7 @@ export class LiveBlock {
     this.label = label;
     this.folded = foldLabel(label);
     this.shape = shapeOf(provider);
-    this.turns = new ProviderTurns(label, provider, open);
+    this.order = new ProviderOrder(label, provider, open);
     this.cap = maxTokens;
     this.document = schema === undefined ? null : new BlockDocument(label, schema);
   }
@@ -113,7 +113,7 @@ export class LiveBlock {
   async preview(): Promise<void> {
     this.#isPreviewed = true;
     try {
-      this.#preview = (await this.turns.atOnce(() => this.fetch())).text;
+      this.#preview = (await this.order.atOnce(() => this.fetch())).text;
     } catch {
       // Whoever asks for the content itself is told.
     }
@@ -129,10 +129,10 @@ export class LiveBlock {
   async read(): Promise<ContextBlock> {
     const started = this.start();
     try {
-      return this.take(started, await this.turns.reading(() => this.fetch()));
+      return this.take(started, await this.order.reading(() => this.fetch()));
     } catch (error) {
       // What the store refuses it is asked again, by whoever comes next.
-      if (!this.turns.isOwn || StemmaError.isInstance(error, "PROVIDER_FAILED")) this.#content.fail(error);
+      if (!this.order.isOwn || StemmaError.isInstance(error, "PROVIDER_FAILED")) this.#content.fail(error);
       throw error;
     }
   }
@@ -146,7 +146,7 @@ export class LiveBlock {
   take(started: number, found: Reading): ContextBlock {
     this.#content.take(started, found);
     // Of a provider that keeps no versions, a write that was under way tells more than a read.
-    return this.turns.isOwn ? this.#show(found) : this.snapshot();
+    return this.order.isOwn ? this.#show(found) : this.snapshot();
   }
 
   /** Reads the content anew. The write is done, so a failure is left to whoever asks for the content next. */
@@ -218,7 +218,7 @@ export function readingOf(stored: StoredBlock | null): Reading {
 }
 
 /** When a block's provider is called: reads after the writes that were called before them. */
-class ProviderTurns {
+class ProviderOrder {
   /** True for one of our own, which hands each call to its store at once; the store puts them in order. */
   readonly isOwn: boolean;
   /** Lets a provider of the host's prepare itself, once; a failed attempt is made again by the next call. */
@@ -245,10 +245,10 @@ class ProviderTurns {
     return queueOf(provider).write("", () => hostCallsOf(provider).run("", () => this.atOnce(calls)));
   }
 
-  /** Runs a call that reads: after the writes that `turn` waits for. No write waits for it. */
+  /** Runs a call that reads: after the writes that `earlier` waits for. No write waits for it. */
   async reading<T>(call: () => Promise<T>): Promise<T> {
-    const turn = this.turn();
-    if (turn !== null) await turn;
+    const earlier = this.earlier();
+    if (earlier !== null) await earlier;
     return this.atOnce(call);
   }
 
@@ -256,7 +256,7 @@ class ProviderTurns {
    * Waits for the writes to a provider of the host's that were called before. Null when there is nothing to wait for, or
    * when this may be called from within such a write, which would wait for itself.
    */
-  turn(): Promise<void> | null {
+  earlier(): Promise<void> | null {
     if (this.isOwn) return null;
     const { provider } = this;
     const queue = queueOf(provider);

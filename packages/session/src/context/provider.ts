@@ -88,7 +88,7 @@ export const searchesMessages = new WeakSet<object>();
 export interface ContextBlockProvider extends ProviderBase {
   /** Text, or nothing; a promise of it. What a database gives has no type of its own: anything else is refused when it comes. */
   load?(key: string): unknown;
-  /** Likewise. */
+  /** Text, or nothing, as `load` gives it. */
   search?(query: string): unknown;
   /** `(content, options?)`, or `(key, content, description?)` of a provider that loads or searches. */
   set?(first: string, second: string & WriteOptions, third?: string): unknown;

@@ -52,7 +52,7 @@ export class SessionPrompt {
   refresh(): Promise<string> {
     const live = this.blocks.all;
     const blocks = this.#calling(live, async () => sendableBlocks(valuesOf(await readBlocks(live))));
-    // Told in its turn, below.
+    // Told in its order, below.
     blocks.catch(() => {});
     return this.#frozen.refresh(async () => {
       this.rendered = await blocks;
@@ -120,7 +120,7 @@ export class SessionPrompt {
   }
 
   #calling<T>(blocks: readonly LiveBlock[], call: () => Promise<T>): Promise<T> {
-    return blocks.every(({ turns }) => turns.isOwn) ? call() : this.#frozen.calling(call);
+    return blocks.every(({ order }) => order.isOwn) ? call() : this.#frozen.calling(call);
   }
 }
 
@@ -138,34 +138,34 @@ const sendableBlocks = <T>(found: readonly T[]): Promise<T[]> => inPieces(mapped
 
 type Result = PromiseSettledResult<ContextBlock>;
 
-/** Blocks whose content was asked for, or will be once their turn has come. */
+/** Blocks whose content was asked for, or will be once the writes before are done. */
 interface AskedBlocks {
   readonly blocks: readonly LiveBlock[];
   /** How the reads of our own ended. */
   readonly own: Promise<readonly Result[]>;
-  readonly others: readonly { readonly block: LiveBlock; readonly turn: Promise<void> | null }[];
+  readonly others: readonly { readonly block: LiveBlock; readonly earlier: Promise<void> | null }[];
 }
 
 /** Asks our own providers now. Those of the host's are asked when it comes to that, after the writes called before now. */
 function ask(blocks: readonly LiveBlock[]): AskedBlocks {
-  const isOwn = ({ turns }: LiveBlock) => turns.isOwn;
+  const isOwn = ({ order }: LiveBlock) => order.isOwn;
   const others = blocks.filter((block) => !isOwn(block));
   return {
     blocks,
     own: readBlocks(blocks.filter(isOwn)),
-    others: others.map((block) => ({ block, turn: block.turns.turn() })),
+    others: others.map((block) => ({ block, earlier: block.order.earlier() })),
   };
 }
 
 /** The results of reads, in order. With `anew`, the host's providers are asked for what is known already too. */
 async function answers({ blocks, own, others }: AskedBlocks, anew: boolean): Promise<Result[]> {
-  const calls = others.map(async ({ block, turn }) => {
-    if (turn !== null) await turn;
+  const calls = others.map(async ({ block, earlier }) => {
+    if (earlier !== null) await earlier;
     return anew || !block.loaded ? block.read() : block.snapshot();
   });
   const [ours, theirs] = await Promise.all([own, Promise.allSettled(calls)]);
   const [nextOfOurs, nextOfTheirs] = [ours.values(), theirs.values()];
-  return blocks.map(({ turns }) => (turns.isOwn ? nextOfOurs : nextOfTheirs).next().value as Result);
+  return blocks.map(({ order }) => (order.isOwn ? nextOfOurs : nextOfTheirs).next().value as Result);
 }
 
 interface Preview {
@@ -330,13 +330,13 @@ class FrozenPrompt {
 
   /** The stored prompt; null when nothing is frozen. */
   read(): Promise<string | null> {
-    return this.#inTurn(() => this.#read());
+    return this.#inOrder(() => this.#read());
   }
 
   /** The stored prompt, or else what `render` makes, stored. */
   freeze(render: Render): Promise<{ prompt: string; rendered: boolean }> {
     const call = ++this.#calls;
-    return this.#inTurn(async () => {
+    return this.#inOrder(async () => {
       const stored = await this.#read();
       if (stored !== null) return { prompt: stored, rendered: false };
       const latest = this.#latest;
@@ -357,7 +357,7 @@ class FrozenPrompt {
   /** Stores what `render` makes in place of what was frozen. */
   refresh(render: Render): Promise<string> {
     const call = ++this.#calls;
-    return this.#inTurn(async () => this.#write(call, await render()));
+    return this.#inOrder(async () => this.#write(call, await render()));
   }
 
   /**
@@ -368,7 +368,7 @@ class FrozenPrompt {
     const call = ++this.#calls;
     // Told below, in its turn.
     cleared.catch(() => {});
-    return this.#inTurn(async () => {
+    return this.#inOrder(async () => {
       const dropped = await cleared;
       this.#latest = Math.max(this.#latest, call);
       this.#answer = null;
@@ -398,7 +398,7 @@ class FrozenPrompt {
     return hostCallsOf(queue).run(key, callbacks);
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+  #inOrder<T>(work: () => Promise<T>): Promise<T> {
     const { queue, key } = this.#order;
     return hostCallsOf(queue).mayBeCalling(key) ? work() : queue.write(key, work);
   }

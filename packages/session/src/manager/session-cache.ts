@@ -11,7 +11,7 @@ const MIN_ENTRIES = 1000;
 /** Sessions that stay although nobody refers to them: the ones that were asked for last. */
 const MAX_RECENT = 100;
 /** New sessions after which the event loop has to turn. */
-const MAX_BETWEEN_TURNS = 1000;
+const MAX_BETWEEN_YIELDS = 1000;
 
 /**
  * The sessions that are in use, by id. One is forgotten once nobody refers to it: not the host, not a call that is under
@@ -24,8 +24,8 @@ export class SessionCache implements SessionKeeper {
   /** The sessions that must not go, each as often as there is a reason. */
   readonly #kept = new Map<Session, number>();
   #sweepAt = MIN_ENTRIES;
-  #sinceTurn = 0;
-  #turn: Promise<void> | null = null;
+  #sinceYield = 0;
+  #yield: Promise<void> | null = null;
 
   get(sessionId: string): Session | undefined {
     const session = this.#sessions.get(sessionId)?.deref();
@@ -36,7 +36,7 @@ export class SessionCache implements SessionKeeper {
   set(sessionId: string, session: Session): void {
     this.#use(session);
     this.#sessions.set(sessionId, refTo(session));
-    this.#sinceTurn += 1;
+    this.#sinceYield += 1;
     if (this.#sessions.size < this.#sweepAt) return;
     for (const [id, ref] of this.#sessions) if (ref.deref() === undefined) this.#sessions.delete(id);
     // So that the sweeping costs each session a constant share, however many are in use.
@@ -66,20 +66,20 @@ export class SessionCache implements SessionKeeper {
       return await call;
     } finally {
       release();
-      if (this.#sinceTurn >= MAX_BETWEEN_TURNS) await this.#turnOfTheLoop();
+      if (this.#sinceYield >= MAX_BETWEEN_YIELDS) await this.#yieldToLoop();
     }
   }
 
   // A WeakRef holds its session until the event loop turns, which calls of a synchronous store alone never let it do.
-  #turnOfTheLoop(): Promise<void> {
-    this.#turn ??= new Promise((resolve) => {
+  #yieldToLoop(): Promise<void> {
+    this.#yield ??= new Promise((resolve) => {
       setTimeout(() => {
-        this.#turn = null;
-        this.#sinceTurn = 0;
+        this.#yield = null;
+        this.#sinceYield = 0;
         resolve();
       });
     });
-    return this.#turn;
+    return this.#yield;
   }
 
   #use(session: Session): void {

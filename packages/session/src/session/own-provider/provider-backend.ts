@@ -50,7 +50,7 @@ import type { DatedOptions, SessionBackend, SessionProvider } from "./provider.j
 /**
  * A session kept by a provider that a user wrote, with the documented methods only. What those methods cannot do by
  * themselves is done in several calls, and is no more atomic than they are. Within a process each call of ours is one
- * turn: those that read run together, one that writes is alone, in the order in which they were made.
+ * work: those that read run together, one that writes is alone, in the order in which they were made.
  */
 export function providerBackend(
   provider: SessionProvider,
@@ -67,7 +67,7 @@ export function providerBackend(
     (...args: A): Promise<R> =>
       queue.write("", () => write(...args));
 
-  // Within a turn, nothing below waits for another one.
+  // Within one call, nothing below waits for another one.
   const reader = new ProviderReader(provider, sessionId);
   const writer = new ProviderWriter(provider, reader, sessionId, skills);
 
@@ -416,9 +416,9 @@ function summaryBehind(id: string, compactions: readonly StoredCompaction[]): St
  * loaded, and an unload empties the results there. Calls whose results are not stored yet are remembered until they are.
  */
 interface ProviderSkillLog extends SkillLog {
-  /** The message as it is to be stored: emptied of what was unloaded before. Called within a turn. */
+  /** The message as it is to be stored: emptied of what was unloaded before. Called within a write. */
   emptied(message: SessionMessage): SessionMessage;
-  /** Forgets all of it, within the turn that removes the messages. */
+  /** Forgets all of it, within the write that removes the messages. */
   clear(): void;
 }
 
@@ -426,16 +426,16 @@ interface ProviderSkillLog extends SkillLog {
 const states = new WeakMap<object, SkillState>();
 
 export function providerSkillLog(provider: SessionProvider): ProviderSkillLog {
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => queueOf(provider).write("", work);
+  const inOrder = <T>(work: () => Promise<T>): Promise<T> => queueOf(provider).write("", work);
   const current = (): SkillState => states.get(provider) ?? NO_SKILLS;
   return {
     load: (label, key, toolCallId) =>
-      inTurn(async () => {
+      inOrder(async () => {
         states.set(provider, recordLoad(current(), label, key, toolCallId));
       }),
     loaded: () => queueOf(provider).read("", async () => [...loadsIn(await provider.getHistory()).loads].reverse()),
     unload: (label, key) =>
-      inTurn(async () => {
+      inOrder(async () => {
         const path = [...(await provider.getHistory())];
         const loaded = loadsIn(path)
           .callsOf(label, key)
