@@ -51,6 +51,7 @@ export const GUIDE = [
       { text: "Search by meaning, measured", link: "/background/embeddings" },
       { text: "What providers refuse", link: "/background/repairs" },
       { text: "Comparison", link: "/background/comparison" },
+      { text: "Differences from agents", link: "/background/differences-from-agents" },
       { text: "Decisions", link: "/background/decisions" },
       { text: "Data model", link: "/background/data-model" },
       { text: "How it is built", link: "/architecture" },
