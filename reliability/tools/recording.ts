@@ -37,7 +37,8 @@ function callsOf(log: string): Call[] {
   return log.split("\n").flatMap((line) => {
     const [, thread = "", rest = ""] = /^(\d+)\s+(.*)$/.exec(line) ?? [];
     if (rest.endsWith("<unfinished ...>")) {
-      begun.set(thread, rest.slice(0, -"<unfinished ...>".length));
+      // A space stands before it, which stands before no parenthesis of a call in one piece.
+      begun.set(thread, rest.slice(0, -"<unfinished ...>".length).trimEnd());
       return [];
     }
     const text = rest.replace(/^<\.\.\. \w+ resumed>/, () => begun.get(thread) ?? "");
