@@ -1,3 +1,4 @@
+// One class that every reader fills: what a file says of a session, put together.
 import {
   isJsonObject,
   isTooDeep,

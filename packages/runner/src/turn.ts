@@ -1,3 +1,4 @@
+// One turn of the runner, whole: the request that is made, its steps, and how these are recorded.
 import { stepResults } from "@stemma/chat";
 import type { SessionMessage, SessionMessagePart } from "@stemma/model";
 import {

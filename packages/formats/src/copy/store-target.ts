@@ -1,3 +1,4 @@
+// One side of a copy, whole: what a store is given of each session, and how that is compared with what it has.
 import { type JsonObject, StemmaError, sameJson } from "@stemma/model";
 import {
   completeKept,

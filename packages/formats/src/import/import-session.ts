@@ -1,3 +1,4 @@
+// One import of a session, whole: its messages, summaries and details, and what of them is there already.
 import {
   assertEncodable,
   decodeJson,

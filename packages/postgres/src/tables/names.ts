@@ -1,21 +1,8 @@
 import { sha256 } from "@stemma/model";
+import { DATA_TABLES, INDEX_TABLES } from "@stemma/store";
+
 /** The tables that are ours in a database. */
-export const TABLES = [
-  "assistant_schema",
-  "assistant_messages",
-  "assistant_branches",
-  "assistant_compactions",
-  "assistant_sessions",
-  "assistant_media",
-  "assistant_media_refs",
-  "assistant_fts",
-  "assistant_records",
-  "assistant_versions",
-  "assistant_usage",
-  "cf_agents_context_blocks",
-  "cf_agents_search_entries",
-  "cf_agents_search_fts",
-] as const;
+export const TABLES: readonly string[] = ["assistant_schema", ...DATA_TABLES, ...Object.values(INDEX_TABLES)];
 
 const OTHERS = [
   "assistant_embedder",

@@ -140,18 +140,17 @@ function* lockVersion(schema: string | null): Operation<{ version: number; isRea
 
 // Nothing else makes these functions and tables, and one transaction makes them with the record.
 function* assertNothingLeft(schema: string | null): Operation<void> {
-  const tables = DATA_TABLES;
   const space = `s.nspname = ANY (${schema === null ? "current_schemas(false)" : "ARRAY[?::name]"})`;
   const query = `SELECT s.nspname || '.' || p.proname || '()' AS name FROM pg_proc p JOIN pg_namespace s ON s.oid = p.pronamespace
      WHERE ${space} AND p.proname IN (${OWN_FUNCTIONS.map(() => "?").join(", ")})
      UNION SELECT s.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace
-     WHERE ${space} AND c.relkind IN ('r', 'p') AND c.relname IN (${tables.map(() => "?").join(", ")}) ORDER BY name`;
+     WHERE ${space} AND c.relkind IN ('r', 'p') AND c.relname IN (${DATA_TABLES.map(() => "?").join(", ")}) ORDER BY name`;
   const given = schema === null ? [] : [schema];
-  const found = yield* column<string>(query, ...given, ...OWN_FUNCTIONS, ...given, ...tables);
+  const found = yield* column<string>(query, ...given, ...OWN_FUNCTIONS, ...given, ...DATA_TABLES);
   const bare = found.map((name) => name.slice(name.lastIndexOf(".") + 1));
   const left = found.filter((_, index) => !SHARED_TABLES.includes(bare[index] as string));
   if (left.length === 0) return;
-  const missing = [RECORD, ...tables].filter((name) => !bare.includes(name));
+  const missing = [RECORD, ...DATA_TABLES].filter((name) => !bare.includes(name));
   throw tablesMissing(missing, `${left.slice(0, 3).join(", ")} ${left.length === 1 ? "is" : "are"} still there`);
 }
 

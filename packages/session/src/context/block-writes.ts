@@ -1,3 +1,4 @@
+// What tools and methods do with a block: all writes, with their checks, and reads of single entries and versions.
 import { appendText, invalid, StemmaError } from "@stemma/model";
 import type { StoredVersion, VersionOptions, WriteOrigin } from "@stemma/store";
 import type { ConflictingBlock, ToolCallOptions, ToolEntry, WriteAction } from "../tools/tool.js";

@@ -1,3 +1,4 @@
+// One class: a block in use, with what is known of its content and the order of its provider's calls.
 import {
   assertBudget,
   estimateStringTokens,

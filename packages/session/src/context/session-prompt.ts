@@ -1,3 +1,4 @@
+// One class and its parts: the prompt of a session, frozen, stored, refreshed, and compared with what there is now.
 import { foldLabel, inPieces, mapped, once, type Queue, queueOf, StemmaError, sendable } from "@stemma/model";
 import type { ContextBlock } from "./block.js";
 import type { BlockSet } from "./block-set.js";

@@ -1,3 +1,4 @@
+// One run of learning, whole: what it reads, what it asks, and which edits it stores.
 import {
   decodeJson,
   encodeJson,

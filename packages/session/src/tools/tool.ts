@@ -1,3 +1,4 @@
+// One form of tools, whole: how their inputs are described, read and answered.
 import { findJson, isJsonObject, type JsonObject, quote, reasonOf, sendableText, shorten } from "@stemma/model";
 /** A caller's options of a call. The AI SDK passes more, which is not read. */
 export interface ToolCallOptions {

@@ -1,3 +1,4 @@
+// One comparison: the search index with what it is of, window by window, and how it is made anew.
 import { addressOfKey, documentOf, keyOf, type RowAddress, StemmaError } from "@stemma/model";
 import type { Dialect, SearchIndex } from "../engine/dialect.js";
 import { INDEX_TABLES } from "../engine/dialect.js";

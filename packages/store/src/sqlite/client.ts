@@ -1,3 +1,4 @@
+// One connection to SQLite, whatever module it is of: its statements, transactions, patience and errors.
 import { StemmaError } from "@stemma/model";
 import type { OpenTransaction, SyncConnection, TransactionMode } from "../engine/connection.js";
 import type { Row, Statement } from "../engine/operation.js";

@@ -1,3 +1,4 @@
+// One tool of Claude's, whole: its commands, and the files that they make of a collection of entries.
 import { assertStorableText, check, defineOptions, StemmaError, utf8Length } from "@stemma/model";
 import {
   assertSession,

@@ -1,3 +1,4 @@
+// One interface of Claude's SDK, whole: how its sessions are read, appended to and listed as ours.
 import {
   isJsonObject,
   type JsonObject,

@@ -1,3 +1,4 @@
+// One write of a checkpoint, whole: what of it becomes messages, what becomes records, and what is pruned behind it.
 import type { BaseMessage } from "@langchain/core/messages";
 import type {
   ChannelVersions,

@@ -1,3 +1,4 @@
+// One handler, from the options to the routes and what each of them does.
 import { check, defineOptions, invalid, isJsonObject } from "@stemma/model";
 import {
   assertText,

@@ -1,3 +1,4 @@
+// One pass over the messages of a request: each part in turn, as the provider takes it.
 import {
   atOnce,
   check,

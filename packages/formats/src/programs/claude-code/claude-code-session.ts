@@ -1,3 +1,4 @@
+// One reader of one kind of file, from its lines to a session.
 import {
   isJsonObject,
   type JsonObject,

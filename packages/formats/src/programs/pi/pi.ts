@@ -1,3 +1,4 @@
+// One reader of one kind of file, from its entries to a session.
 import { isJsonObject, isoTime, type JsonObject, nameOf, quote, type SessionMessage } from "@stemma/model";
 import { nameSession } from "../../conversations.js";
 import { deriveId } from "../../identity.js";

@@ -1,3 +1,4 @@
+// Automatic compaction, whole: when it is due, what it asks for, and when it pauses.
 import {
   type CompactContext,
   type CompactFunction,

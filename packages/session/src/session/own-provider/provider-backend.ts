@@ -1,3 +1,4 @@
+// One backend: what a session needs of a store, made of a provider that a program wrote itself.
 import {
   applyCompactions,
   assertEncodable,

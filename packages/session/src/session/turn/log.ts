@@ -1,3 +1,4 @@
+// What is stored of a session's turns: its form, how it is written with a turn, and how it is read again.
 import {
   decodeJson,
   encodeJson,

@@ -1,3 +1,4 @@
+// A turn from the question to the request: what is read, decided, noted and sent.
 import {
   appendText,
   applyCompactions,

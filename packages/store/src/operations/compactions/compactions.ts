@@ -1,3 +1,4 @@
+// All operations on compactions, which share what a range is.
 import {
   digestMessage,
   digestRange,

@@ -1,3 +1,4 @@
+// All ways of writing messages, which end in one row.
 import {
   type EncodedMessage,
   leafMoved,

@@ -1,3 +1,4 @@
+// A path: how it is found, what a reader sees of it, and how its rows are read.
 import {
   hideUnloaded,
   isMarked,

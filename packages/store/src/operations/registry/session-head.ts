@@ -1,3 +1,4 @@
+// A session's row with its newest message, which every write begins with, and the numbers that rows have.
 import { isSummaryMessage, NO_SKILLS, noMessage, type SkillState, StemmaError, SUMMARY_ID_PREFIX } from "@stemma/model";
 import type { CorruptHandler, Dialect } from "../../engine/dialect.js";
 import {

@@ -1,3 +1,4 @@
+// One search, from what it is about to the rows that it shows.
 import {
   keyOf,
   messagesOf,

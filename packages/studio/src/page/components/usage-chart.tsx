@@ -1,8 +1,8 @@
 import type { UsageRow } from "../../api.js";
 import { cost, count, short } from "../format.js";
 import { linkHere, linkTo } from "../location.js";
+import { FiguresTable } from "./figures-table.js";
 import { filledDays } from "./filled-days.js";
-import { ScrollRegion } from "./scroll-region.js";
 
 const HEIGHT = 160;
 
@@ -68,44 +68,31 @@ export function UsageTable({ rows, by }: Props) {
   const tokensOf = (row: UsageRow) => row.inputTokens + row.outputTokens;
   const highest = Math.max(1, ...rows.map(tokensOf));
   return (
-    <ScrollRegion label={`Usage by ${by}`}>
-      <table class="wide usage-table">
-        <thead>
-          <tr>
-            <th>{NAMES[by]}</th>
-            <th class="number">Requests</th>
-            <th class="number">Input</th>
-            <th class="number">Output</th>
-            <th class="number">Cost</th>
-            <th class="bar-column">Tokens</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.name}>
-              <td class="name">
-                <Name row={row} by={by} />
-              </td>
-              <td class="number">{count(row.requests)}</td>
-              <td class="number">{count(row.inputTokens)}</td>
-              <td class="number">{count(row.outputTokens)}</td>
-              <td class="number">{cost(row.cost)}</td>
-              <td class="bar-column">
-                <svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
-                  <rect class="source-message" width={(row.inputTokens / highest) * 100} height="8" />
-                  <rect
-                    class="source-block"
-                    x={(row.inputTokens / highest) * 100}
-                    width={(row.outputTokens / highest) * 100}
-                    height="8"
-                  />
-                </svg>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </ScrollRegion>
+    <FiguresTable
+      label={`Usage by ${by}`}
+      rows={rows}
+      name={[NAMES[by], (row) => <Name row={row} by={by} />]}
+      figures={[
+        ["Requests", (row) => count(row.requests)],
+        ["Input", (row) => count(row.inputTokens)],
+        ["Output", (row) => count(row.outputTokens)],
+        ["Cost", (row) => cost(row.cost)],
+      ]}
+      bar={[
+        "Tokens",
+        ({ inputTokens, outputTokens }) => (
+          <>
+            <rect class="source-message" width={(inputTokens / highest) * 100} height="8" />
+            <rect
+              class="source-block"
+              x={(inputTokens / highest) * 100}
+              width={(outputTokens / highest) * 100}
+              height="8"
+            />
+          </>
+        ),
+      ]}
+    />
   );
 }
 

@@ -1,7 +1,7 @@
 import type { UsageView } from "../../api.js";
 import { Empty, Failure, Loading } from "../components/failure.js";
+import { FiguresTable } from "../components/figures-table.js";
 import { FilterField } from "../components/filter-field.js";
-import { ScrollRegion } from "../components/scroll-region.js";
 import { UsageChart, UsageTable } from "../components/usage-chart.js";
 import { cost, count } from "../format.js";
 import { useResource } from "../hooks/use-resource.js";
@@ -85,41 +85,33 @@ function CompactionTable({ by, rows, total, sessionId }: Compactions & { readonl
         {count(total.compactions)} made {count(total.tokensAfter)} tokens of {count(total.tokensBefore)}: {saved(total)}{" "}
         less in each request that holds a summary. Estimated, as of when each was made.
       </p>
-      <ScrollRegion label={`Compactions by ${by}`}>
-        <table class="wide usage-table">
-          <thead>
-            <tr>
-              <th>{NAMES[by]}</th>
-              <th class="number">Compactions</th>
-              <th class="number">Before</th>
-              <th class="number">After</th>
-              <th class="number">Saved</th>
-              <th class="bar-column">Before and after</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((row) => (
-              <tr key={row.name}>
-                <td class="name">
-                  <a href={addressOf(by, row.name, sessionId)} title={row.name}>
-                    <bdi>{row.sessionName ?? row.name}</bdi>
-                  </a>
-                </td>
-                <td class="number">{count(row.compactions)}</td>
-                <td class="number">{count(row.tokensBefore)}</td>
-                <td class="number">{count(row.tokensAfter)}</td>
-                <td class="number">{saved(row)}</td>
-                <td class="bar-column">
-                  <svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
-                    <rect class="covered-tokens" width={(row.tokensBefore / highest) * 100} height="8" />
-                    <rect class="source-summary" width={(row.tokensAfter / highest) * 100} height="8" />
-                  </svg>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </ScrollRegion>
+      <FiguresTable
+        label={`Compactions by ${by}`}
+        rows={rows}
+        name={[
+          NAMES[by],
+          (row) => (
+            <a href={addressOf(by, row.name, sessionId)} title={row.name}>
+              <bdi>{row.sessionName ?? row.name}</bdi>
+            </a>
+          ),
+        ]}
+        figures={[
+          ["Compactions", (row) => count(row.compactions)],
+          ["Before", (row) => count(row.tokensBefore)],
+          ["After", (row) => count(row.tokensAfter)],
+          ["Saved", saved],
+        ]}
+        bar={[
+          "Before and after",
+          ({ tokensBefore, tokensAfter }) => (
+            <>
+              <rect class="covered-tokens" width={(tokensBefore / highest) * 100} height="8" />
+              <rect class="source-summary" width={(tokensAfter / highest) * 100} height="8" />
+            </>
+          ),
+        ]}
+      />
     </section>
   );
 }
