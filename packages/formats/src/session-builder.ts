@@ -60,7 +60,7 @@ export class SessionBuilder {
   readonly usage = new UsageCount();
   #metadata: JsonObject = {};
   #compactions: Compaction[] = [];
-  #kept: KeptPiece[] = [];
+  #details: KeptPiece[] = [];
   #skipped: Skipped[] = [];
   #unread: Unread[] = [];
   #size = 0;
@@ -134,7 +134,7 @@ export class SessionBuilder {
   /** Keeps a piece of the file word for word. `kind` is what a report counts it as. */
   keep(key: string, source: JsonObject, at: Position, messageId: string | null, kind: string | null = null): void {
     if (isTooDeep(source)) this.skip(at, TOO_DEEP);
-    else this.#kept.push({ key, source, at, messageId, kind });
+    else this.#details.push({ key, source, at, messageId, kind });
   }
 
   skip(at: Position, why: string): void {
@@ -164,13 +164,13 @@ export class SessionBuilder {
       messages: this.messages.take(),
       compactions: this.#compactions,
       activeLeafId: this.activeLeafId,
-      kept: this.#kept,
+      kept: this.#details,
       skipped: this.#skipped,
       unread: this.#unread,
       more: !isLast,
     };
     this.#compactions = [];
-    this.#kept = [];
+    this.#details = [];
     this.#skipped = [];
     this.#unread = [];
     this.#size = 0;

@@ -83,11 +83,11 @@ async function tell(io: Io, json: boolean, { ok, sessions, messages, vectors, pa
   if (!ok) io.fail();
   if (json) return writeJson(io, { ok, sessions, messages, vectors });
   // What keeps the vectors of every session out is told once.
-  const told = new Map<string, PartOf[]>();
+  const reported = new Map<string, PartOf[]>();
   for (const { of, problem } of parts) {
-    if (problem !== undefined) told.set(problem.message, [...(told.get(problem.message) ?? []), of]);
+    if (problem !== undefined) reported.set(problem.message, [...(reported.get(problem.message) ?? []), of]);
   }
-  for (const [message, [of, ...others]] of told) {
+  for (const [message, [of, ...others]] of reported) {
     const more = others.length > 0 ? ` and ${others.length.toLocaleString("en")} more` : "";
     io.writeError(`stemma: ${nameOf(of as PartOf)}${more}: ${oneLine(message)}\n`);
   }

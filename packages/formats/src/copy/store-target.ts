@@ -46,9 +46,9 @@ export function storeTarget(store: Store): CopyTarget {
       const owner = findOwner(header.memory);
       if (owner === undefined) return (await SessionWriter.open(store, header)).write(lines);
       const [target, scope] = scopeOf(store, owner);
-      const kept = new KeptWriter(target, scope, of);
-      for await (const line of lines) await kept.write(line);
-      return kept.finish();
+      const items = new ItemWriter(target, scope, of);
+      for await (const line of lines) await items.write(line);
+      return items.finish();
     },
     async *read(of) {
       // As far as they were given before: a target may have more.
@@ -81,7 +81,7 @@ class SessionWriter {
   #isWritten = false;
   readonly #storedMessages: Matching;
   readonly #storedCompactions: Matching;
-  readonly #kept: KeptWriter;
+  readonly #items: ItemWriter;
 
   private constructor(
     private readonly store: Store,
@@ -92,7 +92,7 @@ class SessionWriter {
     const { id } = session;
     this.#storedMessages = new Matching(messageLines(store, id));
     this.#storedCompactions = new Matching(compactionLines(store, id));
-    this.#kept = new KeptWriter(store, { sessionId: id }, { session: id });
+    this.#items = new ItemWriter(store, { sessionId: id }, { session: id });
   }
 
   /** Errors: `COPY_CONFLICT` where the store has another session with this id; `INVALID_ARGUMENT` for a header that says what none can. */
@@ -116,11 +116,11 @@ class SessionWriter {
       stage = next;
       if (next === 0) await this.#addMessage(line);
       else if (next === 1) await this.#addCompaction(line);
-      else await this.#kept.write(line);
+      else await this.#items.write(line);
     }
     if (stage === 0) await this.#endMessages();
     if ((await this.#storedCompactions.peek()) !== null) throw this.#conflict("it has further summaries");
-    if (await this.#kept.finish()) this.#isWritten = true;
+    if (await this.#items.finish()) this.#isWritten = true;
     const isRestored = await restoreEntry(this.store, this.header, this.session);
     return this.#isWritten || isRestored;
   }
@@ -285,7 +285,7 @@ class VectorWriter {
 const MOST_RECORDS = 200;
 
 /** Writes what is kept beside messages, or outside of sessions, where the store has none of it. */
-class KeptWriter {
+class ItemWriter {
   readonly #stored: Matching;
   #records: KeptWrite[] = [];
   #bytes = 0;

@@ -148,7 +148,7 @@ type ToolAnswerListener = (folded: string, content: string, isAdded?: boolean) =
 
 /** The blocks for the model's tools: its writes are approved where a block asks for that, and told to a listener. */
 class ToolAccess implements ContextAccess {
-  #told: ToolAnswerListener = () => {};
+  #listener: ToolAnswerListener = () => {};
 
   constructor(
     private readonly blocks: BlockSet,
@@ -158,7 +158,7 @@ class ToolAccess implements ContextAccess {
 
   /** Calls `listener` with what a tool tells the model of a block: its content, or what was added at its end. */
   onAnswer(listener: ToolAnswerListener): void {
-    this.#told = listener;
+    this.#listener = listener;
   }
 
   toolBlock(label: string): ToolBlock {
@@ -175,9 +175,9 @@ class ToolAccess implements ContextAccess {
     const text =
       block.config.approve === undefined ? content : await this.#approved(block, null, content, action, call);
     const written = await this.blocks.settling(this.writes.byModel(block, text, action, call));
-    if ("present" in written) this.#told(block.folded, written.present);
-    else if (action === "append") this.#told(block.folded, text, true);
-    else this.#told(block.folded, written.content);
+    if ("present" in written) this.#listener(block.folded, written.present);
+    else if (action === "append") this.#listener(block.folded, text, true);
+    else this.#listener(block.folded, written.content);
     return written;
   }
 
@@ -188,7 +188,7 @@ class ToolAccess implements ContextAccess {
     const text = block.config.approve === undefined ? content : await this.#approved(block, key, content, action, call);
     await this.writes.entryByModel(block, { ...entry, content: text }, action, call);
     await block.readAfterWrite();
-    if (block.text !== null) this.#told(block.folded, block.text);
+    if (block.text !== null) this.#listener(block.folded, block.text);
   }
 
   lists(label: string, key: string): boolean {

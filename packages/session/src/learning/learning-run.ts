@@ -126,8 +126,8 @@ export class LearningRun {
 
   #answer(request: LearnRequest): Promise<readonly LearnEdit[]> {
     const { learn, timeout } = this.parts.options;
-    const late = `The learn function gave no answer within ${timeout} ms. Pass onLearning(learn, { timeout }) to wait longer.`;
-    return answerWithin((async () => learn(request))(), timeout, late, this.parts.waiters);
+    const timeoutMessage = `The learn function gave no answer within ${timeout} ms. Pass onLearning(learn, { timeout }) to wait longer.`;
+    return answerWithin((async () => learn(request))(), timeout, timeoutMessage, this.parts.waiters);
   }
 
   async #apply(
@@ -143,7 +143,7 @@ export class LearningRun {
       const writes = keptWrites(applied.writes, view, blocks, this.parts.backend.id);
       try {
         const isWritten = await this.#write([...writes, this.#log.next(state, ids, version)], lease);
-        return isWritten ? await this.#told(applied, edits.length) : undefined;
+        return isWritten ? await this.#report(applied, edits.length) : undefined;
       } catch (error) {
         if (attempt === MAX_ATTEMPTS || !StemmaError.isInstance(error, "BLOCK_CONFLICT")) throw error;
       }
@@ -161,7 +161,7 @@ export class LearningRun {
     }
   }
 
-  async #told({ writes, skipped }: AppliedEdits, given: number): Promise<void> {
+  async #report({ writes, skipped }: AppliedEdits, given: number): Promise<void> {
     if (given === 0) return;
     const labels = new Set(writes.map(({ label }) => label));
     for (const block of this.#blocks()) if (labels.has(block.label)) await block.readAfterWrite();

@@ -22,7 +22,7 @@ export class SessionCache implements SessionKeeper {
   /** The one that was asked for last at the end. */
   readonly #recent = new Set<Session>();
   /** The sessions that must not go, each as often as there is a reason. */
-  readonly #kept = new Map<Session, number>();
+  readonly #inUse = new Map<Session, number>();
   #sweepAt = MIN_ENTRIES;
   #sinceYield = 0;
   #yield: Promise<void> | null = null;
@@ -52,11 +52,11 @@ export class SessionCache implements SessionKeeper {
   }
 
   keep(session: Session): () => void {
-    this.#kept.set(session, (this.#kept.get(session) ?? 0) + 1);
+    this.#inUse.set(session, (this.#inUse.get(session) ?? 0) + 1);
     return () => {
-      const left = (this.#kept.get(session) ?? 1) - 1;
-      if (left === 0) this.#kept.delete(session);
-      else this.#kept.set(session, left);
+      const left = (this.#inUse.get(session) ?? 1) - 1;
+      if (left === 0) this.#inUse.delete(session);
+      else this.#inUse.set(session, left);
     };
   }
 

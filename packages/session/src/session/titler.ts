@@ -83,9 +83,9 @@ async function generateName(parts: TitleParts, messages: readonly SessionMessage
   const failures = (await store.records.get(scope, FAILURES))?.value[0] ?? 0;
   if (failures >= MAX_FAILURES) return true;
   try {
-    const late = `The title function gave no answer within ${DEFAULT_COMPACTION_TIMEOUT} ms.`;
+    const timeoutMessage = `The title function gave no answer within ${DEFAULT_COMPACTION_TIMEOUT} ms.`;
     const given = (async () => generate(buildTitlePrompt(messages), messages))();
-    const answer = await answerWithin(given, DEFAULT_COMPACTION_TIMEOUT, late, waiters);
+    const answer = await answerWithin(given, DEFAULT_COMPACTION_TIMEOUT, timeoutMessage, waiters);
     const name = titleIn(String(answer ?? ""));
     if (name === "") return false;
     const change = { name, expectedName: present };

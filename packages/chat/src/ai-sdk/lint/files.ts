@@ -3,7 +3,7 @@ import type { Draft, LintRule, Report, Slot } from "./findings.js";
 import { isText, type ProviderRules } from "./provider-rules.js";
 
 /** Of what is too much so much stays: so it takes a while until the next file goes, and the prefix changes. */
-const KEPT = 0.75;
+const SHARE_LEFT = 0.75;
 
 interface FilesContext {
   readonly rules: ProviderRules;
@@ -70,7 +70,7 @@ function older(slots: readonly Slot[], most: number, weight: (slot: Slot) => num
   slots.forEach((slot, index) => {
     sum += weight(slot);
     if (sum <= most) return;
-    while (sum > most * KEPT && start < index) sum -= weight(slots[start++] as Slot);
+    while (sum > most * SHARE_LEFT && start < index) sum -= weight(slots[start++] as Slot);
   });
   return slots.slice(0, start);
 }

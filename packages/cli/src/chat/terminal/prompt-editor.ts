@@ -54,7 +54,7 @@ function withoutTabs(text: string): string {
 }
 
 /** Entries that a chat starts with. */
-const KEPT = 100;
+const MAX_ENTRIES = 100;
 /** The file is cut back when it holds more entries than this. */
 const MOST = 1_000;
 
@@ -70,10 +70,10 @@ export class PromptHistory {
   /** The newest entries, oldest first. */
   async load(): Promise<string[]> {
     const lines = (await readFile(this.#path, "utf8").catch(() => "")).split("\n").filter((line) => line !== "");
-    const entries = lines.slice(-KEPT).flatMap(parseEntry);
+    const entries = lines.slice(-MAX_ENTRIES).flatMap(parseEntry);
     this.#last = entries.at(-1);
     if (lines.length > MOST) {
-      const content = lines.slice(-KEPT).map((line) => `${line}\n`);
+      const content = lines.slice(-MAX_ENTRIES).map((line) => `${line}\n`);
       await replaceFile(this.#path, content.join(""), { mode: 0o600 }).catch(() => {});
     }
     return entries;

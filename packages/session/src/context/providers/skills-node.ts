@@ -49,7 +49,7 @@ export class FileSkillProvider implements SkillProvider {
   readonly #keys: ReadonlySet<string> | null;
   readonly #roots: readonly string[];
   readonly #onProblem: FileSkillOptions["onProblem"];
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
 
   /** Reads nothing yet. Errors: `INVALID_ARGUMENT` for an option that there is not, and for `roots` that are no list of folders. */
   constructor(folder: string, options: FileSkillOptions = {}) {
@@ -108,9 +108,9 @@ export class FileSkillProvider implements SkillProvider {
 
   // The same ones are found with each call.
   #report(problems: readonly SkillProblem[]): void {
-    const isNew = ({ message, path }: SkillProblem) => !this.#told.has(`${path}\n${message}`);
+    const isNew = ({ message, path }: SkillProblem) => !this.#reported.has(`${path}\n${message}`);
     const news = problems.filter(isNew);
-    for (const { message, path } of news) this.#told.add(`${path}\n${message}`);
+    for (const { message, path } of news) this.#reported.add(`${path}\n${message}`);
     if (this.#onProblem !== undefined) for (const problem of news) this.#onProblem(problem);
     else if (news.length > 0) console.warn(news.map(({ message, path }) => `${path}: ${message}`).join("\n"));
   }

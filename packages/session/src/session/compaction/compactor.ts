@@ -36,7 +36,7 @@ export class Compactor {
   readonly #runs: CompactionRuns<Outcome>;
   readonly #work: CompactionWork;
   #inVain = 0;
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
 
   /** `owner` is what several objects for one session have in common: the store, or the provider. */
   constructor(
@@ -101,7 +101,7 @@ export class Compactor {
   reset(): void {
     this.#pause.end();
     this.#inVain = 0;
-    this.#told.clear();
+    this.#reported.clear();
   }
 
   // After an automatic compaction. One that was stored has begun a pause itself.
@@ -123,16 +123,16 @@ export class Compactor {
   }
 
   async #tellOnce(error: StemmaError): Promise<void> {
-    if (this.#told.has(error.code)) return;
-    this.#told.add(error.code);
+    if (this.#reported.has(error.code)) return;
+    this.#reported.add(error.code);
     await this.#work.fail(error);
   }
 
   #share(leafId: string | undefined, compact: CompactFunction, timeout: number, counted: number | null) {
     const { backend, options } = this;
-    const told = { type: "compaction", name: "compact", sessionId: backend.id } as const;
+    const call = { type: "compaction", name: "compact", sessionId: backend.id } as const;
     return this.#runs.share(leafId, (run) =>
-      observed(options.store, told, async () => {
+      observed(options.store, call, async () => {
         const { messages } = await backend.path({ leafId });
         return runCompaction(this.#work, { run, messages, compact, timeout, counted });
       }),

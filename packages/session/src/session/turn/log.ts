@@ -41,7 +41,7 @@ export interface TurnStore {
 }
 
 /** How long notes and turns are stored, in milliseconds: longer than any provider keeps a prefix. */
-const KEPT_FOR = 30 * 24 * 60 * 60 * 1000;
+const LIFETIME = 30 * 24 * 60 * 60 * 1000;
 
 const STATE = "last";
 const ALL = Number.MAX_SAFE_INTEGER;
@@ -70,7 +70,7 @@ export class TurnLog {
 
   /** Stores a turn, and the state that it leaves, both or neither: the next turn tells by the state how it differs from this one. */
   async write(turn: LoggedTurn, state: TurnState): Promise<void> {
-    const options = { expiresAt: Date.now() + KEPT_FOR };
+    const options = { expiresAt: Date.now() + LIFETIME };
     await this.store.writeTogether([
       { records: this.#scope, key: STATE, value: encodeJson(state) },
       { records: this.#scope, key: turnKey(turn.messageId), value: encodeJson(turn), options },
@@ -91,7 +91,7 @@ export class TurnLog {
     try {
       const { value } = await this.store.records.set(this.#scope, key, encodeJson(note), {
         expectedVersion: 0,
-        expiresAt: Date.now() + KEPT_FOR,
+        expiresAt: Date.now() + LIFETIME,
       });
       // As it will be read the next time, which a store's redaction may have changed.
       return decodeJson(value) as TurnNote;

@@ -254,12 +254,12 @@ interface TurnPlan {
 async function planTurn(now: Present, options: PrepareTurnOptions, answeredAt: number): Promise<TurnPlan> {
   const { frozen, blocks, messages, state, notes } = now;
   const target = targetOf(messages, options.messageId ?? undefined);
-  const told = notesOf(messages, notes);
-  const shown = frozen === null ? new Map<string, string>() : shownBlocks(frozen.blocks, told);
+  const noted = notesOf(messages, notes);
+  const shown = frozen === null ? new Map<string, string>() : shownBlocks(frozen.blocks, noted);
   const changed =
     frozen === null ? [] : blocks.filter((block) => block.content !== (shown.get(foldLabel(block.label)) ?? ""));
   await yieldIfDue();
-  const updates = [...told.map(({ update }) => update), updateOf(changed, shown)];
+  const updates = [...noted.map(({ update }) => update), updateOf(changed, shown)];
   const isRepeated = isSameTurn(now, target);
   const refreshed = isRepeated ? false : await refreshReason(now, updates, options.cacheTtl, answeredAt);
   // A compaction renders the prompt itself. One that was laid by hand did not.
@@ -286,10 +286,10 @@ async function refreshReason(
   const summaryId = summaryIn(messages);
   if (state !== null && summaryId !== null && summaryId !== state.summaryId) return "compaction";
   if (hasOtherBlocks(frozen.blocks, labels, blocks)) return "blocks";
-  const told = updates.flatMap(parseNote);
-  if (told.length === 0) return false;
+  const noted = updates.flatMap(parseNote);
+  if (noted.length === 0) return false;
   if (Date.now() - Math.max(state?.sentAt ?? 0, answeredAt) > cacheTtl) return "idle";
-  const tokens = told.reduce((sum, { content }) => sum + estimateStringTokens(content), 0);
+  const tokens = noted.reduce((sum, { content }) => sum + estimateStringTokens(content), 0);
   const whole = estimateStringTokens(frozen.text) + (await estimateTokensInPieces(messages));
   return tokens > LARGEST_SHARE * whole ? "size" : false;
 }
@@ -313,7 +313,7 @@ interface UserMessage {
  * before, and go on.
  */
 export class StepUpdates {
-  readonly #told: { readonly at: number; readonly message: UserMessage }[] = [];
+  readonly #noted: { readonly at: number; readonly message: UserMessage }[] = [];
 
   /**
    * `update` gives what changed since it was last asked: see `PreparedTurn`. `mend` gives a message as the model takes it, the
@@ -327,13 +327,13 @@ export class StepUpdates {
   /** The messages of a step with all that was told by then, as a request can hold them; null where they are to be sent as they are. */
   async before<M>(stepNumber: number, messages: readonly M[]): Promise<(M | UserMessage)[] | null> {
     const text = stepNumber === 0 ? null : await this.update();
-    const toldBefore = new Set<unknown>(this.#told.map(({ message }) => message));
-    const own = messages.filter((message) => !toldBefore.has(message));
+    const notedBefore = new Set<unknown>(this.#noted.map(({ message }) => message));
+    const own = messages.filter((message) => !notedBefore.has(message));
     if (text !== null) {
-      this.#told.push({ at: own.length, message: { role: "user", content: [{ type: "text", text }] } });
+      this.#noted.push({ at: own.length, message: { role: "user", content: [{ type: "text", text }] } });
     }
-    const all: (M | UserMessage)[] = this.#told.length === 0 ? (messages as M[]) : [...own];
-    for (const [before, { at, message }] of this.#told.entries()) all.splice(at + before, 0, message);
+    const all: (M | UserMessage)[] = this.#noted.length === 0 ? (messages as M[]) : [...own];
+    for (const [before, { at, message }] of this.#noted.entries()) all.splice(at + before, 0, message);
     // A tool of this turn may have given what no request can hold.
     const sent = await inPieces(mapped(all, (message) => this.mend(sendable(message))));
     return sent.length === messages.length && sent.every((message, index) => message === messages[index]) ? null : sent;
