@@ -324,6 +324,35 @@ describe("the options", () => {
   });
 });
 
+describe("what a fuzzer found", () => {
+  const { filename: _name, ...unnamed } = pdf("a.pdf");
+
+  it.each<[string, SessionMessage[]]>([
+    ["two documents without a name", [user(text("Read"), unnamed, unnamed)]],
+    ["two whose type stands in their URL alone", [user({ ...unnamed, mediaType: "image/png" }, unnamed)]],
+    [
+      "one without a name after one with the name that it would get",
+      [user(text("Read"), pdf("document.pdf"), unnamed)],
+    ],
+    [
+      "an answered approval whose reason is empty",
+      [ask, answer(call({ state: "approval-responded", approval: { id: "p", approved: true, reason: "" } }))],
+    ],
+  ])("%s is mended for Bedrock", async (_, messages) => {
+    const model = modelOf("bedrock");
+    if (MAJOR === 6) await expect(send(messages, "bedrock")).rejects.toThrow();
+    const mended = repair(messages, model, { tools });
+    expect(lint(mended, model, { tools })).toEqual([]);
+    expect(repair(mended, model, { tools })).toBe(mended);
+    expect(await send(mended, "bedrock")).toBe("Fine");
+  });
+
+  it("leaves one document without a name as it is", () => {
+    const messages = [user(text("Read"), unnamed)];
+    expect(repair(messages, "amazon-bedrock")).toBe(messages);
+  });
+});
+
 describe("the provider", () => {
   it.each([
     ["anthropic.messages", "Anthropic"],

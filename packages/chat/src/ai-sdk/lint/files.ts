@@ -75,6 +75,9 @@ function older(slots: readonly Slot[], most: number, weight: (slot: Slot) => num
   return slots.slice(0, start);
 }
 
+/** The names that those who speak to a provider give the first document without one. */
+const UNNAMED = ["document", "document-1"];
+
 /** Documents whose names the provider refuses, or had before, with other names. */
 function renamed(slots: readonly Slot[], { rules, report }: FilesContext): [Slot, SessionMessagePart][] {
   const { fileNames } = rules;
@@ -82,16 +85,26 @@ function renamed(slots: readonly Slot[], { rules, report }: FilesContext): [Slot
   const taken = new Set<string>();
   /** How many copies of a name were looked for. */
   const copies = new Map<string, number>();
-  return slots.flatMap((slot): [Slot, SessionMessagePart][] => {
-    const { filename } = slot.part;
-    if (!isText(filename)) return [];
-    const stem = filename.replace(/\.[^.]*$/, "");
-    const plain = fileNames.test(stem) ? stem : plainStem(stem);
+  const freeName = (plain: string): string => {
     let free = plain;
     let copy = copies.get(plain) ?? 1;
     while (taken.has(free.toLowerCase())) free = `${plain} (${++copy})`;
     copies.set(plain, copy);
     taken.add(free.toLowerCase());
+    return free;
+  };
+  return slots.flatMap((slot): [Slot, SessionMessagePart][] => {
+    const { filename } = slot.part;
+    if (!isText(filename)) {
+      const wasTaken = UNNAMED.some((name) => taken.has(name));
+      for (const name of UNNAMED) taken.add(name);
+      if (!wasTaken) return [];
+      const free = freeName("document");
+      report("file-name", slot, `${rules.name} takes one file without a name. This one becomes "${free}".`);
+      return [[slot, { ...slot.part, filename: free }]];
+    }
+    const stem = filename.replace(/\.[^.]*$/, "");
+    const free = freeName(fileNames.test(stem) ? stem : plainStem(stem));
     if (free === stem) return [];
     report("file-name", slot, `${rules.name} cannot take a file with the name "${filename}". It becomes "${free}".`);
     return [[slot, { ...slot.part, filename: free }]];

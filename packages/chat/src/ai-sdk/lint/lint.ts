@@ -350,8 +350,10 @@ function mendError(part: ToolCallPart, { report }: CallContext): ToolCallPart {
     return { ...part, errorText: "The tool failed." };
   }
   const approval = approvalOf(part);
-  if (approval?.approved === false && approval.reason?.trim() === "") {
-    report("empty-error", `The reason of a denied call of "${toolNameOf(part)}" says nothing. It is left out.`);
+  // The AI SDK denies an approved call as well, with the reason of its answer, where the tool asks for no approval.
+  const isTold = approval?.approved === false || part.state === "approval-responded";
+  if (isTold && approval?.reason?.trim() === "") {
+    report("empty-error", `The reason in the approval of "${toolNameOf(part)}" says nothing. It is left out.`);
     return { ...part, approval: { ...approval, reason: undefined } };
   }
   return part;
