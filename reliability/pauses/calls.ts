@@ -25,8 +25,9 @@ async function drain(stream: AsyncIterable<unknown>): Promise<void> {
 /** Reads an answer to its end. Throws where it is a refusal. */
 async function read(answer: Promise<Response>): Promise<void> {
   const response = await answer;
-  const text = await response.text();
-  if (!response.ok) throw new RangeError(`${response.status} ${text.slice(0, 200)}`);
+  if (!response.ok) throw new RangeError(`${response.status} ${(await response.text()).slice(0, 200)}`);
+  // Not as one text: to put that together is the client's work.
+  if (response.body !== null) for await (const _piece of response.body);
 }
 
 const half = ({ size }: World) => Math.floor(size / 2);

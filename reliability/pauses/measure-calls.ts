@@ -63,7 +63,7 @@ async function measureCall(
       const work = await call(world);
       found.push(await measure(work));
     } catch (error) {
-      return { time: 0, pause: 0, failure: String((error as Error)?.stack ?? error) };
+      return { time: 0, pause: 0, pauseWithCollector: 0, failure: String((error as Error)?.stack ?? error) };
     } finally {
       await world.store.close().catch(() => {});
       rmSync(place, { recursive: true, force: true });

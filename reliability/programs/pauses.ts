@@ -16,10 +16,10 @@ const { values } = parseArgs({
 if (values.driver === "node:sqlite") leaveOutBetterSqlite3();
 const folder = makeFastFolder();
 const parts = values.only?.split(",");
-const line = ({ name, time, pause, failure }: MeasuredCall): string =>
-  `${pause.toFixed(0).padStart(7)} ${time.toFixed(0).padStart(8)}  ${name}${failure === null ? "" : `\n${failure}`}`;
+const line = ({ name, time, pause, pauseWithCollector, failure }: MeasuredCall): string =>
+  `${pause.toFixed(0).padStart(7)} ${pauseWithCollector.toFixed(0).padStart(9)} ${time.toFixed(0).padStart(8)}  ${name}${failure === null ? "" : `\n${failure}`}`;
 try {
-  console.log("longest pause and whole time, ms");
+  console.log("longest pause, with the collector of garbage, and whole time, ms");
   await measureCalls({
     folder,
     size: Number(values.messages),

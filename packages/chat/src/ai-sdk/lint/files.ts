@@ -1,4 +1,4 @@
-import type { SessionMessagePart } from "@stemma/model";
+import { mapped, type Pieces, type SessionMessagePart } from "@stemma/model";
 import type { Draft, LintRule, Report, Slot } from "./findings.js";
 import { isText, type ProviderRules } from "./provider-rules.js";
 
@@ -37,9 +37,9 @@ export function mendFile(slot: Slot, role: string, { rules, report }: FilesConte
 }
 
 /** The messages with as many files as the provider takes, the newest of them, under names that it takes. */
-export function mendFiles(drafts: readonly Draft[], context: FilesContext): Draft[] {
+export function* mendFiles(drafts: readonly Draft[], context: FilesContext): Pieces<readonly Draft[]> {
   const { limits } = context.rules;
-  const files = drafts.flatMap(({ slots }) => slots.filter(isFile));
+  const files = (yield* mapped(drafts, ({ slots }) => slots.filter(isFile))).flat();
   const changed = new Map<Slot, SessionMessagePart>();
   const leaveOut = (from: readonly Slot[], most: number, weight: (slot: Slot) => number, what: string) => {
     for (const slot of older(from, most, weight)) {
@@ -59,8 +59,11 @@ export function mendFiles(drafts: readonly Draft[], context: FilesContext): Draf
   );
   const left = files.filter((slot) => !changed.has(slot));
   for (const [slot, part] of renamed(left.filter(isDocument), context)) changed.set(slot, part);
-  const shown = changed.size === 0 ? drafts : drafts.map((draft) => withParts(draft, changed));
-  return context.rules.textBesideFiles ? shown.map((draft) => withText(draft, context)) : [...shown];
+  if (files.length === 0) return drafts;
+  return yield* mapped(drafts, (draft) => {
+    const shown = withParts(draft, changed);
+    return context.rules.textBesideFiles ? withText(shown, context) : shown;
+  });
 }
 
 // The first ones, as soon as all together are more than `most`: always the same for a history that grows.

@@ -106,7 +106,7 @@ function* mend(messages: readonly SessionMessage[], provider: ProviderName, opti
   const drafts = yield* mapped(read, (message, index) =>
     ROLES.has(message.role) ? mendParts(draftOf(message), index === last, context) : draftOf(message),
   );
-  const turns = yield* mendTurns(mendFiles(drafts, context), context);
+  const turns = yield* mendTurns(yield* mendFiles(drafts, context), context);
   const mended = yield* mapped(turns, (draft) => messageOf(draft));
   const same = mended.length === messages.length && mended.every((message, index) => message === messages[index]);
   const places = new Map(messages.map(({ id }, index) => [id, index]));

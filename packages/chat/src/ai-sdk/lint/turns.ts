@@ -23,7 +23,7 @@ export const ROLES: ReadonlySet<string> = new Set(["system", "user", "assistant"
 /** The messages, their parts mended, in an order that the provider takes. */
 export function* mendTurns(given: readonly Draft[], context: TurnsContext): Pieces<Draft[]> {
   const { rules } = context;
-  const known = given.filter((draft) => isKnown(draft, context));
+  const known = yield* filtered(given, (draft) => isKnown(draft, context));
   const said = yield* filtered(known, (draft) => draft.role === "assistant" || isSaid(draft, context));
   const ended = yield* endReasoning(said, context);
   const led = yield* filtered(ended, (draft) => draft.role !== "assistant" || isSaid(draft, context));

@@ -44,16 +44,12 @@ export const pi: ImportFormat = {
 };
 
 function closeSession(tree: PiTree): ParsedSession {
-  const { header, sessionId, messages, entries } = tree;
-  const names = entries.flatMap(({ type, name }) =>
-    type === "session_info" && typeof name === "string" ? [name] : [],
-  );
-  const replies = entries.filter(isReply);
-  const model = replies.findLast(({ message }) => typeof message.model === "string")?.message.model ?? header.modelId;
-  const { sum, rows } = countUsage(replies).totals(true);
+  const { header, sessionId, messages } = tree;
+  const model = tree.model ?? header.modelId;
+  const { sum, rows } = tree.usage.totals(true);
   return nameSession({
     id: sessionId,
-    name: names.at(-1) ?? "",
+    name: tree.name,
     source: "pi",
     model: typeof model === "string" ? model : undefined,
     usage: sum,
@@ -66,30 +62,15 @@ function closeSession(tree: PiTree): ParsedSession {
   });
 }
 
-type Reply = JsonObject & { message: JsonObject };
-
-function isReply(entry: JsonObject): entry is Reply {
-  return isJsonObject(entry.message) && entry.message.role === "assistant";
-}
-
-function countUsage(replies: readonly Reply[]): UsageCount {
-  const count = new UsageCount();
-  for (const { timestamp, message } of replies) {
-    const { usage, model } = message;
-    if (!isJsonObject(usage)) continue;
-    const inputTokens = tokensOf(usage.input) + tokensOf(usage.cacheRead) + tokensOf(usage.cacheWrite);
-    const outputTokens = tokensOf(usage.output);
-    const cost = isJsonObject(usage.cost) ? costOf(usage.cost.total) : 0;
-    // An answer that pi ended before it began, or that no model gave.
-    if (inputTokens === 0 && outputTokens === 0 && cost === 0) continue;
-    count.add(
-      dayOf(timestamp) ?? dayOf(message.timestamp),
-      nameOf(model) ?? "",
-      { inputTokens, outputTokens, cost },
-      1,
-    );
-  }
-  return count;
+function countUsage(count: UsageCount, timestamp: unknown, message: JsonObject): void {
+  const { usage, model } = message;
+  if (!isJsonObject(usage)) return;
+  const inputTokens = tokensOf(usage.input) + tokensOf(usage.cacheRead) + tokensOf(usage.cacheWrite);
+  const outputTokens = tokensOf(usage.output);
+  const cost = isJsonObject(usage.cost) ? costOf(usage.cost.total) : 0;
+  // An answer that pi ended before it began, or that no model gave.
+  if (inputTokens === 0 && outputTokens === 0 && cost === 0) return;
+  count.add(dayOf(timestamp) ?? dayOf(message.timestamp), nameOf(model) ?? "", { inputTokens, outputTokens, cost }, 1);
 }
 
 // Entries tell their time as text, messages in milliseconds.
@@ -118,7 +99,9 @@ class PiTree {
   readonly sessionId: string;
   readonly messages: ParsedMessage[] = [];
   readonly compactions: ParsedSession["compactions"] = [];
-  readonly entries: JsonObject[];
+  readonly usage = new UsageCount();
+  name = "";
+  model: string | null = null;
   readonly unread: Unread[] = [];
   readonly #nodes: (Node | null)[] = [null];
   readonly #byId = new Map<string, Node>();
@@ -132,7 +115,6 @@ class PiTree {
     readonly skipped: Skipped[],
   ) {
     this.sessionId = String(header.id);
-    this.entries = [header];
     this.#before = [{ n: 0, whole: header }];
   }
 
@@ -148,7 +130,8 @@ class PiTree {
       this.skipped.push({ ...at, why: `the id ${quote(id)} stands in the file twice; the first is preserved` });
       return;
     }
-    const n = this.entries.push(entry) - 1;
+    const n = this.#nodes.length;
+    this.#note(entry);
     const { place: parent, isMissing } = this.#lineage.above(parentId, (named) => this.#byId.get(named));
     if (isMissing) this.skipped.push({ ...at, why: missingParent(String(parentId), parent?.place != null) });
     const node: Node = { entry, parent, place: parent?.place ?? null, isMessage: false };
@@ -162,6 +145,14 @@ class PiTree {
       this.unread.push({ what: `an entry of the type ${quote(String(entry.type))}`, at });
     if (read === null) (node.place?.variant.entries ?? this.#first?.entries ?? this.#before).push({ n, whole: entry });
     if (read === null && entry.type === "compaction") this.#addCompaction(node, at);
+  }
+
+  /** What an entry tells of the session: its name, its model, what an answer cost. */
+  #note({ type, name, message, timestamp }: JsonObject): void {
+    if (type === "session_info" && typeof name === "string") this.name = name;
+    if (!isJsonObject(message) || message.role !== "assistant") return;
+    if (typeof message.model === "string") this.model = message.model;
+    countUsage(this.usage, timestamp, message);
   }
 
   #addMessage(node: Node, read: Pick<SessionMessage, "role" | "parts" | "createdAt">, n: number, at: Position): void {
