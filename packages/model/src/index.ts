@@ -192,7 +192,6 @@ export {
   addressOfKey,
   FEWEST,
   keyOf,
-  LEAST_RARITY,
   type Matches,
   messagesOf,
   NEAR,

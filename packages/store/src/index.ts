@@ -96,7 +96,6 @@ export { EMBEDDER_TABLE, NO_MODEL, type VectorDialect, versionColumn } from "./e
 export type { AsyncConnection, Connection, SyncConnection, TransactionMode } from "./engine/connection.js";
 export {
   type Appended,
-  bestEntries,
   type ChosenSessions,
   type CorruptHandler,
   type Dialect,
@@ -108,6 +107,7 @@ export {
   type PathOptions,
   type RecentOptions,
   type RowRange,
+  rankEntries,
   type SearchDialect,
   type SearchIndex,
   type SequenceMatches,

@@ -8,14 +8,24 @@ interface Neighbourhood {
 
 /** How much of a match a message lends to those next to it, one, two, three and four places away. */
 const LENT = [0.6, 0.4, 0.25, 0.15] as const;
+/** How much of a term's part is the message's own match, however much better one nearby is. */
+const OWN = 0.1;
 /** How much of its session's best matches a message is given, and how many of them count. */
 const SESSION_SHARE = 0.1;
 const SESSION_MATCHES = 5;
+
+/** So many terms a message may have before its length counts against it, and the power by which it does. */
+const SHORT = 100;
+const LENGTH_POWER = -0.3;
+/** How much a match is drawn to what its term usually gives; the rest is its own. */
+const DRAWN = 0.6;
 
 /** The matches of a term by their places among all messages. */
 interface FlatMatches {
   readonly indexes: Uint32Array;
   readonly scores: Float64Array;
+  /** What one of them scores on average. */
+  readonly usual: number;
 }
 
 /** Adds the scores of a term, so many times over. */
@@ -26,24 +36,46 @@ function addMatches(sums: Float64Array, { indexes, scores }: FlatMatches, factor
   }
 }
 
-/** Gives `best` the best that each message has of one term: its own match, or the largest share of one nearby. */
-function takeNearby(best: Float64Array, term: FlatMatches, messages: Float64Array, { branchOf }: Neighbourhood): void {
+/** Gives `best` the best that each message has of one term: its own match, or the largest share of one nearby, by its prior. */
+function takeNearby(
+  best: Float64Array,
+  term: FlatMatches,
+  messages: Float64Array,
+  priors: Float64Array,
+  { branchOf }: Neighbourhood,
+): void {
   // From the matches outward: there are fewer of them than messages that might have one nearby.
   for (let match = 0; match < term.indexes.length; match += 1) {
     const index = at(term.indexes, match);
     const score = at(term.scores, match);
     const n = at(messages, index);
     if (score > at(best, index)) best[index] = score;
+    const lent = score * at(priors, index);
     for (let step = -1; step <= 1; step += 2) {
       for (let near = index + step; near >= 0 && near < messages.length; near += step) {
         const other = at(messages, near);
         const distance = step * (other - n);
         if (distance > LENT.length) break;
-        const share = score * (LENT[distance - 1] as number);
+        const share = lent * (LENT[distance - 1] as number);
         if (share > at(best, near) && (branchOf === null || branchOf(other) === branchOf(n))) best[near] = share;
       }
     }
   }
+}
+
+/** How much a message of its length counts that holds by chance what was asked for: 1 for a short one, less for a longer. */
+const priorsOf = (messages: Float64Array, lengths: ReadonlyMap<number, number>): Float64Array =>
+  messages.map((n) => (Math.max(lengths.get(n) ?? SHORT, SHORT) / SHORT) ** LENGTH_POWER);
+
+/** How much of what was asked for each message holds itself, from 0 to 1: a term that tells more counts more. */
+function coveragesOf(terms: readonly FlatMatches[], messages: Float64Array): Float64Array {
+  const held = new Float64Array(messages.length);
+  let all = 0;
+  for (const { indexes, usual } of terms) {
+    all += usual;
+    for (const index of indexes) held[index] = at(held, index) + usual;
+  }
+  return held.map((sum) => sum / (all || 1));
 }
 
 /** The share that each message gets of its session's best matches. */
@@ -98,6 +130,8 @@ export interface Ranked extends RowAddress {
 export interface RankReasons {
   /** The part of the score by words that each term adds, lent by neighbours or its own; in the order of the terms. */
   readonly shares: readonly number[];
+  /** How much of what was asked for it holds itself, from 0 to 1; 0 where it was found by meaning alone. */
+  readonly coverage: number;
   /** Its places in the ranking by words and in that by meaning, from 1; null where it is not in that. */
   readonly ranks: { readonly words: number | null; readonly meaning: number | null };
 }
@@ -129,12 +163,14 @@ interface RankOptions {
 /**
  * Ranks messages by the terms they hold, each with its own BM25 score. In a conversation the answer stands beside the
  * words that were asked for: a message that holds some of them counts the others where its neighbours on the same branch
- * hold them, though for less, and never twice. A message of a session with several matches gains a little. The terms from
- * `quotedFrom` on are quoted phrases: they count more, and are not lent. Every message in the result holds a term itself.
- * The `best` so many, best first; of equals the later one. With `explain` each has its reasons.
+ * hold them, though for less, and never twice. A message of a session with several matches gains a little. A long message
+ * holds many words by chance: the longer it is, and the less it holds of what was asked for, the less it counts, and the less
+ * it lends. The terms from `quotedFrom` on are quoted phrases: they count more, and are not lent. Every message in the result
+ * holds a term itself. The `best` so many, best first; of equals the later one. With `explain` each has its reasons.
  */
 export function rankMatches(
   bm25: readonly Matches[],
+  lengths: ReadonlyMap<number, number>,
   around: Neighbourhood,
   { quotedFrom = bm25.length, explain = false, best = Number.POSITIVE_INFINITY }: RankOptions = {},
 ): Ranked[] {
@@ -142,21 +178,32 @@ export function rankMatches(
   const terms = bm25.map((term) => flatten(term, messages));
   const own = new Float64Array(messages.length);
   for (const term of terms) addMatches(own, term, 1);
+  const priors = priorsOf(messages, lengths);
   const sums = sessionShares(messages, own, around);
   const shares: Float64Array[] = [];
   const shared = new Float64Array(messages.length);
   for (const [index, term] of terms.entries()) {
     const share = explain ? new Float64Array(messages.length) : shared.fill(0);
     if (explain) shares.push(share);
-    if (index < quotedFrom) takeNearby(share, term, messages, around);
+    if (index < quotedFrom) takeNearby(share, term, messages, priors, around);
     else addMatches(share, term, QUOTED);
+    for (let index = 0; index < share.length; index += 1) share[index] = (1 - OWN) * at(share, index);
+    addMatches(share, term, OWN);
     for (let index = 0; index < share.length; index += 1) sums[index] = at(sums, index) + at(share, index);
   }
+  const coverages = coveragesOf(terms, messages);
+  const factors = priors.map((prior, index) => prior ** (1 - at(coverages, index) ** 2));
+  for (let index = 0; index < sums.length; index += 1) sums[index] = at(sums, index) * at(factors, index);
   const ranked: Ranked[] = [];
   for (const index of bestFirst(sums, best)) {
     const found = { n: at(messages, index), score: at(sums, index) };
+    if (!explain) {
+      ranked.push(found);
+      continue;
+    }
     const ranks = { words: ranked.length + 1, meaning: null };
-    ranked.push(explain ? { ...found, reasons: { shares: shares.map((each) => at(each, index)), ranks } } : found);
+    const counted = shares.map((each) => at(each, index) * at(factors, index));
+    ranked.push({ ...found, reasons: { shares: counted, coverage: at(coverages, index), ranks } });
   }
   return ranked;
 }
@@ -242,20 +289,21 @@ function usualScore({ scores }: Matches): number {
   return sum / Math.max(1, scores.length);
 }
 
-// Draws the scores half-way to what the term usually gives. That a line is short, or says a word twice, means less in a
-// conversation than among documents.
+// Draws the scores to what the term usually gives. That a line is short, or says a word twice, means less in a conversation
+// than among documents.
 function flatten(term: Matches, messages: Float64Array): FlatMatches {
   const { length } = term.numbers;
   const usual = usualScore(term);
+  const drawn = usual ** DRAWN;
   const indexes = new Uint32Array(length);
   const scores = new Float64Array(length);
   let index = 0;
   for (let match = 0; match < length; match += 1) {
     while (at(messages, index) < (term.numbers[match] as number)) index += 1;
     indexes[match] = index;
-    scores[match] = Math.sqrt(usual * (term.scores[match] as number));
+    scores[match] = drawn * (term.scores[match] as number) ** (1 - DRAWN);
   }
-  return { indexes, scores };
+  return { indexes, scores, usual };
 }
 
 /** How large the scope of a search is: how many documents it has, and how many terms these have on average. */
@@ -268,13 +316,10 @@ export interface ScopeSize {
 const K1 = 1.2;
 const B = 0.75;
 
-/** That of a sequence that most documents hold. */
-export const LEAST_RARITY = 0.000001;
-
-/** How much a match of a sequence of terms tells that `holding` of about so many documents hold. */
+/** How much a match of a sequence of terms tells that `holding` of about so many documents hold: never nothing. */
 export function rarityOf(documents: number, holding: number): number {
   const others = Math.max(0, documents - holding);
-  return Math.max(Math.log((others + 0.5) / (holding + 0.5)), LEAST_RARITY);
+  return Math.log1p((others + 0.5) / (holding + 0.5));
 }
 
 /** BM25 of a sequence of such a rarity: the score of a document of `length` terms in which it stands so many times. */

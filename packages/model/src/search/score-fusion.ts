@@ -64,7 +64,7 @@ export function withReasons(
   return fused.map((each) => {
     const own = byWords.get(keyOf(each));
     const ranks = { words: own?.ranks.words ?? null, meaning: ranksByMeaning.get(keyOf(each)) ?? null };
-    return { ...each, reasons: { shares: own?.shares ?? [], ranks } };
+    return { ...each, reasons: { shares: own?.shares ?? [], coverage: own?.coverage ?? 0, ranks } };
   });
 }
 
@@ -99,12 +99,23 @@ export interface SearchExplanation {
    * score is what the best matches of its session lend.
    */
   readonly words: readonly { readonly word: string; readonly count: number; readonly score: number }[];
+  /** How many words it has. From 100 on, the more it has the less it counts by words, unless it holds all of the query. */
+  readonly length: number;
+  /**
+   * How much of the query it holds itself, from 0 to 1: rare words weigh more, and words that no message holds nothing.
+   * 0 where it was found by meaning alone.
+   */
+  readonly coverage: number;
   /** Its places in the ranking by words and in that by meaning, from 1; null where it is not in that. */
   readonly ranks: RankReasons["ranks"];
 }
 
 /** The explanation of a result whose indexed text is `document`. */
-export function explainResult(query: SearchQuery, document: string, { shares, ranks }: RankReasons): SearchExplanation {
+export function explainResult(
+  query: SearchQuery,
+  document: string,
+  { shares, coverage, ranks }: RankReasons,
+): SearchExplanation {
   const terms = documentTerms(document);
   const sequences = queryTerms(query);
   const words = querySequences(query).map((sequence, index) => ({
@@ -112,7 +123,8 @@ export function explainResult(query: SearchQuery, document: string, { shares, ra
     count: occurrences(terms, sequences[index] ?? []),
     score: shares[index] ?? 0,
   }));
-  return { words: words.filter(({ count, score }) => count > 0 || score > 0).sort((a, b) => b.score - a.score), ranks };
+  const counted = words.filter(({ count, score }) => count > 0 || score > 0).sort((a, b) => b.score - a.score);
+  return { words: counted, length: terms.length, coverage, ranks };
 }
 
 function occurrences(terms: readonly string[], sequence: readonly string[]): number {

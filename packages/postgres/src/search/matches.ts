@@ -26,7 +26,10 @@ interface CalledMatches {
   /** Of each sequence: how many messages hold it, those that are scored, and others. */
   readonly documents: readonly number[];
   readonly scored: readonly (readonly [...FoundTuple, lengths: number[], times: number[]] | null)[];
-  readonly others: readonly (readonly [numbers: number[] | null, sessions: string[] | null] | null)[];
+  readonly others: readonly (
+    | readonly [numbers: number[] | null, sessions: string[] | null, lengths: number[] | null]
+    | null
+  )[];
   /** Of messages whose session has several. */
   readonly branches?: readonly [numbers: number[] | null, sessions: string[] | null, branches: number[] | null] | null;
   /** Missing where the rows of all follow, and nothing is read later. */
@@ -38,6 +41,7 @@ type FoundTuple = readonly [numbers: number[], sessions: string[]];
 const rowsOf = (found: CalledMatches["scored" | "others"][number] | undefined): FoundRows => ({
   numbers: found?.[0] ?? [],
   sessions: found?.[1] ?? [],
+  lengths: found?.[2] ?? [],
 });
 
 /** Runs a query whose text is sent again and again, unless said otherwise. */
@@ -99,13 +103,13 @@ type CalledRow = FoundRow & { readonly matches: string | null };
 function readMatches(sequences: TermSequences, first: CalledRow | undefined, rows: readonly FoundRow[]): FoundMatches {
   const nothing = { total: 0, mean: 1, documents: sequences.map(() => 0), scored: [], others: [], branches: null };
   const found: CalledMatches = first?.matches == null ? nothing : JSON.parse(first.matches);
-  const { sessions, numberOf, findNumber, numbersOf } = numberSessions(found.scored.map(rowsOf));
+  const { sessions, findNumber, numbersOf, lengths, numberOf } = numberSessions(found.scored.map(rowsOf));
   const size = { documents: Math.max(found.total, ...found.documents), length: found.mean };
   const matches = found.documents.map((count, index) => {
     const [numbers = [], sessions = [], lengths = [], times = []] = found.scored[index] ?? [];
     const score = scoreIn(size, count);
     const numbered = numbers.map((rowId, index) => ({
-      number: numberOf(rowId, sessions[index] as string),
+      number: numberOf(rowId, sessions[index] as string, lengths[index] as number),
       score: score(times[index] as number, lengths[index] as number),
     }));
     // Rows of sessions that share a number come mixed.
@@ -128,6 +132,7 @@ function readMatches(sequences: TermSequences, first: CalledRow | undefined, row
   }
   return {
     sequences: matches.map((each, index) => ({ ...each, others: othersOf(index) })),
+    lengths,
     branches,
     sessions,
     since: found.since,
@@ -146,18 +151,21 @@ function branchesOf({ branches }: CalledMatches): BranchOfRow[] {
   }));
 }
 
-/** Rows of messages: the number of each, and its session. */
+/** Rows of messages: the number of each, its session, and how many terms it has. */
 export interface FoundRows {
   readonly numbers: readonly number[];
   readonly sessions: readonly string[];
+  readonly lengths: readonly number[];
 }
 
 /** Numbers that tell rows of several sessions apart, which may share their own. */
 export interface Numbering {
   /** The first has the number 1. */
   readonly sessions: readonly NumberedSession[];
-  /** The number of a row whose session has one. */
-  numberOf(rowId: number, session: string): number;
+  /** The lengths of the rows that `numberOf` and `numbersOf` were told of, by their numbers. */
+  readonly lengths: ReadonlyMap<number, number>;
+  /** The number of a row of such a length whose session has one. */
+  numberOf(rowId: number, session: string, length: number): number;
   /** The number of a row; null where its session has none. */
   findNumber(rowId: number, session: string): number | null;
   /** The numbers of rows whose session has one, ascending, each once. */
@@ -196,16 +204,24 @@ export function numberSessions(lists: readonly FoundRows[]): Numbering {
     const session = find(sessionOf(rowId), id);
     return session === undefined ? null : session.number * SPAN + (rowId % SPAN);
   };
+  const lengths = new Map<number, number>();
   return {
     sessions,
-    numberOf: (rowId, id) => findNumber(rowId, id) as number,
+    lengths,
+    numberOf: (rowId, id, rowLength) => {
+      const number = findNumber(rowId, id) as number;
+      lengths.set(number, rowLength);
+      return number;
+    },
     findNumber,
-    numbersOf: ({ numbers, sessions: ids }) => {
+    numbersOf: ({ numbers, sessions: ids, lengths: rowLengths }) => {
       const found = new Float64Array(numbers.length);
       let length = 0;
       for (let index = 0; index < numbers.length; index += 1) {
         const number = findNumber(numbers[index] as number, ids[index] as string);
-        if (number !== null) found[length++] = number;
+        if (number === null) continue;
+        found[length++] = number;
+        lengths.set(number, rowLengths[index] as number);
       }
       // Numbers of such an array are compared as numbers.
       return Array.from(found.subarray(0, length).sort()).filter((number, index, all) => number !== all[index - 1]);

@@ -1,12 +1,19 @@
 import type { Ranked } from "@stemma/model";
-import { documentTerms, type ScopeSize, scoreIn, type TermSequences } from "@stemma/model";
+import {
+  documentTerms,
+  queryTerms,
+  type ScopeSize,
+  type SearchQuery,
+  scoreIn,
+  type TermSequences,
+} from "@stemma/model";
 import {
   all,
-  bestEntries,
   type FoundRow,
   first,
   INDEX_TABLES,
   type Operation,
+  rankEntries,
   run,
   runEach,
   type SearchDialect,
@@ -81,7 +88,9 @@ export const postgresSearch = (placement: Placement): SearchDialect => ({
   },
 
   *matches(sequences, range, limit, shown = 0) {
-    if (sequences.length === 0) return { sequences: [], branches: new Map(), sessions: [], rows: [] };
+    if (sequences.length === 0) {
+      return { sequences: [], lengths: new Map(), branches: new Map(), sessions: [], rows: [] };
+    }
     const spread = spreadSearchOf(placement);
     return yield* spread === null
       ? callMatches(sequences, range, limit, shown)
@@ -113,21 +122,25 @@ interface EntryScope {
 }
 
 /** Finds the best entries. See `SearchDialect.entries`. */
-function* searchEntries(sequences: TermSequences, { where, values }: EntryScope, limit: number): Operation<Ranked[]> {
+function* searchEntries(query: SearchQuery, { where, values }: EntryScope, limit: number): Operation<Ranked[]> {
+  const sequences = queryTerms(query);
   if (sequences.length === 0) return [];
   const rows = `${TABLE} d JOIN cf_agents_search_entries e ON e.session_id = d.session_id AND e.n = d.n WHERE ${where}`;
   const size = yield* sizeOf(rows, values);
   const found = yield* findHolding(sequences, rows, values);
   const counts = found.map((matches) => matches[0]?.documents ?? 0);
   const documents = Math.max(size.documents, ...counts);
-  const scores = new Map<number, number>();
-  for (const [index, quota] of quotasOf(counts, SAMPLED).entries()) {
+  const lengths = new Map<number, number>();
+  const matches = quotasOf(counts, SAMPLED).map((quota, index) => {
     const score = scoreIn({ ...size, documents }, counts[index] as number);
-    for (const { n: rowId, times, length } of (found[index] as Match[]).slice(0, quota)) {
-      scores.set(rowId, (scores.get(rowId) ?? 0) + score(times, length));
-    }
-  }
-  return bestEntries(scores, limit);
+    const newest = (found[index] as Match[]).slice(0, Math.max(0, quota)).reverse();
+    for (const { n: rowId, length } of newest) lengths.set(rowId, length);
+    return {
+      numbers: newest.map(({ n: rowId }) => rowId),
+      scores: newest.map(({ times, length }) => score(times, length)),
+    };
+  });
+  return rankEntries(query, matches, lengths, limit);
 }
 
 interface Match {

@@ -14,7 +14,7 @@ export function* spreadMatches(sequences: TermSequences, range: RowRange, limit:
   const numbering = numberSessions(newest.map(({ rows }) => rowsOf(rows)));
   const found = newest.map(({ rows, scoreOf, ...sequence }) => {
     const scored = rows
-      .map((row) => ({ number: numbering.numberOf(row.n, row.session_id), score: scoreOf(row) }))
+      .map((row) => ({ number: numbering.numberOf(row.n, row.session_id, row.length), score: scoreOf(row) }))
       .sort((a, b) => a.number - b.number);
     return {
       ...sequence,
@@ -23,14 +23,15 @@ export function* spreadMatches(sequences: TermSequences, range: RowRange, limit:
       others: [],
     };
   });
-  const { sessions } = numbering;
+  const { sessions, lengths } = numbering;
   const sequencesFound = needOthers(found) ? yield* withOthers(sequences, within, found, numbering) : found;
-  return { sequences: sequencesFound, branches: null, sessions };
+  return { sequences: sequencesFound, lengths, branches: null, sessions };
 }
 
-const rowsOf = (rows: readonly Pick<NewestRow, "n" | "session_id">[]): FoundRows => ({
+const rowsOf = (rows: readonly FoundHolding[]): FoundRows => ({
   numbers: rows.map(({ n: rowId }) => rowId),
   sessions: rows.map(({ session_id }) => session_id),
+  lengths: rows.map(({ length }) => length),
 });
 
 function boundsOf(range: RowRange): Condition {
@@ -80,7 +81,7 @@ function* withOthers(
   { sessions, numbersOf }: Numbering,
 ): Operation<SequenceMatches[]> {
   const messages = messagesOf(found);
-  const rowsAt = (numbers: Iterable<number>): FoundRows => {
+  const rowsAt = (numbers: Iterable<number>): Addresses => {
     const numbered = Array.from(numbers, (number) => ({ number, session: sessions[sessionOf(number) - 1] }));
     return {
       numbers: numbered.map(({ number, session }) => (session?.no ?? 0) * SPAN + (number % SPAN)),
@@ -103,12 +104,14 @@ function* withOthers(
   return all;
 }
 
+type Addresses = Pick<FoundRows, "numbers" | "sessions">;
+
 /** Finds rows that hold a sequence, of all or of those in `among`. */
 function* holdingOf(
   terms: readonly string[],
   { condition, values }: Condition,
-  among: FoundRows | null,
-): Operation<Pick<NewestRow, "n" | "session_id">[]> {
+  among: Addresses | null,
+): Operation<FoundHolding[]> {
   // Joined with: `= ANY` of a bound text would be read anew for each row of each shard.
   const addresses = "unnest(?::text::text[], ?::text::bigint[]) AS g (session_id, n)";
   const [some, pairs] =
@@ -119,18 +122,22 @@ function* holdingOf(
           [arrayLiteral(among.sessions), `{${among.numbers.join(",")}}`],
         ];
   const { sql, values: bound } = timesOf(terms);
-  return yield* all<Pick<NewestRow, "n" | "session_id">>(
-    `SELECT d.n AS n, d.session_id AS session_id FROM assistant_fts d ${some}
+  return yield* all<FoundHolding>(
+    `SELECT d.n AS n, d.session_id AS session_id, d.length AS length FROM assistant_fts d ${some}
      WHERE ${condition} AND d.terms @> ?::text::text[] AND ${sql} > 0`,
     ...[...pairs, ...values, arrayLiteral(terms), ...bound],
   );
 }
 
-/** A row that holds a sequence, with what its score is made of. */
-interface NewestRow {
+/** A row that holds a sequence, and its length in terms. */
+interface FoundHolding {
   readonly n: number;
   readonly session_id: string;
   readonly length: number;
+}
+
+/** A row with what its score is made of. */
+interface NewestRow extends FoundHolding {
   readonly times: number;
 }
 

@@ -62,6 +62,7 @@ DECLARE
   scored BIGINT[] := documents;
   all_n BIGINT[] := '{}';
   all_in TEXT[] := '{}';
+  all_lengths INTEGER[] := '{}';
   all_at TID[] := '{}';
   chosen_n BIGINT[];
   chosen_in TEXT[];
@@ -135,9 +136,10 @@ BEGIN
       documents[i] := CASE WHEN is_often[i] THEN greatest(many, round(total * newest.held / newest.place)) ELSE newest.held END;
     ELSE
       most_read := CASE WHEN cardinality(wanted) > 1 THEN greatest(most, phrases) ELSE most END;
-      SELECT count(*) AS held, array_agg(d.n) AS numbers, array_agg(d.session_id) AS sessions, array_agg(d.at) AS places INTO found
-        FROM (SELECT d.n, d.session_id, d.at FROM (
-          SELECT d.n, d.session_id, d.ctid AS at FROM assistant_fts d WHERE d.terms @> wanted OFFSET 0) AS d
+      SELECT count(*) AS held, array_agg(d.n) AS numbers, array_agg(d.session_id) AS sessions, array_agg(d.length) AS lengths,
+          array_agg(d.at) AS places INTO found
+        FROM (SELECT d.n, d.session_id, d.length, d.at FROM (
+          SELECT d.n, d.session_id, d.length, d.ctid AS at FROM assistant_fts d WHERE d.terms @> wanted OFFSET 0) AS d
         WHERE (p_sessions IS NULL OR d.session_id = ANY (p_sessions)) AND d.n BETWEEN lo AND hi LIMIT most_read) AS d;
       documents[i] := found.held;
       is_often[i] := found.held = most_read;
@@ -152,7 +154,8 @@ BEGIN
     END IF;
     -- As they stand in the table, each once.
     IF cardinality(wanted) > 1 OR NOT is_known AND is_often[i] THEN
-      SELECT count(*) AS held, array_agg(d.n) AS numbers, array_agg(d.session_id) AS sessions, array_agg(d.ctid) AS places INTO found
+      SELECT count(*) AS held, array_agg(d.n) AS numbers, array_agg(d.session_id) AS sessions, array_agg(d.length) AS lengths,
+          array_agg(d.ctid) AS places INTO found
         FROM assistant_fts d WHERE d.ctid = ANY (found.places) AND (cardinality(wanted) = 1 OR (SELECT count(*) FROM (
           SELECT FROM unnest(wanted) WITH ORDINALITY AS t (term, k) CROSS JOIN LATERAL unnest(array_positions(d.terms, t.term)) AS at
             GROUP BY at - k HAVING count(*) = cardinality(wanted)) AS runs) > 0);
@@ -162,6 +165,7 @@ BEGIN
     starts[i] := cardinality(all_n) + 1;
     all_n := all_n || found.numbers;
     all_in := all_in || found.sessions;
+    all_lengths := all_lengths || found.lengths;
     all_at := all_at || found.places;
     ends[i] := cardinality(all_n);
   END LOOP;
@@ -202,11 +206,11 @@ BEGIN
       CONTINUE WHEN scored[i] IN (0, documents[i]);
       IF is_often[i] OR documents[i] >= many THEN
         wanted := sequences[i];
-        others[i] := (SELECT json_build_array(array_agg(d.n), array_agg(d.session_id)) FROM assistant_fts d
+        others[i] := (SELECT json_build_array(array_agg(d.n), array_agg(d.session_id), array_agg(d.length)) FROM assistant_fts d
           WHERE d.ctid = ANY (chosen_at) AND d.terms @> wanted
             AND (cardinality(wanted) = 1 OR d.ctid = ANY (all_at[starts[i] : ends[i]])));
       ELSE
-        others[i] := json_build_array(all_n[starts[i] : ends[i]], all_in[starts[i] : ends[i]]);
+        others[i] := json_build_array(all_n[starts[i] : ends[i]], all_in[starts[i] : ends[i]], all_lengths[starts[i] : ends[i]]);
         chosen_n := chosen_n || all_n[starts[i] : ends[i]];
         chosen_in := chosen_in || all_in[starts[i] : ends[i]];
       END IF;

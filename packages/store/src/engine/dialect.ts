@@ -1,4 +1,13 @@
-import type { EncodedMessage, Matches, Ranked, RowAddress, SessionMessage, TermSequences } from "@stemma/model";
+import type {
+  EncodedMessage,
+  Matches,
+  Ranked,
+  RowAddress,
+  SearchQuery,
+  SessionMessage,
+  TermSequences,
+} from "@stemma/model";
+import { quotedFrom, rankMatches } from "@stemma/model";
 import type { ImportedMessage, ImportedTree, MetadataValue, ParentRef, RecentHistory } from "../contract/store.js";
 import type { Condition, Layout, Operation, SessionRows, SqlValue } from "./operation.js";
 /** The SQL that one engine says differently. Everything else is written once, in the operations beside this file. */
@@ -168,7 +177,7 @@ export interface SearchDialect {
   hits?(addresses: readonly RowAddress[], since?: number | null): Operation<FoundRow[] | null>;
   /** The best matches among the entries `e` for which a condition holds. */
   entries(
-    sequences: TermSequences,
+    query: SearchQuery,
     within: { readonly where: string; readonly values: readonly SqlValue[]; readonly sessionIds: readonly string[] },
     limit: number,
   ): Operation<Ranked[]>;
@@ -199,6 +208,8 @@ export interface ChosenSessions {
 /** The finds of a search, before they are ranked. */
 export interface FoundMatches {
   readonly sequences: readonly SequenceMatches[];
+  /** How many terms each of the messages has, the others too. */
+  readonly lengths: ReadonlyMap<number, number>;
   /** The branches of messages of sessions that have several, by their numbers; null where they are to be looked for. */
   readonly branches: ReadonlyMap<number, number> | null;
   /**
@@ -258,8 +269,13 @@ export type SearchIndex = "messages" | "entries";
 /** The table of each index, whatever the engine. */
 export const INDEX_TABLES = { messages: "assistant_fts", entries: "cf_agents_search_fts" } as const;
 
-/** The entries with the highest scores, best first; of equals the older one. */
-export function bestEntries(scores: ReadonlyMap<number, number>, limit: number): Ranked[] {
-  const ranked = [...scores].map(([rowId, score]) => ({ n: rowId, score }));
-  return ranked.sort((a, b) => b.score - a.score || a.n - b.n).slice(0, limit);
+/** The best of entries, ranked as messages would be each of which is alone in its session. */
+export function rankEntries(
+  query: SearchQuery,
+  matches: readonly Matches[],
+  lengths: ReadonlyMap<number, number>,
+  limit: number,
+): Ranked[] {
+  const alone = { sessionOf: (n: number) => n, branchOf: (n: number) => n };
+  return rankMatches(matches, lengths, alone, { quotedFrom: quotedFrom(query), best: limit });
 }

@@ -1,43 +1,45 @@
 import {
   FEWEST,
   joinedTerms,
+  type Matches,
+  messagesOf,
   needOthers,
+  queryTerms,
   RAREST,
   type Ranked,
-  rarityOf,
-  type ScopeSize,
-  scoreBy,
+  type SearchQuery,
   scoreIn,
   type TermSequences,
   utf8Length,
 } from "@stemma/model";
 import {
-  bestEntries,
   type FoundMatches,
   INDEX_TABLES,
   type IndexedDocument,
   type RowRange,
+  rankEntries,
   type SearchDialect,
   type SearchIndex,
 } from "../engine/dialect.js";
-import { all, column, first, type Operation, oneNumber, run, runEach, type SqlValue } from "../engine/operation.js";
+import { column, first, type Operation, oneNumber, run, runEach, type SqlValue } from "../engine/operation.js";
 import { divided } from "../operations/row-portions.js";
-import { lengthOf, lengthsFrom, numbersOf, sizeOfIndex } from "./index-entries.js";
-import type { Counted, KnownIndex, ScoredMatches } from "./match-queries.js";
+import { lengthsOf, sizeOfIndex } from "./index-entries.js";
+import type { KnownIndex } from "./match-queries.js";
 import {
   ascending,
-  baseOf,
   countable,
   countMatches,
+  countRarity,
+  findNewest,
   findOthers,
-  isApart,
   isCommon,
   MANY,
-  matchesIn,
-  matchQuery,
   rarestFirst,
+  rescaled,
+  SCALE,
   type SearchedRows,
-  scoreNewest,
+  scoreMatches,
+  scoreOf,
   searchedRows,
   WordRarities,
 } from "./match-queries.js";
@@ -125,16 +127,16 @@ function* findMatches(
   let left = limit;
   for (const [rank, matches] of [...found].sort(rarestFirst).entries()) {
     const take = Math.min(matches.documents, Math.max(left, rank < RAREST ? FEWEST : 0));
-    const scored = isApart(range)
-      ? scoreApart(matches, range, take, index)
-      : scoreNewest(matches.match, range, take, index);
-    if (take > 0) Object.assign(matches, yield* scored);
+    if (take > 0) yield* findNewest(matches, range, take);
     const count = matches.numbers.length;
     matches.complete = found.length > 1 ? count === matches.documents : count < take;
     left -= take;
   }
   if (needOthers(found)) yield* findOthers(range, found);
-  return { sequences: found, branches: null, sessions: null };
+  const messages = messagesOf([...found, ...found.map(({ others }) => ({ numbers: others, scores: [] }))]);
+  const lengths = yield* lengthsOf("messages", messages, index.size.length);
+  for (const matches of found) yield* scoreMatches(matches, lengths, index);
+  return { sequences: found, lengths, branches: null, sessions: null };
 }
 
 const INDEX = INDEX_TABLES.entries;
@@ -145,23 +147,39 @@ const LARGE = 5_000;
 /** To ask whether one entry holds a sequence takes as long as to score so many. */
 const SCORED_MEANWHILE = 25;
 
+/** Of each sequence so many entries are ranked: the newest. */
+const MOST = 10_000;
+
 /**
- * The best matches among the entries `e` for which a condition holds. FTS5 scores all that match, whose ever they are. Where that
+ * The best matches among the entries `e` for which a condition holds. FTS5 looks at all that match, whose ever they are. Where that
  * would take longer, it is asked for each entry of the scope instead, and these are scored by BM25 as if each held a sequence once.
  */
-function* searchEntries(sequences: TermSequences, scope: EntryScope, limit: number): Operation<Ranked[]> {
-  if (sequences.length === 0) return [];
-  const matches = sequences.map(quote);
-  const either = matches.join(" OR ");
-  const { documents, length } = yield* sizeOfIndex("entries");
+function* searchEntries(query: SearchQuery, scope: EntryScope, limit: number): Operation<Ranked[]> {
+  const matches = queryTerms(query).map(quote);
+  if (matches.length === 0) return [];
+  const size = yield* sizeOfIndex("entries");
+  const { documents } = size;
   const most = documents < LARGE ? 0 : Math.floor(documents / (SCORED_MEANWHILE * matches.length));
   const some = most === 0 ? 0 : yield* countSome(`${ENTRIES} WHERE ${scope.where}`, scope.values, most);
   const meanwhile = some * matches.length * SCORED_MEANWHILE;
-  if (some < most && (yield* countSome(`${INDEX} WHERE ${INDEX} MATCH ?`, [either], meanwhile)) === meanwhile)
-    return yield* scoreEach(matches, scope, { documents: some, length }, limit);
-  const query = `SELECT e.n AS n, -f.rank AS score FROM ${INDEX} f JOIN ${ENTRIES} ON e.n = f.rowid
-       WHERE f.${INDEX} MATCH ? AND ${scope.where} ORDER BY f.rank LIMIT ?`;
-  return yield* all<Ranked>(query, either, ...scope.values, limit);
+  const either = matches.join(" OR ");
+  const isEach =
+    some < most && (yield* countSome(`${INDEX} WHERE ${INDEX} MATCH ?`, [either], meanwhile)) === meanwhile;
+  const found: Matches[] = [];
+  for (const match of matches) found.push(yield* isEach ? findEach(match, scope) : findEntries(match, scope));
+  const lengths = yield* lengthsOf("entries", messagesOf(found), size.length);
+  const scored: Matches[] = [];
+  for (const [index, { numbers, scores }] of found.entries()) {
+    const own = numbers.map((n) => lengths.get(n) ?? size.length);
+    const score = scoreIn({ ...size, documents: some }, numbers.length);
+    const counted = countRarity("entries", matches[index] as string, documents);
+    scored.push(
+      isEach
+        ? { numbers, scores: own.map((each) => score(1, each)) }
+        : { numbers, scores: (yield* rescaled(scores, own, size.length, counted)).scores },
+    );
+  }
+  return rankEntries(query, scored, lengths, limit);
 }
 
 /** Entries `e` for which a condition holds. */
@@ -174,23 +192,21 @@ interface EntryScope {
 const countSome = (rows: string, values: readonly SqlValue[], most: number) =>
   oneNumber(`SELECT count(*) AS count FROM (SELECT 1 FROM ${rows} LIMIT ?)`, ...values, most);
 
-function* scoreEach(
-  matches: readonly string[],
-  { where, values }: EntryScope,
-  size: ScopeSize,
-  limit: number,
-): Operation<Ranked[]> {
-  const query = `SELECT e.n AS n, ${lengthOf("entries")} AS length FROM ${ENTRIES} CROSS JOIN ${INDEX}
-     WHERE ${where} AND ${INDEX} MATCH ? AND ${INDEX}.rowid = e.n`;
-  const scores = new Map<number, number>();
-  for (const match of matches) {
-    const holding = yield* all<{ n: number; length: string }>(query, ...values, match);
-    const scoreOf = scoreIn(size, holding.length);
-    for (const { n: rowId, length } of holding) {
-      scores.set(rowId, (scores.get(rowId) ?? 0) + scoreOf(1, numbersOf(length)[0] ?? size.length));
-    }
-  }
-  return bestEntries(scores, limit);
+function* findEntries(match: string, { where, values }: EntryScope): Operation<Matches> {
+  const row = yield* first<{ numbers: string; scores: string }>(
+    `SELECT json_group_array(n) AS numbers, json_group_array(score) AS scores FROM (
+       SELECT e.n AS n, ${scoreOf("entries")} AS score FROM ${INDEX} CROSS JOIN ${ENTRIES}
+       WHERE ${INDEX} MATCH ? AND e.n = ${INDEX}.rowid AND ${where} ORDER BY ${INDEX}.rowid DESC LIMIT ${MOST})`,
+    match,
+    ...values,
+  );
+  return { numbers: ascending(row?.numbers), scores: ascending(row?.scores, 0, SCALE) };
+}
+
+function* findEach(match: string, { where, values }: EntryScope): Operation<Matches> {
+  const query = `SELECT e.n AS n FROM ${ENTRIES} CROSS JOIN ${INDEX} WHERE ${where} AND ${INDEX} MATCH ? AND ${INDEX}.rowid = e.n`;
+  const numbers = yield* column<number>(query, ...values, match);
+  return { numbers: numbers.sort((a, b) => a - b), scores: [] };
 }
 
 /**
@@ -213,43 +229,3 @@ export function fitTerms(whole: string, maxBytes: number): string {
   for (const term of new Set(terms.slice(next))) keep(term);
   return fitting.join(" ");
 }
-
-const MESSAGES = INDEX_TABLES.messages;
-
-/**
- * Scores the newest matches in several ranges, by BM25 as if each message held the words once: for each range bm25() would first
- * count all messages that hold them. Of matches that are listed only the lengths are looked up.
- */
-function* scoreApart(
-  { match, newest }: Pick<Counted, "match" | "newest">,
-  range: SearchedRows,
-  limit: number,
-  { size: { documents, length }, rarities }: KnownIndex,
-): Operation<ScoredMatches> {
-  const base = baseOf(range);
-  const query = newest === null ? matchesIn(LENGTHS, match, range, limit) : lengthsOfListed(newest, limit, base);
-  const row = yield* first<{ numbers: string; lengths: string }>(...query);
-  const numbers = ascending(row?.numbers, base);
-  if (numbers.length === 0) return { numbers, scores: [] };
-  const scoreOf = scoreBy(yield* findRarity(match, documents, rarities), length);
-  return { numbers, scores: lengthsFrom(row?.lengths, length).map((each) => scoreOf(1, each)) };
-}
-
-const LISTS = "json_group_array(n) AS numbers, json_group_array(length) AS lengths";
-const LENGTHS = matchQuery("DESC", LISTS, `${lengthOf("messages")} AS length`);
-
-function lengthsOfListed(newest: string, limit: number, base: number): [string, ...SqlValue[]] {
-  // They have the name of the index, which `lengthOf` asks.
-  const listed = `(SELECT value AS n, value + ${INTEGER} AS rowid FROM json_each(?) LIMIT ${INTEGER}) AS ${MESSAGES}`;
-  return [`SELECT ${LISTS} FROM (SELECT n, ${lengthOf("messages")} AS length FROM ${listed})`, base, newest, limit];
-}
-
-function* findRarity(match: string, documents: number, rarities: WordRarities): Operation<number> {
-  const known = rarities.find(match, documents);
-  if (known !== undefined && Number.isFinite(known)) return known;
-  const rarity = rarityOf(documents, yield* oneNumber(HOLDING, match));
-  rarities.learn(match, documents, rarity);
-  return rarity;
-}
-
-const HOLDING = `SELECT count(*) AS documents FROM ${MESSAGES} WHERE ${MESSAGES} MATCH ?`;

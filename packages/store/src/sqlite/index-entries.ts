@@ -185,13 +185,15 @@ export function* sizeOfIndex(index: SearchIndex): Operation<ScopeSize> {
   return { documents, length: terms / Math.max(1, documents) };
 }
 
-/** SQL for how many terms the row at hand of an index has, to be read by `numbersOf`; nothing where that is damaged. */
-export const lengthOf = (index: SearchIndex) =>
-  `coalesce((SELECT hex(sz) FROM ${INDEX_TABLES[index]}_docsize WHERE id = ${INDEX_TABLES[index]}.rowid), '')`;
-
-/** The lengths of messages, which came as JSON, the newest first; those that are damaged are taken to be as long as most. */
-export function lengthsFrom(newestFirst: string | undefined, usual: number): number[] {
-  return (JSON.parse(newestFirst ?? "[]") as string[]).reverse().map((text) => numbersOf(text)[0] ?? usual);
+/** How many terms documents have, by their rows; those that are damaged are taken to be as long as most. */
+export function* lengthsOf(
+  index: SearchIndex,
+  rows: Float64Array,
+  usual: number,
+): Operation<ReadonlyMap<number, number>> {
+  const query = `SELECT json_group_array(hex(d.sz)) FROM json_each(?) AS r LEFT JOIN ${INDEX_TABLES[index]}_docsize d ON d.id = r.value`;
+  const [sizes = "[]"] = rows.length === 0 ? [] : yield* column<string>(query, JSON.stringify(Array.from(rows)));
+  return new Map((JSON.parse(sizes) as string[]).map((size, at) => [rows[at] as number, numbersOf(size)[0] ?? usual]));
 }
 
 /** Numbers as FTS5 writes them: seven bits in each byte, of which all but the last of a number have the highest one set. */

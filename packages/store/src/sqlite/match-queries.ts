@@ -1,7 +1,6 @@
-import { LEAST_RARITY, messagesOf, NEAR, nearMessages, rarityOf, type ScopeSize, scoreBy } from "@stemma/model";
-import { INDEX_TABLES, type RowRange, type SequenceMatches } from "../engine/dialect.js";
-import { column, first, type Operation, type SqlValue } from "../engine/operation.js";
-import { lengthOf, lengthsFrom } from "./index-entries.js";
+import { messagesOf, NEAR, nearMessages, rarityOf, type ScopeSize, scoreBy } from "@stemma/model";
+import { INDEX_TABLES, type RowRange, type SearchIndex, type SequenceMatches } from "../engine/dialect.js";
+import { column, first, type Operation, oneNumber, type SqlValue } from "../engine/operation.js";
 import { INTEGER } from "./schema.js";
 
 /** A query of matches among all rows, in a range of them, in one of few rows, and in several ranges. */
@@ -35,7 +34,7 @@ const IN_RANGES = `(SELECT json_extract(value, '$[0]') AS lo, json_extract(value
  * Some matches from one end, as one row: that is handed over sooner, as JSON, than hundreds of rows. Whole numbers are written and
  * read faster, and small ones fastest, so `n` counts from `baseOf` on. `values` are further columns of a match.
  */
-export function matchQuery(order: "ASC" | "DESC", columns: string, ...values: string[]): MatchQuery {
+function matchQuery(order: "ASC" | "DESC", columns: string, ...values: string[]): MatchQuery {
   const rowsOf = (n: string, matches: string) =>
     `SELECT ${columns} FROM (SELECT ${[n, ...values].join(", ")} FROM ${matches})`;
   const limited = `${order} LIMIT ${INTEGER}`;
@@ -64,12 +63,7 @@ const MATCH_BEHIND: Pick<MatchQuery, "all" | "range"> = {
 };
 
 /** The text of a query, and what it binds, of so many matches. */
-export function matchesIn(
-  query: MatchQuery,
-  match: string,
-  range: SearchedRows,
-  count: number,
-): [string, ...SqlValue[]] {
+function matchesIn(query: MatchQuery, match: string, range: SearchedRows, count: number): [string, ...SqlValue[]] {
   if (range?.several !== undefined && isApart(range))
     return [query.ranges, range.lo, JSON.stringify(range.several.ranges), match, count];
   return newestIn({ all: query.all, range: range?.isShort ? query.short : query.range }, match, range, count);
@@ -88,7 +82,7 @@ function newestIn(
 /** True of rows that are in several ranges. */
 export const isApart = (range: RowRange) => (range?.several?.ranges.length ?? 1) > 1;
 
-export const baseOf = (range: RowRange) => range?.lo ?? 0;
+const baseOf = (range: RowRange) => range?.lo ?? 0;
 
 /** Numbers that came as JSON, newest first and above a base. */
 export function ascending(newestFirst: string | null = null, base = 0, scale = 1): number[] {
@@ -111,6 +105,8 @@ export interface Counted extends SequenceMatches {
   newest: string | null;
   complete: boolean;
   numbers: readonly number[];
+  /** What bm25() gave each of them; null where it was not asked. */
+  bm25: readonly number[] | null;
   scores: readonly number[];
   others: readonly number[];
 }
@@ -118,7 +114,7 @@ export interface Counted extends SequenceMatches {
 /** The matches of what the index is asked for, before either. */
 export function countable(match: string, isCommon: boolean): Counted {
   const counted = { documents: Number.POSITIVE_INFINITY, oldest: 0, newest: null, complete: false };
-  return { match, isCommon, ...counted, numbers: [], scores: [], others: [] };
+  return { match, isCommon, ...counted, numbers: [], bm25: null, scores: [], others: [] };
 }
 
 /** To count is a twentieth of the work of scoring, but not even that is done for every match. */
@@ -224,7 +220,7 @@ export class WordRarities {
   }
 
   learn(match: string, documents: number, rarity: number): void {
-    if (match.length > MAX_LENGTH) return;
+    if (documents < COMMON || match.length > MAX_LENGTH) return;
     if (this.#known.size >= MAX_WORDS) this.#known.clear();
     this.#known.set(match, { rarity, documents });
   }
@@ -240,61 +236,92 @@ export interface KnownIndex {
   readonly rarities: WordRarities;
 }
 
-/** In ascending order. */
-export interface ScoredMatches {
-  readonly numbers: readonly number[];
-  readonly scores: readonly number[];
-}
-
 /**
- * Scores the newest matches of what the index is asked for, by BM25. Common words are scored as if each message held them once:
- * of all that FTS5 has, only bm25() tells how often one does, which first counts all that do.
+ * Finds the newest matches, with the scores of bm25(), which first counts all messages that hold the words. That is not done for
+ * common words, nor where it would be done for each of several ranges: matches that are listed are not even looked up then.
  */
-export function* scoreNewest(
-  match: string,
-  range: SearchedRows,
-  limit: number,
-  { size: { documents, length }, rarities }: KnownIndex,
-): Operation<ScoredMatches> {
-  const known = rarities.find(match, documents);
-  const query = known === undefined ? SCORES_AND_LENGTHS : isCommon(known, documents) ? LENGTHS : SCORES;
-  const row = yield* first<Scored>(...matchesIn(query, match, range, limit));
-  const numbers = ascending(row?.numbers, baseOf(range));
-  const scores = ascending(row?.scores, 0, SCALE);
-  if (query === SCORES || numbers.length === 0) return { numbers, scores };
-  const lengths = lengthsFrom(row?.lengths, length);
-  const rarity = known ?? rarityBy(scores, lengths, length);
-  if (known === undefined) rarities.learn(match, documents, rarity);
-  if (!isCommon(rarity, documents)) return { numbers, scores };
-  const scoreOf = scoreBy(rarity, length);
-  return { numbers, scores: lengths.map((each) => scoreOf(1, each)) };
-}
-
-// What of a score does not come of the message, by one that holds the words once: no other has less.
-function rarityBy(scores: readonly number[], lengths: readonly number[], meanLength: number): number {
-  const scoreOf = scoreBy(1, meanLength);
-  let rarity = Number.POSITIVE_INFINITY;
-  for (const [index, score] of scores.entries())
-    rarity = Math.min(rarity, score / scoreOf(1, lengths[index] as number));
-  // The score of a very long message may be less than what is handed over.
-  return Math.max(rarity, LEAST_RARITY);
-}
-
-interface Scored {
-  readonly numbers: string;
-  readonly scores?: string;
-  readonly lengths?: string;
+export function* findNewest(matches: Counted, range: SearchedRows, limit: number): Operation<void> {
+  const { match, newest, isCommon } = matches;
+  const base = baseOf(range);
+  const isScored = !isCommon && !isApart(range);
+  if (!isScored && newest !== null) {
+    matches.numbers = ascending(newest, base).slice(-limit);
+    return;
+  }
+  const row = yield* first<{ numbers: string; scores?: string }>(
+    ...matchesIn(isScored ? SCORES : NEWEST, match, range, limit),
+  );
+  matches.numbers = ascending(row?.numbers, base);
+  matches.bm25 = isScored ? ascending(row?.scores, 0, SCALE) : null;
 }
 
 /** Scores are handed over as whole numbers of billionths. */
-const SCALE = 1e9;
+export const SCALE = 1e9;
 
-const SCORE = `CAST(-${SCALE} * bm25(${INDEX_TABLES.messages}) AS INTEGER) AS score`;
-const LENGTH_OF_ROW = `${lengthOf("messages")} AS length`;
-const ALL_NUMBERS = "json_group_array(n) AS numbers";
-const ALL_SCORES = "json_group_array(score) AS scores";
-const ALL_LENGTHS = "json_group_array(length) AS lengths";
+/** SQL for the score of a match of an index. */
+export const scoreOf = (index: SearchIndex) => `CAST(-${SCALE} * bm25(${INDEX_TABLES[index]}) AS INTEGER)`;
 
-const SCORES = matchQuery("DESC", `${ALL_NUMBERS}, ${ALL_SCORES}`, SCORE);
-const LENGTHS = matchQuery("DESC", `${ALL_NUMBERS}, ${ALL_LENGTHS}`, LENGTH_OF_ROW);
-const SCORES_AND_LENGTHS = matchQuery("DESC", `${ALL_NUMBERS}, ${ALL_SCORES}, ${ALL_LENGTHS}`, SCORE, LENGTH_OF_ROW);
+const SCORES = matchQuery(
+  "DESC",
+  "json_group_array(n) AS numbers, json_group_array(score) AS scores",
+  `${scoreOf("messages")} AS score`,
+);
+
+/**
+ * Scores matches by BM25. Common words, and others that bm25() was not asked for, are scored as if each message held them once: of
+ * all that FTS5 has, only bm25() tells how often one does.
+ */
+export function* scoreMatches(
+  matches: Counted,
+  lengths: ReadonlyMap<number, number>,
+  index: KnownIndex,
+): Operation<void> {
+  const { match, numbers, bm25 } = matches;
+  if (numbers.length === 0) return;
+  const { size, rarities } = index;
+  const own = numbers.map((n) => lengths.get(n) ?? size.length);
+  if (bm25 !== null) {
+    const { rarity, scores } = yield* rescaled(bm25, own, size.length, findRarity(match, index));
+    rarities.learn(match, size.documents, rarity);
+    matches.scores = scores;
+    if (!isCommon(rarity, size.documents)) return;
+  }
+  const score = scoreBy(yield* findRarity(match, index), size.length);
+  matches.scores = own.map((each) => score(1, each));
+}
+
+function* findRarity(match: string, { size: { documents }, rarities }: KnownIndex): Operation<number> {
+  const known = rarities.find(match, documents);
+  if (known !== undefined && Number.isFinite(known)) return known;
+  const rarity = yield* countRarity("messages", match, documents);
+  rarities.learn(match, documents, rarity);
+  return rarity;
+}
+
+/** The rarity of a match among so many documents of an index. */
+export function* countRarity(index: SearchIndex, match: string, documents: number): Operation<number> {
+  const table = INDEX_TABLES[index];
+  return rarityOf(documents, yield* oneNumber(`SELECT count(*) FROM ${table} WHERE ${table} MATCH ?`, match));
+}
+
+/** The rarity that FTS5 gives to what more than half of all documents hold. */
+const LEAST_RARITY = 0.000001;
+
+/**
+ * The scores of bm25() as they are by `rarityOf`, and that rarity. FTS5's is measured by a match that holds the words once, of which
+ * the score has nothing else of its own but a length: no other has less. Where it tells nothing, that is `counted`.
+ */
+export function* rescaled(
+  bm25: readonly number[],
+  lengths: readonly number[],
+  meanLength: number,
+  counted: Operation<number>,
+): Operation<{ readonly rarity: number; readonly scores: readonly number[] }> {
+  const scoreOf = scoreBy(1, meanLength);
+  let known = Number.POSITIVE_INFINITY;
+  for (const [index, score] of bm25.entries()) known = Math.min(known, score / scoreOf(1, lengths[index] as number));
+  // The score of a very long message may be less than what is handed over.
+  const own = Math.max(known, LEAST_RARITY);
+  const rarity = own > 10 * LEAST_RARITY ? Math.log1p(Math.exp(own)) : yield* counted;
+  return { rarity, scores: bm25.map((score) => (score * rarity) / own) };
+}

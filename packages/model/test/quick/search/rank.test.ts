@@ -14,8 +14,10 @@ const matchesOf = (term: Term): Matches => {
   const numbers = [...term.keys()].sort((a, b) => a - b);
   return { numbers, scores: numbers.map((n) => term.get(n) as number) };
 };
-const rank = (terms: Term[], around: Parameters<typeof rankMatches>[1], quotedFrom?: number) =>
-  rankMatches(terms.map(matchesOf), around, quotedFrom === undefined ? {} : { quotedFrom });
+type Around = Parameters<typeof rankMatches>[2];
+const short = new Map<number, number>();
+const rank = (terms: Term[], around: Around, quotedFrom?: number, lengths = short) =>
+  rankMatches(terms.map(matchesOf), lengths, around, quotedFrom === undefined ? {} : { quotedFrom });
 const order = (...arguments_: Parameters<typeof rank>) => rank(...arguments_).map(({ n }) => n);
 
 describe("ranking", () => {
@@ -39,10 +41,10 @@ describe("ranking", () => {
       const numbers = Array.from({ length: 200 }, (_, index) => index * step);
       return { numbers, scores: numbers.map((n) => 1 + (n % 5)) };
     });
-    const all = rankMatches(terms, oneBranch);
+    const all = rankMatches(terms, short, oneBranch);
     expect(new Set(all.map(({ score }) => score)).size).toBeLessThan(all.length / 2);
     for (const best of [1, 2, 20, all.length - 1, all.length, all.length + 1]) {
-      expect(rankMatches(terms, oneBranch, { best })).toEqual(all.slice(0, best));
+      expect(rankMatches(terms, short, oneBranch, { best })).toEqual(all.slice(0, best));
     }
   });
 
@@ -77,6 +79,50 @@ describe("ranking", () => {
     ]);
     const friday = new Map([[50, 1]]);
     expect(order([harbour, friday], { sessionOf: (n) => n, branchOf: () => undefined })).toEqual([50, 10, 90]);
+  });
+
+  it("counts a long message for less, the less of the query it holds itself", () => {
+    const scoreAt = (length: number, query: Term[]) =>
+      rank(query, oneBranch, undefined, new Map([[10, length]])).find(({ n }) => n === 10)?.score as number;
+    const [harbour, friday] = [new Map([[10, 2]]), new Map([[50, 2]])];
+    const share = (length: number, query: Term[]) => scoreAt(length, query) / scoreAt(1, query);
+    expect(share(100, [harbour, friday])).toBe(1);
+    expect(share(1_000, [harbour])).toBe(1);
+    const [half, third] = [
+      [harbour, friday],
+      [harbour, friday, new Map([[50, 2]])],
+    ];
+    expect(share(1_000, half)).toBeCloseTo(10 ** (-0.3 * 0.75), 6);
+    expect(share(1_000, third)).toBeCloseTo(10 ** (-0.3 * (1 - 1 / 9)), 6);
+    expect(share(10_000, half)).toBeLessThan(share(1_000, half));
+  });
+
+  it("lets a long message lend less", () => {
+    const terms = [new Map([[10, 2]]), new Map([[11, 2]])];
+    const lent = (length: number) =>
+      rank(terms, oneBranch, undefined, new Map([[11, length]])).find(({ n }) => n === 10)?.score as number;
+    expect(lent(100)).toBe(lent(1));
+    expect(lent(1_000)).toBeLessThan(lent(100));
+  });
+
+  it("explains how much of the query a message holds, and parts that add up to its score", () => {
+    const terms = [
+      new Map([
+        [10, 3],
+        [11, 1],
+      ]),
+      new Map([[11, 2]]),
+    ];
+    const lengths = new Map([[10, 400]]);
+    const ranked = rankMatches(terms.map(matchesOf), lengths, { ...oneBranch, sessionOf: (n) => n }, { explain: true });
+    const [first, second] = ranked;
+    expect([first?.n, first?.reasons?.coverage]).toEqual([11, 1]);
+    expect([second?.n, second?.reasons?.coverage]).toEqual([10, 0.5]);
+    for (const { score, reasons } of ranked) {
+      const words = reasons?.shares.reduce((sum, share) => sum + share, 0) as number;
+      expect(words).toBeLessThan(score);
+      expect(words).toBeGreaterThan(0.85 * score);
+    }
   });
 
   it("lends nothing across branches", () => {

@@ -1,5 +1,5 @@
 import type { SearchQuery } from "@stemma/model";
-import { appendText, assertBudget, invalid, queryTerms, StemmaError } from "@stemma/model";
+import { appendText, assertBudget, invalid, StemmaError } from "@stemma/model";
 import type {
   EntryScope,
   FoundEntry,
@@ -148,7 +148,7 @@ export function* searchEntries(
   const keys = prefix === undefined ? ALL_KEYS : orderedPage(sql, "e.key", { prefix });
   const within = { where: `${where} AND ${keys.condition}`, values: [...values, ...keys.values], sessionIds };
   const found: FoundEntry[] = [];
-  for (const { n: rowId, score } of yield* searchOf(sql).entries(queryTerms(query), within, limit)) {
+  for (const { n: rowId, score } of yield* searchOf(sql).entries(query, within, limit)) {
     const query = `SELECT ${ENTRY_COLUMNS} FROM cf_agents_search_entries e WHERE ${where} AND n = ?`;
     const row = yield* first<EntryRow>(query, ...values, rowId);
     if (row !== undefined) found.push({ ...entryOf(row), score: Number(score) });

@@ -141,7 +141,7 @@ interface RankRequest {
 function* rankFound(
   sql: Dialect,
   query: SearchQuery,
-  { sequences, sessions, branches }: FoundMatches,
+  { sequences, lengths, sessions, branches }: FoundMatches,
   { range, explain, best }: RankRequest,
 ): ReturnType<RankMessages> {
   const complete = sequences.every((sequence) => sequence.complete);
@@ -152,7 +152,8 @@ function* rankFound(
   const addressOf = (number: number) => addressIn(sessions, number);
   const known = branches ?? (yield* findBranches(sql, sessions, messages, addressOf, range?.sessionId));
   const branchOf = known.size === 0 ? null : (number: number) => known.get(number);
-  const ranked = rankMatches(matches, { sessionOf, branchOf }, { quotedFrom: quotedFrom(query), explain, best });
+  const options = { quotedFrom: quotedFrom(query), explain, best };
+  const ranked = rankMatches(matches, lengths, { sessionOf, branchOf }, options);
   return {
     ranked: sessions === null ? ranked : ranked.map((each) => Object.assign(each, addressOf(each.n))),
     complete,
