@@ -93,7 +93,7 @@ export type {
 export { coreOf, Session } from "./session/session.js";
 export type { ContextExplanation, ContextPart } from "./session/turn/explain.js";
 export type { PrefixBreak, TurnPage, TurnPageOptions, TurnSummary } from "./session/turn/log.js";
-export { parseNote } from "./session/turn/notes.js";
+export { parseNote, quoteHits, RECALL_HITS } from "./session/turn/notes.js";
 export type { ContextSize, PartSource } from "./session/turn/parts.js";
 export {
   PREPARE_TURN,

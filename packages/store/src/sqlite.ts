@@ -4,7 +4,7 @@ import { OLD_PREFIX, OLD_TABLES } from "./operations/upgrade/old-tables.js";
 import { type OpenedFile, openSqlite, openWith, type SqliteOptions, type SqliteSource } from "./sqlite/open-sqlite.js";
 
 export type { SqliteClient, SqliteStatement } from "./sqlite/client.js";
-export type { SqliteOptions, SqliteSource } from "./sqlite/open-sqlite.js";
+export { type OpenedFile, openWith, type SqliteOptions, type SqliteSource } from "./sqlite/open-sqlite.js";
 
 /**
  * A store in a SQLite file. Opens the path `source`, and makes the file with mode 0600 if there is none (`":memory:"`: no

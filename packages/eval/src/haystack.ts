@@ -1,0 +1,142 @@
+import type { SessionMessage } from "@stemma/model";
+import { quoteHits, RECALL_HITS } from "@stemma/session";
+import type { EmbeddedStore, SearchHit, Store } from "@stemma/store";
+import { memory } from "@stemma/store/memory";
+import { Bm25 } from "./bm25.js";
+import type { Place, Places } from "./measure.js";
+import { conversationsOf, type EvalConversation, type EvalQuestion, type EvalSet, type PartOptions } from "./set.js";
+
+/** How many hits are looked at. */
+const LIMIT = 50;
+
+/** Estimated tokens that a quote may have, which is what `prepareTurn` takes unless it is told otherwise. */
+export const QUOTE_TOKENS = 1000;
+
+const PIECE = 500;
+
+export interface AskOptions extends PartOptions {
+  /** Opens an empty store for each conversation, which is closed afterwards. Default: `memory()`. */
+  openStore?: (() => Store | Promise<Store>) | undefined;
+  /** Puts all conversations into one store. Default false. */
+  together?: boolean | undefined;
+}
+
+/** What was found for a question, best first, and how long it took. */
+export interface Answered {
+  readonly hits: readonly Place[];
+  readonly milliseconds: number;
+  /** The beginning of the hits as `prepareTurn` quotes it to a model, and of which messages it is made. */
+  readonly quote: string;
+  readonly quoted: readonly Place[];
+}
+
+/** A question, and the conversation that it is asked of. */
+export interface Asking {
+  readonly conversation: string;
+  readonly question: EvalQuestion;
+}
+
+/** A store that holds conversations, and the same in a bare full-text table. */
+export class Haystack {
+  readonly asking: Asking[] = [];
+  readonly #places = new Map<string, Map<string, Map<string, number>>>();
+
+  constructor(
+    private readonly store: Store,
+    private readonly isFilled: boolean,
+    private readonly bm25: Bm25 | null,
+  ) {}
+
+  async add({ name, sessions, questions }: EvalConversation): Promise<void> {
+    const places = new Map<string, Map<string, number>>();
+    this.#places.set(name, places);
+    for await (const { id, messages } of sessions) {
+      const place = places.get(id) ?? new Map<string, number>();
+      for (const message of messages) place.set(message.id, place.size);
+      places.set(id, place);
+      if (!this.isFilled) await this.#append(this.#storedId(name, id), messages);
+      this.bm25?.add(this.#storedId(name, id), messages);
+    }
+    this.asking.push(...questions.map((question) => ({ conversation: name, question })));
+  }
+
+  /** Waits for what a store does with its messages in the background. */
+  async settle(): Promise<void> {
+    await (this.store as Partial<EmbeddedStore>).embeddings?.flush();
+  }
+
+  placesOf({ conversation }: Asking): Places {
+    return this.#places.get(conversation) ?? new Map();
+  }
+
+  /** Asks the store. */
+  async ask(asking: Asking, maxTokens = QUOTE_TOKENS): Promise<Answered> {
+    const { text } = asking.question;
+    const started = performance.now();
+    const hits = await this.store.search(text, { limit: LIMIT });
+    return this.#answered(asking, hits, performance.now() - started, maxTokens);
+  }
+
+  /** Asks the bare table. */
+  askBm25(asking: Asking): Answered {
+    const started = performance.now();
+    const hits = this.bm25?.search(asking.question.text, LIMIT) ?? [];
+    return this.#answered(asking, hits, performance.now() - started, QUOTE_TOKENS);
+  }
+
+  async close(): Promise<void> {
+    this.bm25?.close();
+    if (!this.isFilled) await this.store.close();
+  }
+
+  async #append(sessionId: string, messages: readonly SessionMessage[]): Promise<void> {
+    const session = this.store.session(sessionId);
+    for (let start = 0; start < messages.length; start += PIECE) {
+      await session.append(messages.slice(start, start + PIECE));
+    }
+  }
+
+  #answered({ conversation, question }: Asking, found: SearchHit[], milliseconds: number, maxTokens: number): Answered {
+    const { recall: quote, recalled } = quoteHits(found.slice(0, RECALL_HITS), question.text, maxTokens);
+    const prefix = this.#storedId(conversation, "");
+    // Of another conversation in the same store: no session of this one has that name.
+    const placeOf = (sessionId: string, id: string) =>
+      sessionId.startsWith(prefix)
+        ? { sessionId: sessionId.slice(prefix.length), id }
+        : { sessionId: `other ${sessionId}`, id };
+    return {
+      hits: found.map(({ sessionId, id }) => placeOf(sessionId, id)),
+      milliseconds,
+      quote,
+      quoted: recalled.map(({ sessionId, messageId }) => placeOf(sessionId, messageId)),
+    };
+  }
+
+  #storedId(conversation: string, session: string): string {
+    return this.isFilled ? session : `${conversation}/${session}`;
+  }
+}
+
+/** The stores of a run, one after the other, each filled with its conversations. They are closed when the next is asked for. */
+export async function* haystacks(set: EvalSet, options: AskOptions, withBm25: boolean): AsyncGenerator<Haystack> {
+  const { openStore = memory, together = false } = options;
+  const open = async () =>
+    new Haystack(set.store ?? (await openStore()), set.store !== undefined, withBm25 ? new Bm25() : null);
+  let haystack: Haystack | null = null;
+  try {
+    for await (const conversation of conversationsOf(set, options)) {
+      haystack ??= await open();
+      await haystack.add(conversation);
+      if (together) continue;
+      await haystack.settle();
+      yield haystack;
+      await haystack.close();
+      haystack = null;
+    }
+    if (haystack === null) return;
+    await haystack.settle();
+    yield haystack;
+  } finally {
+    await haystack?.close();
+  }
+}

@@ -1,0 +1,108 @@
+import type { EvalQuestion } from "./set.js";
+
+/** A message, as far as it is measured. */
+export interface Place {
+  readonly sessionId: string;
+  readonly id: string;
+}
+
+/** What a question gets, from 0 to 1. `docs/evaluation.md` tells what each is. */
+export const MEASURES = [
+  "R@5",
+  "R@10",
+  "R@50",
+  "nDCG@10",
+  "any@5",
+  "any@10",
+  "recall_all@5",
+  "MRR",
+  "near@10",
+  "quoted",
+  "session any@5",
+  "session any@10",
+  "session recall_all@5",
+] as const;
+export type Measure = (typeof MEASURES)[number];
+
+/** By measure; null where it does not apply: by message, where only sessions are known; by session, where there is but one. */
+export type Measured = Record<Measure, number | null>;
+
+interface Found {
+  /** Best first. */
+  readonly hits: readonly Place[];
+  /** Those of them that fit into the budget of a prompt. */
+  readonly quoted: readonly Place[];
+}
+
+/** So many messages away from the evidence a hit still shows its place. */
+const NEAR = 1;
+
+/** Where the messages of a conversation stand: by session, and by id the number in it. */
+export type Places = ReadonlyMap<string, ReadonlyMap<string, number>>;
+
+/** Measures what was found for one question. */
+export function measure(question: EvalQuestion, found: Found, places: Places): Measured {
+  const byMessage = question.evidence.length > 0;
+  const bySession = question.sessions.length > 0 && places.size > 1;
+  return {
+    ...(byMessage ? measureMessages(question, found, places) : NO_MESSAGES),
+    ...(bySession ? measureSessions(question, found) : NO_SESSIONS),
+  };
+}
+
+function measureMessages({ evidence, sessions }: EvalQuestion, { hits, quoted }: Found, places: Places) {
+  const isEvidence = ({ sessionId, id }: Place) => sessions.includes(sessionId) && evidence.includes(id);
+  const found = hits.map(isEvidence);
+  const among = (k: number) => found.slice(0, k).filter(Boolean).length;
+  const discounted = (is: readonly boolean[]) =>
+    is.slice(0, 10).reduce((sum, each, index) => sum + (each ? 1 / Math.log2(index + 2) : 0), 0);
+  const first = found.indexOf(true);
+  return {
+    "R@5": among(5) / evidence.length,
+    "R@10": among(10) / evidence.length,
+    "R@50": among(50) / evidence.length,
+    "nDCG@10": discounted(found) / discounted(evidence.map(() => true)),
+    "any@5": Number(among(5) > 0),
+    "any@10": Number(among(10) > 0),
+    "recall_all@5": Number(among(5) === evidence.length),
+    MRR: first < 0 ? 0 : 1 / (first + 1),
+    "near@10": Number(hits.slice(0, 10).some((hit) => isNear(hit, evidence, places))),
+    quoted: quoted.filter(isEvidence).length / evidence.length,
+  } satisfies Partial<Measured>;
+}
+
+function isNear({ sessionId, id }: Place, evidence: readonly string[], places: Places): boolean {
+  const session = places.get(sessionId);
+  const place = session?.get(id);
+  if (session === undefined || place === undefined) return false;
+  return evidence.some((each) => Math.abs((session.get(each) ?? Number.NaN) - place) <= NEAR);
+}
+
+function measureSessions({ sessions }: EvalQuestion, { hits }: Found) {
+  const order = [...new Set(hits.map(({ sessionId }) => sessionId))];
+  const among = (k: number) => order.slice(0, k).filter((id) => sessions.includes(id)).length;
+  return {
+    "session any@5": Number(among(5) > 0),
+    "session any@10": Number(among(10) > 0),
+    "session recall_all@5": Number(among(5) === sessions.length),
+  } satisfies Partial<Measured>;
+}
+
+const NO_MESSAGES: Record<keyof ReturnType<typeof measureMessages>, null> = {
+  "R@5": null,
+  "R@10": null,
+  "R@50": null,
+  "nDCG@10": null,
+  "any@5": null,
+  "any@10": null,
+  "recall_all@5": null,
+  MRR: null,
+  "near@10": null,
+  quoted: null,
+};
+
+const NO_SESSIONS: Record<keyof ReturnType<typeof measureSessions>, null> = {
+  "session any@5": null,
+  "session any@10": null,
+  "session recall_all@5": null,
+};
