@@ -495,6 +495,7 @@ export const STORE_CALLS: Calls = {
     () =>
       store.observeStatements?.((connection) => connection),
   withEmbedder: () => () => {},
+  withReranker: () => () => {},
   migrate:
     ({ store }) =>
     () =>

@@ -169,7 +169,7 @@ export {
 } from "./sql/session-id.js";
 export { confining, refuseBackup } from "./sql/sql-calls.js";
 export { type OpenStore, openSqlStore } from "./sql/sql-store.js";
-export { assertStore, isStore, kindOfHost, orderOf, storeOf } from "./sql/store-of.js";
+export { assertStore, isStore, kindOfHost, orderOf, storeOf, wrapMade } from "./sql/store-of.js";
 export { isDamage } from "./sqlite/client.js";
 export type { SqlProvider } from "./sqlite/host-sql.js";
 export { storeTime } from "./store-time.js";
