@@ -496,6 +496,7 @@ export const STORE_CALLS: Calls = {
     () =>
       store.observeStatements?.((connection) => connection),
   withEmbedder: () => () => {},
+  withReranker: () => () => {},
   migrate:
     ({ store }) =>
     () =>

@@ -54,6 +54,7 @@ export const ERROR_CODES = {
   SEARCH_UNAVAILABLE: "The session's provider or store has no search.",
   EMBEDDER_FAILED: "The embedder threw, or did not give one vector for each text.",
   EMBEDDER_REPLACED: "Another process embeds the same database with another model.",
+  RERANKER_FAILED: "The reranker threw, was too slow, or did not give one finite number for each passage.",
   // stores
   STORE_CLOSED: "The store was closed.",
   CONNECTION_LOST: "The connection to the database was lost; a write may have been stored or not.",

@@ -152,6 +152,7 @@ export { copyCompactions, copyMessages } from "./operations/upgrade/upgrade.js";
 export { redactLangChain } from "./redact/langchain.js";
 export { redactedObserver } from "./redact/observer.js";
 export { redactedWith, redactStore } from "./redact/redact-store.js";
+export type { RerankableStore, RerankerOptions, RerankFunction, RerankingModel } from "./rerank/rerankers.js";
 export { completeKept, type KeptItem, readKept, writeKept } from "./sql/kept-items.js";
 export { allOwners, allSessions, listAll, valuesIn } from "./sql/list-all.js";
 export { type Outcome, observed, observedValues } from "./sql/observed.js";
@@ -168,7 +169,7 @@ export {
 } from "./sql/session-id.js";
 export { confining, refuseBackup } from "./sql/sql-calls.js";
 export { type OpenStore, openSqlStore } from "./sql/sql-store.js";
-export { assertStore, isStore, kindOfHost, orderOf, storeOf } from "./sql/store-of.js";
+export { assertStore, isStore, kindOfHost, orderOf, storeOf, wrapMade } from "./sql/store-of.js";
 export { isDamage } from "./sqlite/client.js";
 export type { SqlProvider } from "./sqlite/host-sql.js";
 export { storeTime } from "./store-time.js";

@@ -54,6 +54,7 @@ export function operationOf(told: Observed): string | undefined {
   if (type === "turn") return "prepare_turn";
   if (type === "agent") return "invoke_agent";
   if (type === "tool") return "execute_tool";
+  if (type === "rerank") return "rerank";
   if (countedUsage(told).length > 0) return "chat";
   return type === "call" ? OPERATIONS.find(([names]) => names.test(name))?.[1] : undefined;
 }

@@ -4,7 +4,7 @@ import type { Observed, Observer } from "@stemma/store";
 /** Something that ended, for a log. It holds nothing that people or models wrote. */
 export interface TelemetryEvent {
   readonly type: Observed["type"];
-  /** `session.append`, `sessions.list`, …; of a statement its first word; `compact`; `prepareTurn`; `invokeAgent`; `executeTool`. */
+  /** `session.append`, `sessions.list`, …; of a statement its first word; `compact`; `prepareTurn`; `invokeAgent`; `executeTool`; `rerank`. */
   readonly name: string;
   /** The name of the store. */
   readonly store: string;

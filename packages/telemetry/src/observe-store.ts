@@ -1,5 +1,5 @@
 import type { AsyncConnection, Connection, Observer, Statement, Store, SyncConnection } from "@stemma/store";
-import { redactedObserver } from "@stemma/store";
+import { redactedObserver, wrapMade } from "@stemma/store";
 
 interface ObserveOptions {
   /** Tell of every statement that the store runs too. */
@@ -33,6 +33,7 @@ function withObserver<S extends Store>(store: S, observer: Observer, whole?: Sto
     });
     return { ...methods, ...Object.fromEntries(calls) } as T;
   };
+  store.observeReranker?.(observer);
   const { sessions, blocks, entries, records, vectors } = store;
   const observed: S = {
     ...telling("", { ...store }),
@@ -45,12 +46,7 @@ function withObserver<S extends Store>(store: S, observer: Observer, whole?: Sto
     forUser: (userId: string) => withObserver(store.forUser(userId), observer, whole ?? observed),
     ...(vectors === undefined ? {} : { vectors: telling("vectors", vectors) }),
     ...(whole === undefined ? {} : { whole }),
-    ...("withEmbedder" in store
-      ? {
-          withEmbedder: (...values: unknown[]) =>
-            withObserver((store.withEmbedder as Method)(...values) as Store, observer),
-        }
-      : {}),
+    ...wrapMade(store, (made) => withObserver(made, observer)),
   };
   return observed;
 }
@@ -62,6 +58,7 @@ const UNTOLD: ReadonlySet<string> = new Set([
   "vectors.list",
   "observer",
   "observeStatements",
+  "observeReranker",
   "forUser",
   // Each call of a session begins with it; what it runs, it runs once.
   "migrate",

@@ -108,6 +108,17 @@ export interface SearchExplanation {
   readonly coverage: number;
   /** Its places in the ranking by words and in that by meaning, from 1; null where it is not in that. */
   readonly ranks: RankReasons["ranks"];
+  /** What a reranker changed. Missing where the search asked none. */
+  readonly reranker?: RerankerReasons;
+}
+
+export interface RerankerReasons {
+  /** Its place before the reranker was asked, from 1: by words, or by words and meaning. */
+  readonly from: number;
+  /** The reranker's own score, on its own scale; null for what it was not asked about, and where it failed. */
+  readonly score: number | null;
+  /** Why the reranker was not heard, so that the place is the one before; null where it was. */
+  readonly failure: string | null;
 }
 
 /** The explanation of a result whose indexed text is `document`. */

@@ -68,7 +68,7 @@ function bestWindow(text: string, matches: readonly Match[], length: number): [n
 /** How far the end of a piece is moved in, so that no word is cut in two. */
 const LONG_WORD = 20;
 
-function wordStart(text: string, start: number, limit: number): number {
+export function wordStart(text: string, start: number, limit: number): number {
   if (start === 0) return 0;
   const space = text.slice(start - 1, Math.min(start + LONG_WORD, limit)).search(/\s/);
   return space < 0 ? boundary(text, start) : start + space;
@@ -82,7 +82,7 @@ function wordEnd(text: string, end: number, limit: number): number {
 }
 
 /** A piece of a text that a query looks for. */
-interface Match extends Range {
+export interface Match extends Range {
   readonly term: string;
 }
 
@@ -112,7 +112,7 @@ const markedOf = perObject((query: SearchQuery): Marked => {
  * The matches of a text, in order, none overlapping another. Where the beginning of a long text has none, only `length` characters
  * are looked at: those from the first place on that may match.
  */
-function findMatches(text: string, query: SearchQuery, length: number): Match[] {
+export function findMatches(text: string, query: SearchQuery, length: number): Match[] {
   const marked = markedOf(query);
   const { terms, runs } = marked;
   if (terms.size === 0 && runs.size === 0) return [];

@@ -28,6 +28,15 @@ export interface SearchRequest {
   context?: number | undefined;
   /** Tell of each hit why it ranks where it does. */
   explain?: boolean | undefined;
+  /** False: the store's reranker is not asked. Default true; without a reranker it means nothing. */
+  rerank?: boolean | undefined;
+  /**
+   * The least score, on the reranker's own scale, that a hit must have. What the reranker was not asked about is no hit then. Where the
+   * reranker fails it does not count. Errors: `INVALID_ARGUMENT` without a reranker, and with `rerank: false`.
+   */
+  threshold?: number | undefined;
+  /** Aborted, the search waits for the reranker no longer, and answers without. For this process only. */
+  signal?: AbortSignal | undefined;
 }
 
 export type MetadataValue = string | number | boolean | null;
@@ -54,6 +63,8 @@ export interface SearchHit extends FoundMessage {
   coveredBy: string[];
   /** The messages beside it on its path, oldest first, when they were asked for. */
   context?: { before: FoundMessage[]; after: FoundMessage[] };
+  /** The reranker's own score, where it gave one: `threshold` is on this scale. */
+  rerankScore?: number;
   /** When it was asked for. */
   explanation?: SearchExplanation;
 }

@@ -1,3 +1,5 @@
+import type { SearchRequest } from "./found.js";
+
 /** Who wrote: the model through a tool, the program, what was learned from a conversation, or an import. */
 export type Author = "model" | "program" | "learning" | "import";
 
@@ -176,6 +178,8 @@ export interface ListedEntry extends StoredEntry {
 export interface FoundEntry extends ListedEntry {
   /** How well it matches: a higher score is better. Compare scores within one search only. */
   readonly score: number;
+  /** The reranker's own score, where it gave one: `threshold` is on this scale. */
+  readonly rerankScore?: number;
 }
 
 export interface ListEntriesOptions extends ListOptions {
@@ -183,7 +187,7 @@ export interface ListEntriesOptions extends ListOptions {
   readonly prefix?: string | undefined;
 }
 
-export interface SearchEntriesOptions {
+export interface SearchEntriesOptions extends Readonly<Pick<SearchRequest, "rerank" | "threshold" | "signal">> {
   readonly limit: number;
   /** Only keys that begin with this. */
   readonly prefix?: string | undefined;

@@ -1,7 +1,7 @@
 /** Something that takes time, as an observer is told of it. */
 export interface Observed {
-  readonly type: "call" | "statement" | "compaction" | "turn" | "agent" | "tool";
-  /** `session.append`, `sessions.list`, …; of a statement its first word; `compact`; `prepareTurn`; `invokeAgent`; `executeTool`. */
+  readonly type: "call" | "statement" | "compaction" | "turn" | "agent" | "tool" | "rerank";
+  /** `session.append`, `sessions.list`, …; of a statement its first word; `compact`; `prepareTurn`; `invokeAgent`; `executeTool`; `rerank`. */
   readonly name: string;
   /** The name of the store. */
   readonly store: string;
@@ -9,7 +9,7 @@ export interface Observed {
   readonly sessionId?: string | undefined;
   /** Of a statement: its SQL, in which `?` stands for each value. */
   readonly sql?: string | undefined;
-  /** The arguments of a call, the values of a statement, or the input of a tool: they hold what people and models wrote. */
+  /** The arguments of a call, the values of a statement, the input of a tool, or a query and its passages: they hold what people and models wrote. */
   readonly values?: readonly unknown[] | undefined;
   /** Which agent answers, where that is known, and which model it was given. */
   readonly agent?: { readonly name?: string | undefined; readonly model: string } | undefined;

@@ -47,8 +47,8 @@ export * from "./writing.js";
  * awaited or not: a read sees the writes made before it, and none made after it.
  *
  * Arguments and results hold only what `structuredClone` copies, so a store can stand behind a message port. A stream
- * (`AsyncIterable`) is not copied itself, but each of its items can be. `observer`, `observeStatements`, `order` and
- * `redaction` are for the process only. A store that is not SQL implements this interface; a SQL one implements a connection and a dialect
+ * (`AsyncIterable`) is not copied itself, but each of its items can be. `observer`, `observeStatements`, `observeReranker`,
+ * `order`, `redaction` and the `signal` of a search are for the process only. A store that is not SQL implements this interface; a SQL one implements a connection and a dialect
  * (`sql-store.ts`) and gets all of it.
  */
 export interface Store {
@@ -111,6 +111,8 @@ export interface Store {
   readonly observer?: Observer | undefined;
   /** Replaces the connection on which further statements run. Missing where a store has none of its own. For this process only: it takes a function. */
   observeStatements?(wrap: <C extends Connection>(connection: C) => C): void;
+  /** Tells an observer of each call of the reranker, in place of one before. Missing without a reranker. For this process only: it takes a function. */
+  observeReranker?(observer: Observer): void;
   /** Orders the calls of all stores on one client in this process; it cannot be copied to another. Missing where stores share no client. */
   readonly order?: Queue | undefined;
   /** Where texts are redacted before they are stored: `redact` of its constructor, or `redactStore`. For this process only: it has functions. */

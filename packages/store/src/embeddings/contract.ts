@@ -1,4 +1,4 @@
-import type { Store } from "../contract/store.js";
+import type { RerankableStore } from "../rerank/rerankers.js";
 
 /** Makes vectors of texts, one for each, in order. `signal` is aborted when no one waits for them any more. */
 export type EmbedFunction = (texts: string[], options: { readonly signal: AbortSignal }) => PromiseLike<number[][]>;
@@ -52,11 +52,11 @@ export interface Embeddings {
 }
 
 /** A store whose `search` also finds what is alike in meaning. */
-export interface EmbeddedStore extends Store {
+export interface EmbeddedStore extends RerankableStore {
   readonly embeddings: Embeddings;
 }
 
-export interface EmbeddableStore extends Store {
+export interface EmbeddableStore extends RerankableStore {
   /**
    * Makes a store on the same database whose messages are embedded in the background and searched by words and by vectors
    * together. Both may be used; closing either closes the database. Errors: `INVALID_ARGUMENT`; `SEARCH_UNAVAILABLE` on a store

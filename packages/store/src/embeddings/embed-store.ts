@@ -5,9 +5,10 @@ import { all, type Operation, rowsOf, run, sameSession } from "../engine/operati
 import type { ContentRow } from "../operations/messages/content.js";
 import { readAs, writeAs } from "../operations/registry/owners.js";
 import { sessionOf } from "../operations/registry/session-head.js";
+import { rerankable } from "../rerank/rerank-store.js";
 import type { OpenStore } from "../sql/sql-store.js";
 import { textToEmbed } from "./backlog.js";
-import type { EmbeddableStore, EmbeddedStore } from "./contract.js";
+import type { EmbeddableStore, EmbeddedStore, Embedder, EmbeddingModel } from "./contract.js";
 import { parseEmbedder } from "./embedder.js";
 import { EmbeddingIndexer, type EmbedOptions } from "./indexer.js";
 import { type Embedded, listVectors, plain, storeVectors } from "./store-vectors.js";
@@ -16,20 +17,20 @@ export function embeddable(given: OpenStore, dialect: VectorDialect, options: Em
   const { sql } = given;
   const store = sql.search === null ? given.store : withVectors(given.store, given, dialect);
   const open = { ...given, store };
-  return {
+  return rerankable({
     ...store,
     capabilities: { ...store.capabilities, embeddings: sql.search !== null },
-    withEmbedder: (embedder) => {
+    withEmbedder: (embedder: Embedder | EmbeddingModel) => {
       if (sql.search !== null) {
-        return embedded(store, new EmbeddingIndexer(open, dialect, parseEmbedder(embedder), options));
+        return rerankable(embedded(store, new EmbeddingIndexer(open, dialect, parseEmbedder(embedder), options)));
       }
       const message = "withEmbedder() needs a store with search: open this store without `search: false`.";
       throw new StemmaError("SEARCH_UNAVAILABLE", { store: sql.name }, message);
     },
-  };
+  });
 }
 
-function embedded(store: Store, work: EmbeddingIndexer): EmbeddedStore {
+function embedded(store: Store, work: EmbeddingIndexer): Omit<EmbeddedStore, "withReranker"> {
   const { sessions, userId } = store;
   // Nothing is awaited before the store's own method is called: calls of one turn keep their order.
   const waking = <Values extends unknown[], T>(

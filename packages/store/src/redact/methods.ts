@@ -157,7 +157,7 @@ export const VECTORS: Rules<VectorStore> = {
   import: null,
 };
 
-export const STORE: Rules<Omit<Store, "session" | "forUser" | "observer" | "observeStatements">> = {
+export const STORE: Rules<Omit<Store, "session" | "forUser" | "observer" | "observeStatements" | "observeReranker">> = {
   writeTogether: (redaction, _id, writes) => [writes.map((write) => writeIn(redaction, write))],
   deleteMemory: null,
   pruneVersions: null,

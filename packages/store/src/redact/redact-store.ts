@@ -1,6 +1,6 @@
 import { assertArgument, check } from "@stemma/model";
 import type { RedactFunction, Redaction, Store } from "../contract/store.js";
-import { assertStore } from "../sql/store-of.js";
+import { assertStore, wrapMade } from "../sql/store-of.js";
 import { BLOCKS, ENTRIES, RECORDS, SESSION, SESSIONS, STORE, VECTORS } from "./methods.js";
 import { redactedObserver } from "./observer.js";
 import { redactionOf } from "./redaction.js";
@@ -50,12 +50,7 @@ function redacting<S extends Store>(store: S, redaction: Redaction, whole?: Stor
     records: part(records, RECORDS),
     ...(vectors === undefined ? {} : { vectors: part(vectors, VECTORS) }),
     forUser: (userId: string) => redacting(store.forUser(userId), redaction, above ?? redacted),
-    ...("withEmbedder" in store
-      ? {
-          withEmbedder: (...values: unknown[]) =>
-            redacting((store.withEmbedder as Method)(...values) as Store, redaction),
-        }
-      : {}),
+    ...wrapMade(store, (made) => redacting(made, redaction)),
   };
   return redacted;
 }

@@ -1,4 +1,4 @@
-import { check, defineOptions, once, parseQuery, Queue, type SearchQuery } from "@stemma/model";
+import { check, defineOptions, invalid, once, parseQuery, Queue, type SearchQuery } from "@stemma/model";
 import type {
   BackupOptions,
   BackupReport,
@@ -70,7 +70,8 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
   const { serverTime } = sql;
   const runner = createRunner(connection, sql.name, { prepare: () => sql.migrate(), isPrepared, mayPause, lane });
   const callOrder = connection.kind === "sync" ? NO_WAIT : new QueuedOrder(order, sql.name);
-  const search = (query: SearchQuery, request: SearchRequest, rank?: RankMessages): Promise<SearchHit[]> => {
+  const search = async (query: SearchQuery, request: SearchRequest, rank?: RankMessages): Promise<SearchHit[]> => {
+    assertNoThreshold(request.threshold);
     const { sessionId, sessionIds = [] } = request;
     const read = () => runner.read(() => searchMessages(sql, query, request, rank), catchUp(sql));
     // What is a statement or two need not wait for a transaction to begin and to end.
@@ -163,10 +164,12 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         removed: (scope) => calls.listItems(scope, (owned) => lists.listRemoved(sql, owned)),
         list: (scope, listOptions = {}) =>
           calls.searchItems("entries", scope, (owned) => lists.listEntries(sql, owned, listOptions)),
-        search: (scope, query, searchOptions) =>
-          calls.searchItems("entries", scope, (owned) =>
+        search: async (scope, query, searchOptions) => {
+          assertNoThreshold(searchOptions.threshold);
+          return calls.searchItems("entries", scope, (owned) =>
             entries.searchEntries(sql, owned, parseQuery(query), searchOptions),
-          ),
+          );
+        },
       },
       records: {
         get: (scope, key) => calls.readItem("records", scope, () => records.readRecord(sql, scope, key)),
@@ -216,4 +219,11 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
   };
   const store = storeOf();
   return { store, runner, sql, callOrder, search };
+}
+
+// A ranking by words has no scale on which one number would mean the same for every query.
+function assertNoThreshold(threshold: number | undefined): void {
+  if (threshold === undefined) return;
+  const message = "threshold is on the scale of a reranker, and this store has none: make one with withReranker().";
+  throw invalid(message, { threshold });
 }

@@ -27,6 +27,16 @@ export function orderOf(store: Store): Queue {
   return store.order ?? queueOf(store.whole ?? store);
 }
 
+/** What a store has to make another one on its database: who wraps a store wraps what these give, too. */
+export function wrapMade(store: Store, wrap: (made: Store) => Store): Record<string, (...values: unknown[]) => Store> {
+  const wrapped: Record<string, (...values: unknown[]) => Store> = {};
+  for (const name of ["withEmbedder", "withReranker"] as const) {
+    const make = (store as Partial<Record<typeof name, (...values: unknown[]) => Store>>)[name];
+    if (make !== undefined) wrapped[name] = (...values) => wrap(make(...values));
+  }
+  return wrapped;
+}
+
 const storeOfAgent = perObject((host: SqlHost) => hostStore(host));
 
 /**

@@ -254,8 +254,14 @@ export function* copyEntries(sql: Dialect, from: string, to: string): Operation<
 }
 
 /** The text by which an entry is found: its key is a title, so its words count too, unless programs read it (`value`). */
-export function entryDocument({ key, content, value }: Pick<EntryRow, "key" | "content" | "value">): string {
-  return value === null ? `${key.replace(/[-_/]+/g, " ")}\n${content}` : content;
+export function entryDocument(entry: Pick<EntryRow, "key" | "content" | "value">): string {
+  const title = entryTitle(entry);
+  return title === "" ? entry.content : `${title}\n${entry.content}`;
+}
+
+/** The words of the key of an entry without a value; "" for one with a value. */
+export function entryTitle({ key, value }: { readonly key: string; readonly value?: unknown }): string {
+  return value == null ? key.replace(/[-_/]+/g, " ") : "";
 }
 
 /** Removes the entry of a row, without a word of it in its history. */
