@@ -26,6 +26,8 @@ export interface SearchRequest {
   metadata?: Readonly<Record<string, MetadataValue>> | undefined;
   /** How many messages before and after each hit to give along. */
   context?: number | undefined;
+  /** Tell of each hit which exchange it belongs to. */
+  exchange?: boolean | undefined;
   /** Tell of each hit why it ranks where it does. */
   explain?: boolean | undefined;
 }
@@ -54,6 +56,11 @@ export interface SearchHit extends FoundMessage {
   coveredBy: string[];
   /** The messages beside it on its path, oldest first, when they were asked for. */
   context?: { before: FoundMessage[]; after: FoundMessage[] };
+  /**
+   * The ids of the user's message that begins its exchange and of the answer's last message by an assistant, when they were asked
+   * for; null where there is none within 1,000 messages.
+   */
+  exchange?: { user: string | null; answer: string | null };
   /** When it was asked for. */
   explanation?: SearchExplanation;
 }
