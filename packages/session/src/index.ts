@@ -84,6 +84,13 @@ export type {
 export { AgentSessionProvider, PostgresSessionProvider } from "./session/own-provider/store-session-provider.js";
 export { isUnderWay, type KnownRun, Renewal, RunRecord, type RunState, type RunStatus } from "./session/run-record.js";
 export type {
+  Exchange,
+  ExchangeMessage,
+  ManagerSearchGroupsOptions,
+  SearchGroup,
+  SearchGroupsOptions,
+} from "./session/search-groups.js";
+export type {
   ManagerSearchOptions,
   ManagerSearchPageOptions,
   SearchOptions,

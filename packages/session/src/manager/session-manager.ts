@@ -42,6 +42,12 @@ import {
 import type { AppendedMessage, LenientHistory, ReadHistoryOptions } from "../session/own-provider/provider.js";
 import { AgentSessionProvider } from "../session/own-provider/store-session-provider.js";
 import {
+  MANAGER_SEARCH_GROUPS,
+  type ManagerSearchGroupsOptions,
+  type SearchGroup,
+  searchGroups,
+} from "../session/search-groups.js";
+import {
   MANAGER_SEARCH_PAGE,
   type ManagerSearchOptions,
   type ManagerSearchPageOptions,
@@ -612,6 +618,16 @@ export class SessionManager {
     const store = this.#store;
     const request = managerSearchRequest(options, MANAGER_SEARCH_PAGE);
     return searchPage(request, options.cursor, (page) => store.search(query, page));
+  }
+
+  /** Searches all sessions, or those in `sessionIds`, for exchanges or sessions. Options and errors as for `Session.searchGroups`. */
+  async searchGroups(query: string, options: ManagerSearchGroupsOptions): Promise<SearchPage<SearchGroup>> {
+    assertText(query, "The query of searchGroups()");
+    const store = this.#store;
+    return searchGroups<SearchHit>(managerSearchRequest(options, MANAGER_SEARCH_GROUPS), options, {
+      search: (request) => store.search(query, request),
+      message: (sessionId, id) => store.session(sessionId).message(id, { createdAt: true }),
+    });
   }
 
   /** The AI SDK tool that searches all sessions: `session_search`. Never fails; a failed search is a result of the tool. */

@@ -73,7 +73,10 @@ export const SEARCH_PAGE = defineOptions<SearchPageOptions>({ ...SEARCH.checks, 
 export const MANAGER_SEARCH_PAGE = defineOptions<ManagerSearchPageOptions>({ ...MANAGER_SEARCH.checks, cursor });
 
 /** The request that options stand for. Errors: `INVALID_ARGUMENT`. */
-export function searchRequest(options: SearchOptions, table: OptionTable<SearchOptions> = SEARCH): SearchRequest {
+export function searchRequest(
+  options: SearchOptions,
+  table: Pick<OptionTable<object>, "assert"> = SEARCH,
+): SearchRequest {
   table.assert(options, "a search");
   const { limit = 20, role, leafId, metadata, context } = options;
   const after = options.after === undefined ? undefined : timeOf(options.after);
@@ -84,7 +87,7 @@ export function searchRequest(options: SearchOptions, table: OptionTable<SearchO
 /** The request of a manager's options: `leafId` needs the session that it is in. Errors: `INVALID_ARGUMENT`. */
 export function managerSearchRequest(
   options: ManagerSearchOptions,
-  table: OptionTable<ManagerSearchOptions> = MANAGER_SEARCH,
+  table: Pick<OptionTable<object>, "assert"> = MANAGER_SEARCH,
 ): SearchRequest {
   const request = searchRequest(options, table);
   const { sessionIds, sessionMetadata } = options;

@@ -77,6 +77,7 @@ import type {
   SessionProvider,
 } from "./own-provider/provider.js";
 import { AgentSessionProvider } from "./own-provider/store-session-provider.js";
+import { SEARCH_GROUPS, type SearchGroup, type SearchGroupsOptions, searchGroups } from "./search-groups.js";
 import {
   SEARCH_PAGE,
   type SearchOptions,
@@ -569,6 +570,23 @@ export class Session {
     assertText(query, "The query of searchPage()");
     const { backend } = this.#started;
     return searchPage(searchRequest(options, SEARCH_PAGE), options.cursor, (request) => backend.search(query, request));
+  }
+
+  /**
+   * Searches as `searchPage` does, for exchanges (a user's message with its answer) or sessions instead of messages: groups of results, best
+   * group first. `limit` counts groups; the best 2,000 results are grouped. Errors as for `searchPage`.
+   * @example
+   * const { results } = await session.searchGroups("ferry to Lisbon", { groupBy: "exchange", limit: 5 });
+   * for (const { exchange } of results) console.log(exchange?.user?.content, exchange?.answer?.content);
+   */
+  async searchGroups(query: string, options: SearchGroupsOptions): Promise<SearchPage<SearchGroup<SearchResult>>> {
+    assertText(query, "The query of searchGroups()");
+    const { backend } = this.#started;
+    return searchGroups<SearchResult>(searchRequest(options, SEARCH_GROUPS), options, {
+      id: backend.id,
+      search: (request) => backend.search(query, request),
+      message: (_, id) => backend.message(id, { createdAt: true }),
+    });
   }
 
   // ── Context ──

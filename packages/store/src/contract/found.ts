@@ -26,6 +26,8 @@ export interface SearchRequest {
   metadata?: Readonly<Record<string, MetadataValue>> | undefined;
   /** How many messages before and after each hit to give along. */
   context?: number | undefined;
+  /** Tell of each hit which exchange it belongs to. */
+  exchange?: boolean | undefined;
   /** Tell of each hit why it ranks where it does. */
   explain?: boolean | undefined;
   /** False: the store's reranker is not asked. Default true; without a reranker it means nothing. */
@@ -65,6 +67,11 @@ export interface SearchHit extends FoundMessage {
   context?: { before: FoundMessage[]; after: FoundMessage[] };
   /** The reranker's own score, where it gave one: `threshold` is on this scale. */
   rerankScore?: number;
+  /**
+   * The ids of the user's message that begins its exchange and of the answer's last message by an assistant, when they were asked
+   * for; null where there is none within 1,000 messages.
+   */
+  exchange?: { user: string | null; answer: string | null };
   /** When it was asked for. */
   explanation?: SearchExplanation;
 }

@@ -1,4 +1,4 @@
-import type { HistoryMessage, SessionMessage } from "@stemma/model";
+import type { HistoryMessage, SearchExplanation, SessionMessage } from "@stemma/model";
 import type { FoundMessage, HistoryRowStat, RecentHistory, SessionStore, StoredCompaction } from "@stemma/store";
 
 /** Methods that both a session of a store and one of a provider that a user wrote have. */
@@ -28,6 +28,8 @@ export interface SearchResult {
   coveredBy?: string[];
   /** The messages beside it on its path, oldest first, when `context` asked for them. */
   context?: { before: FoundMessage[]; after: FoundMessage[] };
+  /** Why it ranks where it does, when `explain` asked for it. */
+  explanation?: SearchExplanation;
 }
 
 /** Options of a session's reads of its provider where its reader wants times. */

@@ -86,9 +86,9 @@ export function* searchMessages(
  * found it. Null where it is not, where it would take more of them, and where they do not tell what is wrong.
  */
 export function* searchAtOnce(sql: Dialect, query: SearchQuery, request: SearchRequest): Operation<SearchHit[] | null> {
-  const { offset = 0, limit, sessionId, explain } = request;
+  const { offset = 0, limit, sessionId, explain, exchange } = request;
   const wanted = offset + limit;
-  if (sql.search?.atOnce === false || looksAtRows(request) || !Number.isSafeInteger(wanted)) return null;
+  if (sql.search?.atOnce === false || exchange || looksAtRows(request) || !Number.isSafeInteger(wanted)) return null;
   const found = yield* matchesAtOnce(sql, queryTerms(query), request, wanted);
   if (found === null) return null;
   const best = resultOf(rankFound(sql, query, found, { best: wanted, explain }));

@@ -24,8 +24,12 @@ import {
 import { readContent } from "../messages/content.js";
 import { findSegments, isOnPath, type Segment } from "../path/path.js";
 import { activeLeaf, ceilingOf, findSessionHead, floorOf, SPAN, sessionOf } from "../registry/session-head.js";
+import { findExchanges } from "./exchanges.js";
+
 /** The row of a message that was found, without what covers it. */
 export type HitRow = Omit<FoundRow, "covering" | "covered_by">;
+
+type Named = Pick<HitRow, "n" | "session_id" | "id">;
 
 /** A session of the rows that were found: by its id where rows name it, else by its number. */
 const sessionKey = ({ layout }: Dialect, sessionId: string, rowId: number): number | string =>
@@ -79,6 +83,9 @@ export function* readHits(
   const covered = [...rows.values()].filter((row) => row.covering > 0);
   const compactions = yield* compactionsOver(sql, covered, request.sessionId);
   const paths = pathsThrough(sql, path);
+  const namesOf = (addresses: readonly RowAddress[]) =>
+    findRows<Named>(sql, addresses, "m.n AS n, m.session_id AS session_id, m.id AS id", request.sessionId);
+  const exchanges = request.exchange ? yield* findExchanges(sql, [...rows.values()], paths, namesOf) : null;
   const hits: SearchHit[] = [];
   for (const each of ranked) {
     const { score, reasons } = each;
@@ -93,6 +100,8 @@ export function* readHits(
       coveredBy: row.covering > 0 ? (compactions.get(row) ?? []) : coveredBy(row),
     });
     if (request.context) hit.context = yield* contextOf(sql, yield* paths(row), row, request.context);
+    const exchange = exchanges?.get(row);
+    if (exchange !== undefined) hit.exchange = exchange;
     if (reasons !== undefined) hit.explanation = explainResult(query, documentOf(message, row), reasons);
     hits.push(hit);
   }
