@@ -82,7 +82,7 @@ describe("a search of entries", () => {
       const text = await ada.search(query);
       return {
         keys: ["tea", "cup", "hat"].filter((key) => text?.includes(`[${key}]`)),
-        scoresAll: statements.some((statement) => statement.includes("rank")),
+        scoresAll: statements.some((statement) => statement.includes("bm25(")),
       };
     };
     const before = await found("tea");

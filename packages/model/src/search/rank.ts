@@ -8,8 +8,6 @@ interface Neighbourhood {
 
 /** How much of a match a message lends to those next to it, one, two, three and four places away. */
 const LENT = [0.6, 0.4, 0.25, 0.15] as const;
-/** How much of a term's part is the message's own match, however much better one nearby is. */
-const OWN = 0.1;
 /** How much of its session's best matches a message is given, and how many of them count. */
 const SESSION_SHARE = 0.1;
 const SESSION_MATCHES = 5;
@@ -187,8 +185,6 @@ export function rankMatches(
     if (explain) shares.push(share);
     if (index < quotedFrom) takeNearby(share, term, messages, priors, around);
     else addMatches(share, term, QUOTED);
-    for (let index = 0; index < share.length; index += 1) share[index] = (1 - OWN) * at(share, index);
-    addMatches(share, term, OWN);
     for (let index = 0; index < share.length; index += 1) sums[index] = at(sums, index) + at(share, index);
   }
   const coverages = coveragesOf(terms, messages);

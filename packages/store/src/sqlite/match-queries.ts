@@ -318,10 +318,10 @@ export function* rescaled(
   counted: Operation<number>,
 ): Operation<{ readonly rarity: number; readonly scores: readonly number[] }> {
   const scoreOf = scoreBy(1, meanLength);
-  let known = Number.POSITIVE_INFINITY;
-  for (const [index, score] of bm25.entries()) known = Math.min(known, score / scoreOf(1, lengths[index] as number));
-  // The score of a very long message may be less than what is handed over.
-  const own = Math.max(known, LEAST_RARITY);
-  const rarity = own > 10 * LEAST_RARITY ? Math.log1p(Math.exp(own)) : yield* counted;
+  let own = Number.POSITIVE_INFINITY;
+  for (const [index, score] of bm25.entries()) own = Math.min(own, score / scoreOf(1, lengths[index] as number));
+  const isLeast = own < 10 * LEAST_RARITY;
+  if (isLeast) own = LEAST_RARITY;
+  const rarity = isLeast ? yield* counted : Math.log1p(Math.exp(own));
   return { rarity, scores: bm25.map((score) => (score * rarity) / own) };
 }
