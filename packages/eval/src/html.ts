@@ -47,7 +47,7 @@ ${comparison === null ? "" : comparisonHtml(comparison)}
 <h2>Beside bare BM25</h2>
 <p class="key"><span class="stemma">stemma</span><span class="bm25">bare BM25, an FTS5 table of SQLite</span></p>
 ${table(
-  ["Measure", "", "stemma", "BM25", "Difference", "95 %"],
+  ["Measure", "stemma", "BM25", "Difference, 95 %"],
   MEASURES.flatMap((name) => measureRow(report, name)),
 )}
 ${table(["", "stemma", "BM25"], costRows(report))}
@@ -71,8 +71,8 @@ function* aboutOf({ conversations, total, options, version }: RecallReport): Gen
 function measureRow({ total, overBm25 }: RecallReport, name: Measure): string[][] {
   const [ours, bare, interval] = [total.stemma[name], total.bm25[name], overBm25[name]];
   if (ours === null || bare === null || interval === null) return [];
-  const label = `<b>${name}</b><small>${MEANINGS[name]}</small>`;
-  return [[label, bars(ours, bare), share(ours), share(bare), difference(interval.mean), range(interval)]];
+  const label = `<b>${name}</b><small>${MEANINGS[name]}</small>${bars(ours, bare)}`;
+  return [[label, share(ours), share(bare), difference(interval)]];
 }
 
 function bars(ours: number, bare: number): string {
@@ -113,9 +113,9 @@ function comparisonHtml({ differences, lost }: RecallComparison): string {
       : `<p class="verdict lost">Certainly lost: ${lost.join(", ")}.</p>`;
   const rows = MEASURES.flatMap((name) => {
     const interval = differences[name];
-    return interval === null ? [] : [[`<b>${name}</b>`, difference(interval.mean), range(interval)]];
+    return interval === null ? [] : [[`<b>${name}</b>`, difference(interval)]];
   });
-  return `<h2>Against the earlier run</h2>\n${verdict}\n${table(["Measure", "Difference", "95 %"], rows)}`;
+  return `<h2>Against the earlier run</h2>\n${verdict}\n${table(["Measure", "Difference, 95 %"], rows)}`;
 }
 
 /** True where neither message nor session was found. */
@@ -146,12 +146,12 @@ function share(value: number | null): string {
   return value === null ? "–" : value.toFixed(3);
 }
 
-function difference(value: number): string {
-  return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`;
+function difference({ mean, low, high }: Interval): string {
+  return `${signed(mean)}<small>${signed(low)} … ${signed(high)}</small>`;
 }
 
-function range({ low, high }: Interval): string {
-  return `${difference(low)} … ${difference(high)}`;
+function signed(value: number): string {
+  return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`;
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
@@ -179,16 +179,17 @@ th, td { padding: .45rem .6rem; border-bottom: 1px solid var(--line); text-align
 th { font-size: .75rem; font-weight: 600; color: var(--dim); white-space: nowrap; }
 .figures th:not(:first-child), .figures td:not(:first-child) { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 td small { display: block; font-size: .75rem; line-height: 1.35; white-space: normal; min-width: 9rem; }
-.figures td:not(:first-child) small { min-width: 0; }
-.bars { display: block; width: 9rem; padding-top: .2rem; }
-.bars i { display: block; height: .5rem; margin-bottom: .2rem; border-radius: 0 .2rem .2rem 0; min-width: 1px; }
+.figures td:not(:first-child) small { min-width: 0; white-space: nowrap; }
+.bars { display: block; max-width: 24rem; padding-top: .3rem; }
+.bars i { display: block; height: .4rem; margin-bottom: .15rem; border-radius: 0 .2rem .2rem 0; min-width: 1px; }
 .texts td:first-child { min-width: 14rem; overflow-wrap: anywhere; }
 .verdict { padding: .6rem .9rem; border: 1px solid var(--line); border-radius: .5rem; }
 .verdict.lost { border-color: light-dark(#c62f2f, #ff8a8a); color: light-dark(#a51d1d, #ff9c9c); }
 details { margin-top: 2rem; }
 summary { cursor: pointer; font-weight: 600; }
 @media (max-width: 40rem) {
-  .figures td:has(.bars), .figures tr:has(td .bars) td:nth-child(2), thead tr:has(th:nth-child(6)) th:nth-child(2) { display: none; }
   th, td { padding: .4rem .35rem; }
+  .figures th { white-space: normal; }
+  .figures td:not(:first-child) small { white-space: normal; }
 }
 `;
