@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import { registerCompact, registerDelete, registerFork, registerPrune } from "./commands/change-sessions.js";
 import { registerCopy } from "./commands/copy.js";
 import { registerBackup, registerCheck, registerMigrate } from "./commands/database.js";
+import { registerEval } from "./commands/eval.js";
 import { registerExport } from "./commands/export.js";
 import { registerImport } from "./commands/import.js";
 import { registerMcp } from "./commands/mcp.js";
@@ -31,6 +32,7 @@ const COMMANDS: readonly Register[] = [
   registerCopy,
   registerCheck,
   registerMigrate,
+  registerEval,
 ];
 
 const HELP = `

@@ -20,8 +20,7 @@ const OFFLINE_NOTICE =
 
 /** The model of the options or the environment, else the offline summariser. Errors: `MODEL_UNAVAILABLE`. */
 export async function createSummarizer(options: ModelOptions): Promise<Summarizer> {
-  const { STEMMA_MODEL, STEMMA_BASE_URL } = process.env;
-  const name = options.model ?? (STEMMA_MODEL || null);
+  const name = options.model ?? (process.env.STEMMA_MODEL || null);
   if (name === null) {
     if (options.baseUrl !== undefined) {
       throw new StemmaError("MODEL_UNAVAILABLE", {}, "--base-url needs the model's name: --model, or STEMMA_MODEL.");
@@ -29,12 +28,14 @@ export async function createSummarizer(options: ModelOptions): Promise<Summarize
     const summarize = (prompt: string) => `${OFFLINE_NOTICE}\n\n${offlineSummary(prompt)}`;
     return { name: "the offline summariser", summarize };
   }
-  const model = await resolveModel(name, { baseURL: options.baseUrl ?? (STEMMA_BASE_URL || undefined) });
-  return {
-    name,
-    summarize: async (prompt) => {
-      const { generateText } = await import("ai");
-      return (await generateText({ model: model as LanguageModel, prompt })).text;
-    },
+  return { name, summarize: await textModel(name, options.baseUrl) };
+}
+
+/** A function that gives what the model with this name says to a prompt. Errors: `MODEL_UNAVAILABLE`. */
+export async function textModel(name: string, baseUrl?: string): Promise<(prompt: string) => Promise<string>> {
+  const model = await resolveModel(name, { baseURL: baseUrl ?? (process.env.STEMMA_BASE_URL || undefined) });
+  return async (prompt) => {
+    const { generateText } = await import("ai");
+    return (await generateText({ model: model as LanguageModel, prompt })).text;
   };
 }

@@ -1,9 +1,9 @@
-import { isoTime, type SessionMessage, searchableText, senderName } from "@stemma/model";
+import { isoTime, parseQuery, type SessionMessage, searchableText, senderName } from "@stemma/model";
 import type { SearchHit } from "@stemma/store";
 import { openWith } from "@stemma/store/sqlite";
 
-/** A Chinese, Japanese or Korean character: these languages put no spaces between words. */
-const CJK = /([\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}])/gu;
+/** Chinese, Japanese or Korean text, which FTS5 would take for one word. */
+const CJK = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]+/gu;
 
 interface FoundRow {
   readonly session: string;
@@ -16,8 +16,8 @@ interface FoundRow {
 }
 
 /**
- * What a program without Stemma would write: one FTS5 table of SQLite with the texts of messages, and a query that asks for any of
- * the words, best first by `bm25()`.
+ * What a program without Stemma would write: one FTS5 table of SQLite with the senders and texts of messages, and a query that asks for
+ * any of the words but stop-words, best first by `bm25()`. Chinese, Japanese and Korean are cut into pairs of characters.
  */
 export class Bm25 {
   readonly #database = openWith(":memory:");
@@ -37,15 +37,16 @@ export class Bm25 {
   add(sessionId: string, messages: readonly SessionMessage[]): void {
     this.#database.exec("BEGIN");
     for (const message of messages) {
-      const content = searchableText(message);
-      const row = [sessionId, message.id, message.role, senderName(message), isoTime(message.createdAt) ?? "", content];
-      this.#insert.run(...([spaced(content), ...row] as never[]));
+      const [content, name] = [searchableText(message), senderName(message)];
+      const row = [sessionId, message.id, message.role, name, isoTime(message.createdAt) ?? "", content];
+      this.#insert.run(...([inPairs(`${name} ${content}`), ...row] as never[]));
     }
     this.#database.exec("COMMIT");
   }
 
   search(query: string, limit: number): SearchHit[] {
-    const words = new Set(spaced(query.toLowerCase()).match(/[\p{L}\p{N}]+/gu));
+    const { words: plain, runs } = parseQuery(query);
+    const words = new Set(inPairs([...plain, ...runs].join(" ")).match(/[\p{L}\p{N}]+/gu));
     if (words.size === 0) return [];
     const match = [...words].map((word) => `"${word}"`).join(" OR ");
     const rows = this.#search.all(...([match, limit] as never[])) as FoundRow[];
@@ -60,6 +61,10 @@ export class Bm25 {
   }
 }
 
-function spaced(text: string): string {
-  return text.replace(CJK, " $1 ");
+function inPairs(text: string): string {
+  return text.replace(CJK, (run) => {
+    const characters = [...run];
+    const pairs = characters.slice(1).map((character, index) => `${characters[index]}${character}`);
+    return ` ${pairs.length === 0 ? run : pairs.join(" ")} `;
+  });
 }

@@ -1,9 +1,23 @@
-export { bootstrap, type Interval, type Intervals } from "./bootstrap.js";
+export type { Interval, Intervals } from "./bootstrap.js";
 export type { AskOptions } from "./haystack.js";
+export { recallPage } from "./html.js";
 export { MEASURES, type Measure, type Measured } from "./measure.js";
+export {
+  type AskModel,
+  evaluateQa,
+  type QaOptions,
+  type QaReport,
+  type QaResult,
+  type QaRow,
+  type Verdict,
+} from "./qa.js";
 export {
   compareRecall,
   evaluateRecall,
+  parseRecallReport,
+  type QuestionResult,
+  type RankedResult,
+  type RankedSummary,
   type RecallComparison,
   type RecallOptions,
   type RecallReport,

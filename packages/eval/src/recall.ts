@@ -1,4 +1,4 @@
-import { check, defineOptions, estimateStringTokens, invalid, packageVersion } from "@stemma/model";
+import { check, defineOptions, estimateStringTokens, invalid, isJsonObject, packageVersion } from "@stemma/model";
 import { bootstrap, type Intervals } from "./bootstrap.js";
 import { groupBy } from "./group.js";
 import { type Answered, type Asking, type AskOptions, type Haystack, haystacks } from "./haystack.js";
@@ -158,13 +158,19 @@ export interface RecallComparison {
   readonly lost: readonly Measure[];
 }
 
+/** A report that was written as JSON. Errors: `INVALID_ARGUMENT` for what is none. */
+export function parseRecallReport(value: unknown): RecallReport {
+  if (isJsonObject(value) && value.format === FORMAT && Array.isArray(value.questions))
+    return value as unknown as RecallReport;
+  throw invalid("It is no report of `stemma eval recall` of this version.");
+}
+
 /**
  * Compares a report with an earlier one of the same questions, by the paired bootstrap. A loss is certain where 95 % of the draws
  * have one. Errors: `INVALID_ARGUMENT` for what is no report, or one of other questions.
  */
 export function compareRecall(report: RecallReport, before: RecallReport): RecallComparison {
-  if (before?.format !== FORMAT) throw invalid("The earlier run is no report of `stemma eval recall` of this version.");
-  const earlier = before.questions.filter(({ answerable }) => answerable);
+  const earlier = parseRecallReport(before).questions.filter(({ answerable }) => answerable);
   const now = report.questions.filter(({ answerable }) => answerable);
   const isSame = (a: QuestionResult, b: QuestionResult | undefined) =>
     a.text === b?.text && a.conversation === b.conversation;

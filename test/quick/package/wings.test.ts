@@ -18,6 +18,7 @@ const ORDER = [
   "adapters",
   "runner",
   "conformance",
+  "eval",
   "studio",
   "cli",
   // The package that is published: its entry points, made of the others.

@@ -1,4 +1,4 @@
-import { asked, type EvalConversation, said, UNANSWERABLE } from "../set.js";
+import { asked, type EvalConversation, type EvalSession, said, UNANSWERABLE } from "../set.js";
 import { readJson } from "./read-json.js";
 
 const MONTHS = "January February March April May June July August September October November December".split(" ");
@@ -30,7 +30,7 @@ export function readLocomo(path: string): EvalConversation[] {
 }
 
 function conversationOf(name: string, { conversation, qa }: LocomoFile): EvalConversation {
-  const sessions = [];
+  const sessions: EvalSession[] = [];
   for (let n = 1; conversation[`session_${n}`] !== undefined; n += 1) {
     const createdAt = dateOf(String(conversation[`session_${n}_date_time`]));
     const messages = (conversation[`session_${n}`] as LocomoTurn[]).map(({ dia_id, speaker, text }) =>

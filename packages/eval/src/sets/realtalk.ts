@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { asked, type EvalConversation, said } from "../set.js";
+import { asked, type EvalConversation, type EvalSession, said } from "../set.js";
 import { namesIn, readJson } from "./read-json.js";
 
 interface RealtalkTurn {
@@ -24,7 +24,7 @@ export function readRealtalk(folder: string): EvalConversation[] {
 
 function conversationOf(name: string, path: string): EvalConversation {
   const file = readJson<Readonly<Record<string, unknown>>>(path);
-  const sessions = [];
+  const sessions: EvalSession[] = [];
   for (let n = 1; file[`session_${n}`] !== undefined; n += 1) {
     const messages = (file[`session_${n}`] as RealtalkTurn[]).map(({ clean_text, speaker, date_time, dia_id }) =>
       said(dia_id, "user", clean_text, { name: speaker, createdAt: dateOf(date_time) }),
