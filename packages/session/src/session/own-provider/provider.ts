@@ -28,6 +28,8 @@ export interface SearchResult {
   coveredBy?: string[];
   /** The messages beside it on its path, oldest first, when `context` asked for them. */
   context?: { before: FoundMessage[]; after: FoundMessage[] };
+  /** The reranker's own score, where it gave one: `threshold` is on this scale. */
+  rerankScore?: number;
 }
 
 /** Options of a session's reads of its provider where its reader wants times. */
