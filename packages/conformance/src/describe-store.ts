@@ -35,6 +35,7 @@ import { writingTogether } from "./messages/writing-together.js";
 import { nameLimits } from "./name-limits.js";
 import { embeddings } from "./search/embeddings.js";
 import { explanations } from "./search/explanations.js";
+import { reranking } from "./search/reranking.js";
 import { searchOptions } from "./search/search-options.js";
 import { search } from "./search/searching.js";
 import { copying } from "./sessions/copying.js";
@@ -97,6 +98,7 @@ const TOPICS: readonly Topic[] = [
   search,
   searchOptions,
   embeddings,
+  reranking,
   concurrency,
   order,
   isolation,

@@ -1,5 +1,5 @@
 import { Session, SessionManager } from "@stemma/session";
-import type { EmbeddableStore, EmbeddedStore, Embedder, Store } from "@stemma/store";
+import type { EmbeddableStore, EmbeddedStore, Embedder, RerankerOptions, RerankFunction, Store } from "@stemma/store";
 import { ConformanceError } from "./assert.js";
 import type { StoreTarget } from "./target.js";
 
@@ -58,6 +58,12 @@ export class Workspace {
   readonly embed = (embedder: Embedder): EmbeddedWorkspace => {
     const embedded = (this.store as EmbeddableStore).withEmbedder(embedder);
     return new Workspace(this.target, embedded, this.#opened) as EmbeddedWorkspace;
+  };
+
+  /** Opens the store with a reranker. Needs `embeddings`: a store that can have one can have the other. */
+  readonly rerank = (reranker: RerankFunction, options?: RerankerOptions): Workspace => {
+    const reranked = (this.store as EmbeddableStore).withReranker(reranker, options);
+    return new Workspace(this.target, reranked, this.#opened);
   };
 
   /** Makes a message of `MAIN` unreadable. Needs `corrupt`. */

@@ -18,6 +18,16 @@ export interface SearchOptions {
   metadata?: Record<string, MetadataValue> | undefined;
   /** How many messages before and after each result to give along, on the same path; default 0, at most 100. */
   context?: number | undefined;
+  /** False: the store's reranker is not asked. Default true; without a reranker it means nothing. */
+  rerank?: boolean | undefined;
+  /**
+   * The least score, on the reranker's own scale (`rerankScore`), that a result must have: the rest is left out, also what the
+   * reranker was not asked about. Where the reranker fails it does not count. `INVALID_ARGUMENT` without a reranker, and with
+   * `rerank: false`.
+   */
+  threshold?: number | undefined;
+  /** Aborted, the search waits for the reranker no longer, and answers without. */
+  signal?: AbortSignal | undefined;
 }
 
 export interface SearchPageOptions extends SearchOptions {
@@ -45,6 +55,11 @@ export interface SearchPage<Result> {
 
 const MAX_CONTEXT = 100;
 
+/** How many results stood before, and whether a reranker had ordered them: the next page goes on in the same order. */
+const RERANKED = "r";
+const CURSOR = /^r?[1-9]\d{0,8}$/;
+
+export const FINITE = check.rule<number>("a finite number", (value) => Number.isFinite(value));
 const time = check.rule<Date | string | number>(
   "a Date, a time as ISO text, or milliseconds since 1970",
   (value) => !Number.isNaN(timeOf(value)),
@@ -52,7 +67,7 @@ const time = check.rule<Date | string | number>(
 const cursor = check.orNull(
   check.rule<string>(
     "the nextCursor of an earlier page, as it was given",
-    (value) => typeof value === "string" && /^[1-9]\d{0,8}$/.test(value),
+    (value) => typeof value === "string" && CURSOR.test(value),
   ),
 );
 const SEARCH = defineOptions<SearchOptions>({
@@ -63,6 +78,9 @@ const SEARCH = defineOptions<SearchOptions>({
   leafId: LEAF,
   metadata: comparable,
   context: check.whole(0, MAX_CONTEXT),
+  rerank: check.flag,
+  threshold: FINITE,
+  signal: check.signal,
 });
 const MANAGER_SEARCH = defineOptions<ManagerSearchOptions>({
   ...SEARCH.checks,
@@ -78,10 +96,10 @@ export function searchRequest(
   table: Pick<OptionTable<object>, "assert"> = SEARCH,
 ): SearchRequest {
   table.assert(options, "a search");
-  const { limit = 20, role, leafId, metadata, context } = options;
+  const { limit = 20, role, leafId, metadata, context, rerank, threshold, signal } = options;
   const after = options.after === undefined ? undefined : timeOf(options.after);
   const before = options.before === undefined ? undefined : timeOf(options.before);
-  return { limit, role, after, before, leafId, metadata, context };
+  return { limit, role, after, before, leafId, metadata, context, rerank, threshold, signal };
 }
 
 /** The request of a manager's options: `leafId` needs the session that it is in. Errors: `INVALID_ARGUMENT`. */
@@ -100,16 +118,22 @@ export function managerSearchRequest(
   throw invalid(message, { leafId: request.leafId, sessionIds });
 }
 
-/** Runs a search for one page: `search` is asked for one result more than the page shows. */
-export async function searchPage<Result>(
+/**
+ * Runs a search for one page: `search` is asked for one result more than the page shows. What began by words, as where the
+ * reranker failed, goes on by words.
+ */
+export async function searchPage<Result extends { readonly rerankScore?: number }>(
   request: SearchRequest,
   cursor: string | null | undefined,
   search: (request: SearchRequest) => Promise<Result[]>,
 ): Promise<SearchPage<Result>> {
-  const offset = Number(cursor ?? 0);
-  const found = await search({ ...request, offset, limit: request.limit + 1 });
+  const offset = Number(cursor?.replace(RERANKED, "") ?? 0);
+  const byWords = cursor != null && !cursor.startsWith(RERANKED) ? { rerank: false, threshold: undefined } : {};
+  const found = await search({ ...request, ...byWords, offset, limit: request.limit + 1 });
   const results = found.slice(0, request.limit);
-  return { results, nextCursor: found.length > results.length ? `${offset + results.length}` : null };
+  const isReranked = cursor?.startsWith(RERANKED) ?? results.some(({ rerankScore }) => rerankScore !== undefined);
+  const next = `${isReranked ? RERANKED : ""}${offset + results.length}`;
+  return { results, nextCursor: found.length > results.length ? next : null };
 }
 
 /** In milliseconds since 1970; NaN for no time. */

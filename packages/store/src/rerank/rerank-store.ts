@@ -57,7 +57,7 @@ function searching(search: Search, reranker: Reranker, store: string): Search {
     const parsed = parseQuery(query);
     const asked = found.slice(0, candidates).map((hit) => passageOf(hit, parsed));
     const passages = asked.map(({ passage }) => passage);
-    const scores = await reranker.score(parsed.text, passages, store, signal);
+    const scores = await reranker.score(parsed.text, passages, { store, signal, isLater: offset > 0 });
     if (scores instanceof StemmaError) {
       const { message: failure } = scores;
       return found.slice(offset, end).map((hit, at) => explained(hit, explain, { from: offset + at, failure }));
@@ -102,7 +102,7 @@ function searchingEntries(search: EntryStore["search"], reranker: Reranker, stor
       const { start, end } = bestStretch(entry.content, parsed);
       return passage(entryTitle(entry), entry.content.slice(start, end));
     });
-    const scores = await reranker.score(parsed.text, passages, store, signal);
+    const scores = await reranker.score(parsed.text, passages, { store, signal });
     if (scores instanceof StemmaError) return found.slice(0, limit);
     return rankAgain(found, scores, threshold)
       .slice(0, limit)

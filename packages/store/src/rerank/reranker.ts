@@ -18,6 +18,13 @@ const OPTIONS = defineOptions<RerankerOptions>({
   onError: check.callable,
 });
 
+interface ScoreOptions {
+  /** The name of the one that is searched. */
+  readonly store: string;
+  readonly signal: AbortSignal | undefined;
+  readonly isLater?: boolean;
+}
+
 /** Scores passages by a user's reranker, within its time. */
 export class Reranker {
   readonly candidates: number;
@@ -26,7 +33,7 @@ export class Reranker {
   readonly #rerank: RerankFunction;
   readonly #timeout: number;
   readonly #onError: (error: unknown) => void;
-  readonly #remembered = new Recent<readonly number[]>(REMEMBERED);
+  readonly #remembered = new Recent<readonly number[] | StemmaError>(REMEMBERED);
 
   /** Errors: `INVALID_ARGUMENT`. */
   constructor(reranker: RerankFunction | RerankingModel, options: RerankerOptions) {
@@ -38,28 +45,28 @@ export class Reranker {
     this.#onError = onError;
   }
 
-  /** A score for each passage, or why there is none: `RERANKER_FAILED`. The store is the name of the one that is searched. */
+  /** A score for each passage, or why there is none: `RERANKER_FAILED`. A later page of a search goes on as the first one began. */
   async score(
     text: string,
     passages: readonly string[],
-    store: string,
-    signal: AbortSignal | undefined,
+    { store, signal, isLater = false }: ScoreOptions,
   ): Promise<readonly number[] | StemmaError> {
     if (passages.length === 0) return [];
     const query = text.slice(0, QUERY_LENGTH).toWellFormed();
     const key = JSON.stringify([query, passages]);
     const known = this.#remembered.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined && (isLater || !(known instanceof StemmaError))) return known;
+    let scores: readonly number[] | StemmaError;
     try {
-      const scores = await this.observer({ type: "rerank", name: "rerank", store, values: [query, passages] }, () =>
+      scores = await this.observer({ type: "rerank", name: "rerank", store, values: [query, passages] }, () =>
         this.#ask(query, passages, signal),
       );
-      this.#remembered.set(key, scores, key.length);
-      return scores;
     } catch (error) {
       report(this.#onError, error);
-      return error as StemmaError;
+      scores = error as StemmaError;
     }
+    this.#remembered.set(key, scores, key.length);
+    return scores;
   }
 
   async #ask(query: string, passages: readonly string[], signal: AbortSignal | undefined): Promise<number[]> {

@@ -155,7 +155,8 @@ export function providerBackend(
       throw unsupported("cannot take a summary back: remove it where the provider keeps it");
     },
     originals: reading((compactionId) => reader.originals(compactionId)),
-    search: reading(async (query, { limit, offset = 0, ...filters }) => {
+    // Without a reranker, `rerank` and its `signal` mean nothing.
+    search: reading(async (query, { limit, offset = 0, rerank: _rerank, signal: _signal, ...filters }) => {
       if (provider.searchMessages === undefined) {
         throw new StemmaError("SEARCH_UNAVAILABLE", {}, "This session's provider has no searchMessages().");
       }

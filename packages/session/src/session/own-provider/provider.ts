@@ -30,6 +30,8 @@ export interface SearchResult {
   context?: { before: FoundMessage[]; after: FoundMessage[] };
   /** Why it ranks where it does, when `explain` asked for it. */
   explanation?: SearchExplanation;
+  /** The reranker's own score, where it gave one: `threshold` is on this scale. */
+  rerankScore?: number;
 }
 
 /** Options of a session's reads of its provider where its reader wants times. */

@@ -161,14 +161,16 @@ export class Recaller {
 
   /**
    * The best hits within the budget, those left out that the `notes` quote already.
-   * Errors: `USER_REQUIRED`, `SESSION_OWNED`, `STORE_UNSUPPORTED`, `SEARCH_UNAVAILABLE`.
+   * Errors: `USER_REQUIRED`, `SESSION_OWNED`, `STORE_UNSUPPORTED`, `SEARCH_UNAVAILABLE`; `INVALID_ARGUMENT` for a threshold without
+   * a reranker.
    */
   async recall(message: SessionMessage, options: RecallOptions, notes: Iterable<TurnNote>): Promise<Recall> {
     const { store, userId } = this.#userOf(options);
     const query = searchableText(message);
     if (query.trim() === "") return NOTHING;
     const known = new Set([...notes].flatMap(({ recalled }) => recalled.map(keyOf)));
-    const hits = (await store.search(query, { limit: RECALL_HITS, userId })).filter(
+    const { rerank, threshold } = options;
+    const hits = (await store.search(query, { limit: RECALL_HITS, userId, rerank, threshold })).filter(
       ({ sessionId, id }) => sessionId !== this.sessionId && !known.has(keyOf({ sessionId, messageId: id })),
     );
     return quoteHits(hits, query, options.maxTokens ?? DEFAULT_RECALL_TOKENS);

@@ -2,6 +2,7 @@ import type { HistoryMessage, SessionMessage } from "@stemma/model";
 import { check, defineOptions, isJsonObject } from "@stemma/model";
 import type { ContextBlock } from "../../context/block.js";
 import type { SessionTools } from "../../tools/tool.js";
+import { FINITE } from "../search-options.js";
 
 /** How long providers keep the prefix of a request, in milliseconds, unless `cacheTtl` says otherwise. */
 export const DEFAULT_CACHE_TTL = 300_000;
@@ -27,6 +28,10 @@ export interface RecallOptions {
   userId?: string | undefined;
   /** The most that is quoted, in estimated tokens. Default 1,000. */
   maxTokens?: number | undefined;
+  /** False: the store's reranker is not asked. Default true; without a reranker it means nothing. */
+  rerank?: boolean | undefined;
+  /** The least score, on the reranker's own scale, of what is quoted, as for a search. Default: none. */
+  threshold?: number | undefined;
 }
 
 /**
@@ -67,11 +72,18 @@ export type PreparedTurn<M extends SessionMessage = HistoryMessage, T = SessionT
   update(): Promise<string | null>;
 };
 
+const RECALL = defineOptions<RecallOptions>({
+  userId: check.text,
+  maxTokens: check.positive("tokens"),
+  rerank: check.flag,
+  threshold: FINITE,
+});
+
 /** The options of `prepareTurn`, which all that is built on it takes too. */
 export const PREPARE_TURN = defineOptions<PrepareTurnOptions>({
   messageId: check.rule("the id of a message, or null for the last one", (id) => id === null || typeof id === "string"),
   cacheTtl: check.amount("milliseconds"),
   onCorrupt: check.oneOf("skip", "throw"),
-  recall: check.nested(defineOptions<RecallOptions>({ userId: check.text, maxTokens: check.positive("tokens") })),
+  recall: check.nested(RECALL),
   tools: check.rule("an object that holds tools by their names", isJsonObject),
 });
