@@ -35,6 +35,7 @@ import { writingTogether } from "./messages/writing-together.js";
 import { nameLimits } from "./name-limits.js";
 import { embeddings } from "./search/embeddings.js";
 import { explanations } from "./search/explanations.js";
+import { searchGroups } from "./search/search-groups.js";
 import { searchOptions } from "./search/search-options.js";
 import { search } from "./search/searching.js";
 import { copying } from "./sessions/copying.js";
@@ -96,6 +97,7 @@ const TOPICS: readonly Topic[] = [
   writingTogether,
   search,
   searchOptions,
+  searchGroups,
   embeddings,
   concurrency,
   order,
