@@ -158,6 +158,10 @@ export const SESSION_CALLS: Calls = {
     ({ session }) =>
     () =>
       session.searchPage("order part"),
+  searchGroups:
+    ({ session }) =>
+    () =>
+      session.searchGroups("order part", { groupBy: "exchange" }),
   getContextBlock:
     ({ session }) =>
     async () => {
@@ -442,6 +446,10 @@ export const MANAGER_CALLS: Calls = {
     ({ manager }) =>
     () =>
       manager.searchPage("order part"),
+  searchGroups:
+    ({ manager }) =>
+    () =>
+      manager.searchGroups("order part", { groupBy: "exchange" }),
   tools:
     ({ manager }) =>
     () =>

@@ -36,6 +36,7 @@ import { nameLimits } from "./name-limits.js";
 import { embeddings } from "./search/embeddings.js";
 import { explanations } from "./search/explanations.js";
 import { reranking } from "./search/reranking.js";
+import { searchGroups } from "./search/search-groups.js";
 import { searchOptions } from "./search/search-options.js";
 import { search } from "./search/searching.js";
 import { copying } from "./sessions/copying.js";
@@ -97,6 +98,7 @@ const TOPICS: readonly Topic[] = [
   writingTogether,
   search,
   searchOptions,
+  searchGroups,
   embeddings,
   reranking,
   concurrency,

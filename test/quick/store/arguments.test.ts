@@ -68,6 +68,7 @@ const SESSION: Record<string, unknown[]> = {
   getTree: [],
   search: ["q", {}],
   searchPage: ["q", {}],
+  searchGroups: ["q", { groupBy: "exchange" }],
   getContextBlock: ["memory"],
   getContextBlocks: [],
   replaceContextBlock: ["memory", "text", {}],
@@ -138,6 +139,7 @@ const MANAGER: Record<string, unknown[]> = {
   getUsage: [{ by: "day" }],
   search: ["q", {}],
   searchPage: ["q", {}],
+  searchGroups: ["q", { groupBy: "exchange" }],
   tools: [],
 };
 

@@ -140,6 +140,8 @@ export const owners = defineTopic("owners", (it) => {
           ...(await manager.search(CANARY, { sessionIds: ["main"] })),
           ...(await manager.search("text canary", { limit: 100, context: 5 })),
           ...(await manager.searchPage(CANARY)).results,
+          ...(await manager.searchGroups(CANARY, { groupBy: "exchange" })).results,
+          ...(await manager.searchGroups("text canary", { groupBy: "session" })).results,
         ];
         seen.push(hits, await refused(stranger.search(CANARY)));
         const search = (await manager.tools()).session_search;
