@@ -252,12 +252,12 @@ export const embeddings = defineTopic("embeddings", (it) => {
     const again = ids.slice(0, 35);
     const [twice] = again.splice(30, 1) as [string];
     // Those that have a vector already.
-    for (const id of [...again, twice]) await session.updateMessage(message(id, "weather"));
+    for (const id of [...again, twice]) await session.updateMessage(message(id, "lighthouse"));
     meanwhile = async () => void (await session.updateMessage(message(twice, "telescope")));
     await store.embeddings.flush();
     expect(await store.embeddings.backlog()).toBe(0);
     expect(await found("telescop")).toEqual([twice]);
-    expect(await found("weathr")).toEqual(again);
+    expect(await found("lighthuose")).toEqual(again);
     expect(watch.texts.filter((text) => text === "user: telescope").length).toBe(1);
   });
 

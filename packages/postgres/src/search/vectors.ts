@@ -75,6 +75,8 @@ export const postgresVectors: VectorDialect = {
   signs: {
     // In a subquery, as the vector above: the plan that a server keeps of a prepared statement reads the text of a value wherever it stands.
     unlike: "bit_count(v.signs # (SELECT ?::text::bit varying))",
+    // The message's number in its session, from where the session's id says.
+    spread: "((hashtext(near.session_id) & 65535) + near.n % 268435456)",
     encode: (vector) => Array.from(vector.subarray(0, MAX_SIGNS), (x) => (x > 0 ? "1" : "0")).join(""),
   },
 };

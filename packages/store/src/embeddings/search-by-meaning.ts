@@ -1,6 +1,6 @@
 import { type ByMeaning, Distribution, fuseRankings, type Ranked, withReasons } from "@stemma/model";
 import type { Dialect, RowRange } from "../engine/dialect.js";
-import { all, type Condition, column, type Operation, type SqlValue, sameSession } from "../engine/operation.js";
+import { all, type Condition, column, type Operation, type SqlValue } from "../engine/operation.js";
 import type { RankEntries } from "../operations/memory/entries.js";
 import type { RankMessages } from "../operations/search/run-search.js";
 import { SignScan, signsOf } from "./signs.js";
@@ -139,36 +139,37 @@ export function nearestInEngine({ sql, dialect, embedder, query, least }: Wanted
   };
 }
 
-/** How many vectors a search reads at most. */
+/** How many vectors a search reads at most, and how many, spread evenly, tell how alike vectors usually are. */
 const MOST_READ = 5_000;
+const USUAL = 256;
 
-/** How many of the newest vectors tell how alike vectors usually are. */
-const NEWEST = 200;
-
-/** The engine finds the vectors whose signs are most alike; these are read and compared. */
+/** The engine finds the vectors whose signs are most alike, and some of all others; these are read and compared. */
 export function nearestBySigns(
   { sql, dialect, embedder, query, least }: Wanted,
-  { unlike, encode }: NonNullable<VectorDialect["signs"]>,
+  { unlike, encode, spread }: NonNullable<VectorDialect["signs"]>,
 ): FindNearest {
-  const compare = function* (table: VectorTable, rows: string, ...values: SqlValue[]): Operation<Ranked[]> {
-    const select = `WITH likely AS MATERIALIZED (SELECT v.n AS n${sql.layout !== "local" ? ", v.session_id AS session_id" : ""} FROM ${table} v WHERE ${rows})
-       SELECT v.n AS n, ${sessionOf(sql)} AS "sessionId", ${dialect.read} AS vector FROM likely JOIN ${table} v
-       ON ${sameSession(sql, "v", "likely")}v.n = likely.n`;
-    const found = yield* all<{ n: number; sessionId: string | null; vector: unknown }>(select, ...values);
-    return found.map(({ vector, ...address }) =>
-      rankedOf({ ...address, score: product(query, dialect.decode(vector)) }),
-    );
-  };
   return function* (among, depth) {
+    const { table } = among;
     const limit = Math.min(depth, MOST_READ);
     const { condition, values } = within(sql, among);
-    const rows = `v.embedder = ? AND ${condition} AND v.signs IS NOT NULL`;
-    const bySigns = `${rows} ORDER BY ${unlike}, v.n DESC LIMIT ?`;
-    const likely = yield* compare(among.table, bySigns, embedder, ...values, encode(query), limit);
-    const isAll = likely.length < limit;
-    const newest = `${rows} ORDER BY v.n DESC LIMIT ${NEWEST}`;
-    const usual = isAll ? likely : yield* compare(among.table, newest, embedder, ...values);
-    return rankingOf(likely, usual, limit, least);
+    const found = yield* all<{ n: number; sessionId: string; isLikely: boolean; vector: unknown }>(
+      `WITH near AS MATERIALIZED (SELECT v.n, v.session_id, ${unlike} AS unlike FROM ${table} v
+         WHERE v.embedder = ? AND ${condition} AND v.signs IS NOT NULL),
+       chosen AS ((SELECT n, session_id, TRUE AS is_likely FROM near ORDER BY unlike, n DESC LIMIT ?)
+         UNION ALL SELECT n, session_id, FALSE FROM near WHERE ${spread} % (1 + (SELECT count(*) FROM near) / ${USUAL}) = 0)
+       SELECT c.n AS n, c.session_id AS "sessionId", c.is_likely AS "isLikely", ${dialect.read} AS vector
+       FROM chosen c JOIN ${table} v ON v.session_id = c.session_id AND v.n = c.n`,
+      encode(query),
+      embedder,
+      ...values,
+      limit,
+    );
+    const compared = found.map(({ vector, isLikely, ...address }) => {
+      return { isLikely, found: rankedOf({ ...address, score: product(query, dialect.decode(vector)) }) };
+    });
+    const likely = compared.filter(({ isLikely }) => isLikely).map((each) => each.found);
+    const others = compared.filter(({ isLikely }) => !isLikely).map((each) => each.found);
+    return rankingOf(likely, likely.length < limit ? likely : others, limit, least);
   };
 }
 

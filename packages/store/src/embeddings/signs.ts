@@ -16,7 +16,7 @@ export function signsOf(vector: Float32Array): string {
 }
 
 /** How many vectors tell how alike vectors usually are. */
-const USUAL = 512;
+const USUAL = 256;
 
 /**
  * Compares a query with the signs of many vectors: where a number of the vector is above 0 that of the query counts, else its

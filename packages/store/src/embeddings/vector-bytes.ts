@@ -29,10 +29,15 @@ export interface VectorDialect {
   /** SQL for the similarity of `v.vector` and one bound vector, where the database has an extension for it. Null where it cannot. */
   readonly findSimilarity: (() => Operation<string | null>) | null;
   /**
-   * SQL for how many signs of `v.vector` and of a bound vector differ, and what is bound to it. Null where `v.signs` are those of
+   * SQL for how many signs of `v.vector` and of a bound vector differ, and what is bound to it; and for a whole number by which the
+   * rows of `near` are chosen evenly, whatever rows there are beside them. Null where `v.signs` are those of
    * `signsOf`, which are read and compared here.
    */
-  readonly signs: { readonly unlike: string; encode(vector: Float32Array): SqlValue } | null;
+  readonly signs: {
+    readonly unlike: string;
+    readonly spread: string;
+    encode(vector: Float32Array): SqlValue;
+  } | null;
 }
 
 /** The column of `assistant_schema` that tells the version of these tables. */
