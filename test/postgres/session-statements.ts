@@ -11,6 +11,7 @@ const TABLES: Readonly<Record<string, string>> = {
   assistant_versions: "session_id",
   assistant_usage: "session_id",
   assistant_vectors: "session_id",
+  assistant_entry_vectors: "session_id",
   cf_agents_context_blocks: "session_id",
   cf_agents_search_entries: "session_id",
   cf_agents_search_fts: "session_id",

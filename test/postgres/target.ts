@@ -57,12 +57,15 @@ async function emptySchema({ query }: TestDatabase, schema: string): Promise<voi
   const tables = await tablesOf(query, schema);
   // What an embedder's first use makes is to be made anew.
   if (tables.includes("assistant_embedder")) {
-    await query(`DROP TABLE ${schema}.assistant_vectors, ${schema}.assistant_embedder`);
+    await query(
+      `DROP TABLE ${schema}.assistant_vectors, ${schema}.assistant_entry_vectors, ${schema}.assistant_embedder`,
+    );
     await query(`DROP FUNCTION ${schema}.assistant_vector_signs`);
     await query(`ALTER TABLE ${schema}.assistant_schema DROP COLUMN vectors`);
   }
   const emptied = tables.filter(
-    (name) => !["assistant_schema", "assistant_vectors", "assistant_embedder"].includes(name),
+    (name) =>
+      !["assistant_schema", "assistant_vectors", "assistant_entry_vectors", "assistant_embedder"].includes(name),
   );
   if (emptied.length === 0) return;
   // One statement, so that it is one round trip.

@@ -157,6 +157,7 @@ export {
   assertBudget,
   cut,
   documentOf,
+  embeddedText,
   foldLabel,
   isoTime,
   searchableText,

@@ -50,6 +50,7 @@ export function postgresDialect(
     forUpdate: " FOR UPDATE",
     lockSession: (sessionId) => run("SELECT assistant_lock(?)", sessionId),
     markEdited: ({ id }, rowId) => run("SELECT assistant_edited(?, ?)", id, rowId),
+    markEntry: (sessionId, rowId) => run("SELECT assistant_entry_written(?, ?)", sessionId, rowId),
     *columns(table) {
       const query =
         "SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped";

@@ -71,7 +71,6 @@ export function durableObject(ctx: DurableObjectContext, options: DurableObjectO
     checkable(open, sqliteCheck({ schema: "main", integrity: false })),
     { ...sqliteVectors, findSimilarity: null },
     {
-      memory: VECTOR_BYTES,
       // No one else writes to an object's database.
       interval: null,
       waitUntil: ctx.waitUntil?.bind(ctx),
@@ -79,9 +78,6 @@ export function durableObject(ctx: DurableObjectContext, options: DurableObjectO
   );
   return redactedWith(store, options.redact);
 }
-
-/** Of the 128 MB that an object has. */
-const VECTOR_BYTES = 16_000_000;
 
 function connect(storage: DurableObjectSqlStorage): SyncConnection {
   const { sql } = storage;

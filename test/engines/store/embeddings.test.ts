@@ -31,9 +31,6 @@ function withOptions(client: SqliteClient, options: EmbedOptions): EmbeddableSto
   return embeddable(open, sqliteVectors, options);
 }
 
-/** A store whose memory holds `rows` vectors. */
-const small = (database: Database.Database, rows: number) => withOptions(database, { memory: rows * DIMENSIONS * 4 });
-
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   for (let waits = 0; waits < 400 && !(await holds()); waits += 1) await new Promise((go) => setTimeout(go, 10));
   expect(await holds()).toBe(true);
@@ -253,62 +250,10 @@ describe("a store with an embedder", () => {
   });
 });
 
-describe("more vectors than memory holds", () => {
-  async function fill(store: EmbeddableStore) {
-    const embedded = store.withEmbedder(hashing);
-    const session = (id: string) => Session.create(embedded).forSession(id);
-    await session("old").appendAll(
-      Array.from({ length: 60 }, (_, index) => textMessage(`o${index}`, `${words(index)} ${index}`)),
-    );
-    await embedded.embeddings.flush();
-    await session("new").appendAll(
-      Array.from({ length: 60 }, (_, index) => textMessage(`n${index}`, `${words(index)} ${index}`)),
-    );
-    await embedded.embeddings.flush();
-    const manager = SessionManager.create(embedded);
-    return { embedded, session, manager };
-  }
-
-  it("are compared, in the whole store, as far as they are the newest, or among the best by words", async () => {
-    const { embedded, manager, session } = await fill(small(openDatabase(), 60));
-    const found = await manager.search("restaurnat", { limit: 100 });
-    expect(found.length).toBe(12);
-    expect(found.every(({ sessionId }) => sessionId === "new")).toBe(true);
-    // Words find both; vectors put "restaurant 5" of either session first.
-    const both = await manager.search("restaurant 5", { limit: 2 });
-    expect(both.map(({ id }) => id).sort()).toEqual(["n5", "o5"]);
-    // What comes later takes the place of the oldest.
-    await session("newest").appendMessage(textMessage("x", "restaurants"));
-    await embedded.embeddings.flush();
-    expect((await manager.search("restaurnat", { limit: 100 })).map(({ id }) => id)).toContain("x");
-    await embedded.close();
-  });
-
-  it("make room for older ones when they are deleted", async () => {
-    const { embedded, manager } = await fill(small(openDatabase(), 60));
-    const sessions = async () => (await manager.search("restaurnat", { limit: 100 })).map(({ sessionId }) => sessionId);
-    expect(new Set(await sessions())).toEqual(new Set(["new"]));
-    await manager.delete("new");
-    expect(await sessions()).toEqual([]);
-    expect(new Set(await sessions())).toEqual(new Set(["old"]));
-    await embedded.close();
-  });
-
-  it("are all compared in a search of one session, and of some", async () => {
-    const { embedded, session, manager } = await fill(small(openDatabase(), 60));
-    expect(await session("old").search("restaurnat", { limit: 100 })).toHaveLength(12);
-    await session("newest").appendMessage(textMessage("x", "restaurants"));
-    await embedded.embeddings.flush();
-    const found = await manager.search("restaurnat", { limit: 100, sessionIds: ["old", "newest"] });
-    expect(found.map(({ sessionId }) => sessionId).sort()).toEqual(["newest", ...Array(12).fill("old")]);
-    await embedded.close();
-  });
-});
-
 describe.skipIf(isStandIn)("sqlite-vec", () => {
   it("compares every vector in the engine, with the same result", async () => {
     const database = openDatabase();
-    const embedded = small(database, 10_000).withEmbedder(hashing);
+    const embedded = withOptions(database, {}).withEmbedder(hashing);
     await Session.create(embedded).appendAll(
       Array.from({ length: 200 }, (_, index) =>
         textMessage(`m${index}`, `${words(index)} ${words(index * 3 + 1)} ${index % 7}`),
@@ -316,7 +261,7 @@ describe.skipIf(isStandIn)("sqlite-vec", () => {
     );
     await embedded.embeddings.flush();
     load(database);
-    const inEngine = small(database, 1).withEmbedder(hashing);
+    const inEngine = withOptions(database, {}).withEmbedder(hashing);
     for (const query of ["restaurnat", "umbrela photo", "harbour 3"]) {
       const expected = await Session.create(embedded).search(query, { limit: 100 });
       expect(expected.length).toBeGreaterThan(10);

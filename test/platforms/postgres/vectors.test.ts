@@ -66,8 +66,8 @@ describe("vectors in Postgres", () => {
     );
     const vector = Float32Array.from(numbers);
     const { bound, read, encode, decode } = postgresVectors;
-    const select = `SELECT ${read} AS vector FROM (SELECT ${bound.replace("?", "$1")} AS vector) v`;
-    const { rows } = await database.query<{ vector: string }>(select, [encode(vector)]);
+    const select = `SELECT ${read} AS vector FROM (SELECT ${bound[0]?.replace("?", "$1")} AS vector) v`;
+    const { rows } = await database.query<{ vector: string }>(select, encode(vector));
     expect(decode(rows[0]?.vector)).toEqual(vector);
   });
 

@@ -213,7 +213,7 @@ export const embeddings = defineTopic("embeddings", (it) => {
     expect(await found()).toEqual([]);
     await store.embeddings.flush();
     expect(idsOf(await session.search("umbrela"))).toEqual(["a"]);
-    expect(watch.texts.filter((text) => text === "umbrella").length).toBe(1);
+    expect(watch.texts.filter((text) => text === "user: umbrella").length).toBe(1);
     await session.clearMessages();
     expect(idsOf(await session.search("umbrela"))).toEqual([]);
     // The numbers of rows start again.
@@ -252,13 +252,13 @@ export const embeddings = defineTopic("embeddings", (it) => {
     const again = ids.slice(0, 35);
     const [twice] = again.splice(30, 1) as [string];
     // Those that have a vector already.
-    for (const id of [...again, twice]) await session.updateMessage(message(id, "weather"));
+    for (const id of [...again, twice]) await session.updateMessage(message(id, "lighthouse"));
     meanwhile = async () => void (await session.updateMessage(message(twice, "telescope")));
     await store.embeddings.flush();
     expect(await store.embeddings.backlog()).toBe(0);
     expect(await found("telescop")).toEqual([twice]);
-    expect(await found("wether")).toEqual(again);
-    expect(watch.texts.filter((text) => text === "telescope").length).toBe(1);
+    expect(await found("lighthuose")).toEqual(again);
+    expect(watch.texts.filter((text) => text === "user: telescope").length).toBe(1);
   });
 
   it("keeps right what is changed through a store without the embedder", NEEDS, async (workspace) => {
@@ -283,7 +283,7 @@ export const embeddings = defineTopic("embeddings", (it) => {
     const fork = await manager.fork("main", "b", "fork");
     await sessionOf(fork.id).appendMessage(message("d", "restaurants"));
     await store.embeddings.flush();
-    expect(watch.texts.slice(count)).toEqual(["restaurants"]);
+    expect(watch.texts.slice(count)).toEqual(["user: restaurants"]);
     expect(idsOf(await sessionOf(fork.id).search("restaurnat")).sort()).toEqual(["a", "d"]);
     await session.deleteMessages(["a"]);
     expect(idsOf(await sessionOf(fork.id).search("restaurnat")).sort()).toEqual(["a", "d"]);
@@ -398,7 +398,7 @@ export const embeddings = defineTopic("embeddings", (it) => {
     for (let waits = 0; waits < 200 && watch.texts.length === 0; waits += 1) {
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
-    expect(watch.texts).toEqual(["restaurant"]);
+    expect(watch.texts).toEqual(["user: restaurant"]);
   });
 
   it("goes on where it stopped, and embeds what others appended", DURABLE, async (workspace) => {
@@ -413,7 +413,11 @@ export const embeddings = defineTopic("embeddings", (it) => {
     const again = (await workspace.connect()).embed(embedder);
     await again.store.embeddings.flush();
     expect(idsOf(await again.session.search("restaurnat")).sort()).toEqual(["a", "b", "c"]);
-    expect(watch.texts.filter((text) => text !== "restaurnat")).toEqual(["restaurant", "restaurants", "restaurante"]);
+    expect(watch.texts.filter((text) => text !== "restaurnat")).toEqual([
+      "user: restaurant",
+      "user: restaurants",
+      "user: restaurante",
+    ]);
   });
 
   it("ends with each message embedded when two work at once", DURABLE, async (workspace) => {

@@ -43,6 +43,12 @@ export function documentOf(message: SessionMessage): string {
   });
 }
 
+/** The text that is embedded of a message: its sender's name, or its role without one, then the text. "" for a message without text. */
+export function embeddedText(message: SessionMessage): string {
+  const text = searchableText(message);
+  return text === "" ? "" : `${senderName(message) || message.role}: ${text}`;
+}
+
 /** A message's own time as ISO text in UTC; null when it has none. */
 export function isoTime(createdAt: SessionMessage["createdAt"]): string | null {
   if (createdAt === undefined || createdAt === null) return null;

@@ -14,12 +14,12 @@ export interface ByMeaning {
  * A vector that stands so many standard deviations above the usual similarity counts as much as the best message by words.
  * Measured, see docs/background/embeddings.md.
  */
-const FAR = 6.3;
+const FAR = 8;
 
 /**
- * One ranking of one by words and one by meaning. By words a message scores its share of the best score. By meaning it scores
- * the square of how far its similarity stands out, so that a model counts as much as it tells messages apart: of a weak
- * one nothing stands out, and words decide. Best first; of equals the more similar, then the later one.
+ * One ranking of one by words and one by meaning. By words a message scores its share of the best score, by meaning how far its
+ * similarity stands out. So a model counts as much as it tells messages apart: of a weak one little stands out, and words
+ * decide. Best first; of equals the more similar, then the later one.
  */
 export function fuseRankings(
   words: readonly Ranked[],
@@ -37,8 +37,8 @@ export function fuseRankings(
   if (weights.vectors > 0) {
     for (const { n, sessionId, score } of meaning.ranked) {
       const key = keyOf({ n, sessionId });
-      const standsOut = Math.max(0, score - meaning.mean) / (FAR * meaning.deviation || 1);
-      fused.set(key, { n, sessionId, score: (fused.get(key)?.score ?? 0) + weights.vectors * standsOut ** 2 });
+      const standout = Math.max(0, score - meaning.mean) / (meaning.deviation || 1);
+      fused.set(key, { n, sessionId, score: (fused.get(key)?.score ?? 0) + (weights.vectors * standout) / FAR });
       similarities.set(key, score);
     }
   }

@@ -3,24 +3,14 @@ import { EMBEDDER_TABLE, first, NO_MODEL, run, type VectorDialect, versionColumn
 import { VECTOR_SIGNS } from "../sql/functions.js";
 import { SPREAD_NEW } from "../tables/names.js";
 
-const VERSION = 1;
+const VERSION = 2;
 
 /** So many numbers of a vector have their signs stored: see `vector-signs.sql`. */
-const MAX_SIGNS = 8_000;
+const MAX_SIGNS = 16_000;
 
-/** A statement of a block that has a deleted message take its vector along. May be run again. */
-const REFER_TO_MESSAGES = `IF NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = 'assistant_vectors'::regclass AND contype = 'f') THEN
-    ALTER TABLE assistant_vectors ADD CONSTRAINT assistant_vectors_n_fkey
-      FOREIGN KEY (session_id, n) REFERENCES assistant_messages (session_id, n) ON DELETE CASCADE;
-  END IF;`;
-
-const TABLES = [
-  // First: whoever else makes the tables waits here.
-  `ALTER TABLE assistant_schema ADD COLUMN IF NOT EXISTS ${versionColumn(VERSION)}`,
-  EMBEDDER_TABLE,
-  VECTOR_SIGNS,
-  `CREATE TABLE IF NOT EXISTS assistant_vectors (
-  id BIGINT GENERATED ALWAYS AS IDENTITY,
+/** The vectors of the rows of a table, whose key has these columns. A deleted row takes its vector along. */
+const vectorTable = (name: string, of: string, key: string) => [
+  `CREATE TABLE IF NOT EXISTS ${name} (
   session_id TEXT NOT NULL,
   n BIGINT NOT NULL,
   embedder INTEGER NOT NULL,
@@ -29,17 +19,33 @@ const TABLES = [
   PRIMARY KEY (session_id, n)
 )`,
   // With the signs, so that a search reads no rows of vectors to tell which are likely.
-  "CREATE INDEX IF NOT EXISTS vectors_by_signs ON assistant_vectors (embedder, n) INCLUDE (signs)",
+  `CREATE INDEX IF NOT EXISTS ${name}_by_signs ON ${name} (embedder, session_id, n) INCLUDE (signs)`,
   // Before a foreign key refers to tables that are spread.
   SPREAD_NEW,
-  `DO $$ BEGIN ${REFER_TO_MESSAGES} END $$`,
+  `DO $$ BEGIN
+  IF NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = '${name}'::regclass AND contype = 'f') THEN
+    ALTER TABLE ${name} ADD CONSTRAINT ${name}_n_fkey FOREIGN KEY (${key}) REFERENCES ${of} (${key}) ON DELETE CASCADE;
+  END IF;
+END $$`,
+];
+
+const TABLES = [
+  // First: whoever else makes the tables waits here.
+  `ALTER TABLE assistant_schema ADD COLUMN IF NOT EXISTS ${versionColumn(VERSION)}`,
+  EMBEDDER_TABLE,
+  `DO $$ BEGIN
+  IF (SELECT max(vectors) FROM assistant_schema) < ${VERSION} THEN DROP TABLE IF EXISTS assistant_vectors; END IF;
+END $$`,
+  VECTOR_SIGNS,
+  ...vectorTable("assistant_vectors", "assistant_messages", "session_id, n"),
+  ...vectorTable("assistant_entry_vectors", "cf_agents_search_entries", "n, session_id"),
+  `INSERT INTO assistant_entry_vectors (session_id, n, embedder)
+  SELECT session_id, n, 0 FROM cf_agents_search_entries ON CONFLICT DO NOTHING`,
+  `UPDATE assistant_schema SET vectors = ${VERSION}`,
 ];
 
 /** The statements that `createTables` runs, and those behind it, as a script for a console. */
 export const VECTOR_TABLES: readonly string[] = [...TABLES, NO_MODEL];
-
-// In a subquery, as the vector below: the plan that a server keeps of a prepared statement reads the text of a value wherever it stands.
-const SIGNS = "(SELECT ?::text::bit varying)";
 
 /** Vectors as arrays of 32-bit floats, which pgvector compares where the database has it. */
 export const postgresVectors: VectorDialect = {
@@ -54,11 +60,12 @@ export const postgresVectors: VectorDialect = {
     yield* run("SET LOCAL client_min_messages = warning");
     for (const statement of TABLES) yield* run(statement);
   },
-  bound: "?::text::real[]",
+  columns: ["vector"],
+  bound: ["?::text::real[]"],
   // Its bytes: to write numbers as decimals, and read them, takes several times as long.
   read: "encode(array_send(v.vector), 'base64')",
   // Nine digits tell each number of 32 bits. All digits of the number of 64 bits take three times as long to write.
-  encode: (vector) => `{${Array.from(vector, (x) => x.toPrecision(9)).join(",")}}`,
+  encode: (vector) => [`{${Array.from(vector, (x) => x.toPrecision(9)).join(",")}}`],
   decode: numbersOfArray,
   *findSimilarity() {
     const found = yield* first<{ has: boolean }>("SELECT to_regtype('vector') IS NOT NULL AS has");
@@ -66,13 +73,11 @@ export const postgresVectors: VectorDialect = {
     return found?.has ? "-(v.vector::vector <#> (SELECT ?::text::real[]::vector))" : null;
   },
   signs: {
-    alike: `(bit_count(v.signs & ${SIGNS}) - bit_count(v.signs & ${SIGNS})) / sqrt(greatest(1, bit_count(v.signs)))`,
-    encode: (vector) => {
-      const numbers = Array.from(vector.subarray(0, MAX_SIGNS));
-      const [above, below] = [1, -1].map((sign) => numbers.map((x) => (x * sign > 0 ? "1" : "0")).join(""));
-      // How many signs are the same, and how many are the opposite.
-      return [`${above}${below}`, `${below}${above}`];
-    },
+    // In a subquery, as the vector above: the plan that a server keeps of a prepared statement reads the text of a value wherever it stands.
+    unlike: "bit_count(v.signs # (SELECT ?::text::bit varying))",
+    // The message's number in its session, from where the session's id says.
+    spread: "((hashtext(near.session_id) & 65535) + near.n % 268435456)",
+    encode: (vector) => Array.from(vector.subarray(0, MAX_SIGNS), (x) => (x > 0 ? "1" : "0")).join(""),
   },
 };
 

@@ -11,11 +11,13 @@ BEGIN
   END IF;
   PERFORM set_config('citus.multi_shard_modify_mode', 'sequential', true);
   -- A foreign key refers to tables that are spread alike.
-  IF to_regclass('assistant_vectors') IS NOT NULL AND NOT EXISTS (
-    SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass('assistant_vectors'))
-  THEN
-    ALTER TABLE assistant_vectors DROP CONSTRAINT IF EXISTS assistant_vectors_n_fkey;
-  END IF;
+  FOREACH name IN ARRAY ARRAY['assistant_vectors', 'assistant_entry_vectors'] LOOP
+    IF to_regclass(name) IS NOT NULL AND NOT EXISTS (
+      SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass(name))
+    THEN
+      EXECUTE format('ALTER TABLE %s DROP CONSTRAINT IF EXISTS %I', name::regclass, name || '_n_fkey');
+    END IF;
+  END LOOP;
   -- Each server has all rows of these.
   FOREACH name IN ARRAY ARRAY['assistant_schema', 'assistant_embedder'] LOOP
     IF to_regclass(name) IS NOT NULL AND NOT EXISTS (
@@ -27,7 +29,8 @@ BEGIN
   -- Where the registry puts a session, the other tables follow.
   FOREACH name IN ARRAY ARRAY['assistant_sessions', 'assistant_messages', 'assistant_branches', 'assistant_compactions',
     'assistant_media', 'assistant_media_refs', 'assistant_fts', 'assistant_records', 'assistant_versions', 'assistant_usage',
-    'cf_agents_context_blocks', 'cf_agents_search_entries', 'cf_agents_search_fts', 'assistant_vectors']
+    'cf_agents_context_blocks', 'cf_agents_search_entries', 'cf_agents_search_fts', 'assistant_vectors',
+    'assistant_entry_vectors']
   LOOP
     IF to_regclass(name) IS NULL OR EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass(name)) THEN
       CONTINUE;
@@ -42,5 +45,11 @@ BEGIN
   THEN
     ALTER TABLE assistant_vectors ADD CONSTRAINT assistant_vectors_n_fkey
       FOREIGN KEY (session_id, n) REFERENCES assistant_messages (session_id, n) ON DELETE CASCADE;
+  END IF;
+  IF to_regclass('assistant_entry_vectors') IS NOT NULL AND NOT EXISTS (
+    SELECT FROM pg_constraint WHERE conrelid = 'assistant_entry_vectors'::regclass AND contype = 'f')
+  THEN
+    ALTER TABLE assistant_entry_vectors ADD CONSTRAINT assistant_entry_vectors_n_fkey
+      FOREIGN KEY (n, session_id) REFERENCES cf_agents_search_entries (n, session_id) ON DELETE CASCADE;
   END IF;
 END $$;

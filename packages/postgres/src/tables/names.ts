@@ -7,11 +7,13 @@ export const TABLES: readonly string[] = ["assistant_schema", ...DATA_TABLES, ..
 const OTHERS = [
   "assistant_embedder",
   "assistant_vectors",
+  "assistant_entry_vectors",
   "assistant_vector_signs",
   "assistant_append",
   "assistant_append_all",
   "assistant_append_each",
   "assistant_edited",
+  "assistant_entry_written",
   "assistant_hits",
   "assistant_lock",
   "assistant_matches",

@@ -1,7 +1,8 @@
-import { cut, documentOf, keyOf, type RowAddress } from "@stemma/model";
+import { cut, embeddedText, keyOf, type RowAddress } from "@stemma/model";
 import type { Dialect } from "../engine/dialect.js";
 import {
   all,
+  first,
   type Operation,
   ofSession,
   oneNumber,
@@ -11,11 +12,12 @@ import {
   type SessionRows,
   sameSession,
 } from "../engine/operation.js";
+import { type EntryRow, entryDocument } from "../operations/memory/entries.js";
 import { type ContentRow, readContent } from "../operations/messages/content.js";
 import { ceilingOf, floorOf, SESSION_RANGE, sessionOf } from "../operations/registry/session-head.js";
 import { registeredBefore } from "../operations/registry/session-order.js";
-import { findTwin, type Twin, twinIn, WAITING_COLUMNS, type WaitingRow } from "./memory-index.js";
-import { type Model, numberOf } from "./vector-bytes.js";
+import { findTwin, type Twin, twinIn, WAITING_COLUMNS, type WaitingRow } from "./twins.js";
+import { type Model, numberOf, type VectorTable } from "./vector-bytes.js";
 
 const PAGE = 500;
 
@@ -94,7 +96,7 @@ export function* readWaiting(
     }
   }
   const query = `SELECT n${sql.layout !== "local" ? ', session_id AS "sessionId"' : ""} FROM assistant_vectors
-     WHERE embedder < ? ORDER BY embedder DESC, n DESC LIMIT ?`;
+     WHERE embedder < ? ORDER BY embedder DESC, ${sql.layout !== "local" ? "session_id DESC, " : ""}n DESC LIMIT ?`;
   const addresses = yield* all<RowAddress>(query, embedder, limit - fresh.length + spare);
   return { fresh, old: yield* findOld(sql, embedder, addresses), done };
 }
@@ -106,15 +108,42 @@ function* findProgress(sql: Dialect, sessions: readonly string[]): Operation<Map
   return new Map(rows.map((session) => [session.id, session]));
 }
 
-/** How many messages wait. Errors: `EMBEDDER_REPLACED`. */
+/** How many messages and entries wait. Errors: `EMBEDDER_REPLACED`. */
 export function* countWaiting(sql: Dialect, model: Model): Operation<number> {
   const embedder = yield* numberOf(model);
   const query = `SELECT sum((SELECT count(*) FROM assistant_messages m
        WHERE ${ofSession(sql, "m")}m.n BETWEEN ${SESSION_RANGE("s.no")} AND m.n > s.seen)) AS count
      FROM (${PROGRESS(sql)}) AS s WHERE s.newest > s.seen`;
   const fresh = yield* oneNumber(query);
-  return fresh + (yield* oneNumber("SELECT count(*) AS count FROM assistant_vectors WHERE embedder < ?", embedder));
+  const countOld = (table: VectorTable) =>
+    oneNumber(`SELECT count(*) AS count FROM ${table} WHERE embedder < ?`, embedder);
+  return fresh + (yield* countOld("assistant_vectors")) + (yield* countOld("assistant_entry_vectors"));
 }
+
+/** The next entries to embed. */
+export function* readWaitingEntries(sql: Dialect, model: Model, limit: number): Operation<Waiting[]> {
+  const query = `SELECT e.session_id AS session_id, e.n AS n, e.key AS key, e.content AS content, e.value AS value
+    FROM assistant_entry_vectors v CROSS JOIN cf_agents_search_entries e
+    WHERE v.embedder < ? AND ${sameSession(sql, "e", "v")}e.n = v.n
+    ORDER BY v.embedder DESC, ${sql.layout === "local" ? "" : "v.session_id DESC, "}v.n DESC LIMIT ?`;
+  const rows = yield* all<WaitingEntry>(query, yield* numberOf(model), limit);
+  return rows.map((row) => {
+    const address = { sessionId: row.session_id, n: Number(row.n) };
+    return { ...address, text: entryText(row), twin: null, isEntry: true };
+  });
+}
+
+type WaitingEntry = Pick<EntryRow, "key" | "content" | "value"> & { readonly session_id: string; readonly n: number };
+
+/** The text that is embedded of an entry; null where it is gone. Nobody changes it until the transaction ends. */
+export function* findEntryText(sql: Dialect, sessionId: string, rowId: number): Operation<string | null> {
+  const query = `SELECT key, content, value FROM cf_agents_search_entries WHERE session_id = ? AND n = ?${sql.forUpdate}`;
+  const row = yield* first<EntryRow>(query, sessionId, rowId);
+  return row === undefined ? null : entryText(row);
+}
+
+const entryText = (entry: Pick<EntryRow, "key" | "content" | "value">): string =>
+  cut(entryDocument(entry).toWellFormed(), 0, MAX_CHARACTERS);
 
 export interface Waiting {
   readonly sessionId: string;
@@ -123,11 +152,13 @@ export interface Waiting {
   readonly text: string;
   /** The row of the same message of the session that this one was forked from, where that has its vector. */
   readonly twin: Twin | null;
+  /** True for an entry. */
+  readonly isEntry?: boolean;
 }
 
 /** A key that no other waiting message has, also when its row's number is given to another session. */
-export const waitingKey = ({ n, sessionId }: Pick<Waiting, "n" | "sessionId">): number | string =>
-  keyOf({ n, sessionId });
+export const waitingKey = ({ n, sessionId, isEntry }: Pick<Waiting, "n" | "sessionId" | "isEntry">): number | string =>
+  isEntry ? `entry ${n}` : keyOf({ n, sessionId });
 
 /** How much of a message's text is embedded, in characters: what models take whole. */
 const MAX_CHARACTERS = 5_000;
@@ -204,5 +235,5 @@ function* textsOf(sql: Dialect, embedder: number, rows: readonly WaitingRow[]): 
 /** Reads the text of a message that is embedded: "" of one that has no text, or cannot be read. */
 export function* textToEmbed(sql: Dialect, sessionId: string, row: ContentRow): Operation<string> {
   const message = yield* readContent(rowsOf(sql, sessionId, sessionOf(row.n)), row, () => {});
-  return message === null ? "" : cut(documentOf(message).toWellFormed(), 0, MAX_CHARACTERS);
+  return message === null ? "" : cut(embeddedText(message).toWellFormed(), 0, MAX_CHARACTERS);
 }

@@ -31,7 +31,14 @@ export function embeddable(given: OpenStore, dialect: VectorDialect, options: Em
 }
 
 function embedded(store: Store, work: EmbeddingIndexer): Omit<EmbeddedStore, "withReranker"> {
-  const { sessions, userId } = store;
+  const { entries, sessions, userId } = store;
+  const wakingEntries = <Values extends unknown[], T>(method: (...values: Values) => Promise<T>) => {
+    return async (...values: Values): Promise<T> => {
+      const result = await method(...values);
+      work.wroteEntries();
+      return result;
+    };
+  };
   // Nothing is awaited before the store's own method is called: calls of one turn keep their order.
   const waking = <Values extends unknown[], T>(
     method: (...values: Values) => Promise<T>,
@@ -63,6 +70,13 @@ function embedded(store: Store, work: EmbeddingIndexer): Omit<EmbeddedStore, "wi
       };
     },
     search,
+    entries: {
+      ...entries,
+      set: wakingEntries(entries.set),
+      append: wakingEntries(entries.append),
+      search: (scope, query, options) => work.searchEntries(userId, scope, parseQuery(query), options),
+    },
+    writeTogether: wakingEntries(store.writeTogether),
     sessions: {
       ...sessions,
       fork: waking(sessions.fork, (_from, _at, { id }) => id),

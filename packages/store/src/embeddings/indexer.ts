@@ -1,18 +1,25 @@
 import type { SearchQuery } from "@stemma/model";
 import { once, StemmaError } from "@stemma/model";
-import type { SearchHit, SearchRequest } from "../contract/store.js";
-import type { RankMessages } from "../operations/search/run-search.js";
+import type { EntryScope, FoundEntry, SearchEntriesOptions, SearchHit, SearchRequest } from "../contract/store.js";
+import type { Operation } from "../engine/operation.js";
 import type { OpenStore } from "../sql/sql-store.js";
 import { BackgroundWorker, report } from "./background-worker.js";
-import { type Before, countWaiting, type Page, readPage, readWaiting, type Waiting, waitingKey } from "./backlog.js";
+import {
+  type Before,
+  countWaiting,
+  type Page,
+  readPage,
+  readWaiting,
+  readWaitingEntries,
+  type Waiting,
+  waitingKey,
+} from "./backlog.js";
 import type { ParsedEmbedder } from "./embedder.js";
 import { MeaningRanking } from "./meaning-ranking.js";
-import { type Embedded, storeVectors } from "./store-vectors.js";
+import { type Embedded, storeEntryVectors, storeVectors } from "./store-vectors.js";
 import { type Model, migrateVectors, type VectorDialect } from "./vector-bytes.js";
 export interface EmbedOptions {
-  /** How much memory vectors may take, in bytes. Default 64 MB. */
-  readonly memory?: number;
-  /** How often to look for messages that other processes wrote, in milliseconds. Default 60,000; null sets no timer for it. */
+  /** How often to look for what other processes wrote, in milliseconds. Default 60,000; null sets no timer for it. */
   readonly interval?: number | null;
   /** Keeps the host alive until a promise settles. */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
@@ -43,7 +50,7 @@ export class EmbeddingIndexer {
   ) {
     const { interval = INTERVAL } = options;
     this.#queue = new ScanQueue(interval ?? INTERVAL);
-    this.#ranking = new MeaningRanking(open, dialect, embedder, this.#ended.signal, options.memory);
+    this.#ranking = new MeaningRanking(open, dialect, embedder, this.#ended.signal);
     this.background = new BackgroundWorker({
       step: () => this.#step(),
       onError: embedder.onError,
@@ -51,6 +58,11 @@ export class EmbeddingIndexer {
       interval,
       waitUntil: options.waitUntil,
     });
+  }
+
+  /** Begins soon to embed entries that were written. */
+  wroteEntries(): void {
+    this.background.wake();
   }
 
   /** Begins soon to embed what was written to a session. */
@@ -76,8 +88,8 @@ export class EmbeddingIndexer {
     await this.background.finish();
     if (this.#ended.signal.aborted) throw new StemmaError("STORE_CLOSED", { store: this.open.store.name }, CLOSED);
     if (this.#refused.size === 0) return;
-    const details = { id: this.embedder.id, messages: this.#refused.size };
-    const message = `The embedder "${details.id}" refuses the texts of ${details.messages} messages, which are found by their words only.`;
+    const details = { id: this.embedder.id, texts: this.#refused.size };
+    const message = `The embedder "${details.id}" refuses ${details.texts} texts of messages or entries, which are found by their words only.`;
     throw new StemmaError("EMBEDDER_FAILED", details, message);
   }
 
@@ -101,15 +113,25 @@ export class EmbeddingIndexer {
       readWaiting(this.open.sql, this.#model, sessions, size, this.#refused.size),
     );
     this.#queue.remove(done);
-    const batch = [...fresh, ...old.filter((message) => !this.#isRefused(message))].slice(0, size);
+    const entries = await this.open.runner.read(() =>
+      readWaitingEntries(this.open.sql, this.#model, size + this.#refused.size),
+    );
+    const again = [...old, ...entries].filter((waiting) => !this.#isRefused(waiting));
+    const batch = [...fresh, ...again].slice(0, size);
     if (batch.length === 0) return !this.#queue.isEmpty;
     const embedded = await this.#embedBatch(batch);
     const dimensions = this.embedder.dimensions ?? embedded.find(hasVector)?.vector.length ?? (await this.#measure());
-    this.#own = await this.open.runner.write(
-      () => storeVectors(this.open.sql, this.dialect, { ...this.#model, dimensions }, embedded),
-      "idempotent",
-    );
+    this.#own = await this.open.runner.write(() => this.#store({ ...this.#model, dimensions }, embedded), "idempotent");
     return true;
+  }
+
+  *#store(model: Model & { readonly dimensions: number }, embedded: readonly Embedded[]): Operation<number> {
+    const { dialect, open } = this;
+    const messages = embedded.filter(({ isEntry }) => isEntry !== true);
+    const embedder = yield* storeVectors(open.sql, dialect, model, messages);
+    const entries = embedded.filter(({ isEntry }) => isEntry === true);
+    yield* storeEntryVectors(open.sql, dialect, embedder, entries);
+    return embedder;
   }
 
   // A text that the embedder refuses does not keep others from being embedded: when it still answers, each is tried by itself.
@@ -156,19 +178,34 @@ export class EmbeddingIndexer {
   }
 
   async search(query: SearchQuery, request: SearchRequest): Promise<SearchHit[]> {
-    const rank = await this.#rank(query, request.explain).catch((error) => {
-      report(this.embedder.onError, error);
-      return null;
-    });
-    this.background.wake();
-    return this.open.search(query, request, rank ?? undefined);
+    const { explain = false } = request;
+    const rank = await this.#rank(query, (similarity) =>
+      this.#ranking.messages(query, this.#model, similarity, explain),
+    );
+    return this.open.search(query, request, rank);
   }
 
-  // Null where there is nothing to compare: then words alone decide.
-  async #rank(query: SearchQuery, explain = false): Promise<RankMessages | null> {
-    if (query.words.length === 0 && query.runs.length === 0) return null;
-    const { similarity } = await this.#prepare();
-    return this.#ranking.rank(query, this.#model, similarity, explain);
+  async searchEntries(
+    userId: string | undefined,
+    scope: EntryScope,
+    query: SearchQuery,
+    options: SearchEntriesOptions,
+  ): Promise<FoundEntry[]> {
+    const rank = await this.#rank(query, (similarity) => this.#ranking.entries(query, this.#model, similarity));
+    return this.open.searchEntries(userId, scope, query, options, rank);
+  }
+
+  // Undefined where there is nothing to compare: then words alone decide.
+  async #rank<R>(query: SearchQuery, rankBy: (similarity: string | null) => Promise<R | null>): Promise<R | undefined> {
+    try {
+      if (query.words.length === 0 && query.runs.length === 0) return undefined;
+      return (await rankBy((await this.#prepare()).similarity)) ?? undefined;
+    } catch (error) {
+      report(this.embedder.onError, error);
+      return undefined;
+    } finally {
+      this.background.wake();
+    }
   }
 }
 

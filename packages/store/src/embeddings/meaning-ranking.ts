@@ -1,22 +1,17 @@
-import type { SearchQuery } from "@stemma/model";
-import { Distribution, Queue, Recent } from "@stemma/model";
-import { all, type Operation, type SqlValue } from "../engine/operation.js";
-import { type RankMessages, rankByWords } from "../operations/search/run-search.js";
+import { queryTerms, Recent, type SearchQuery } from "@stemma/model";
+import type { RankEntries } from "../operations/memory/entries.js";
+import { type RankMessages, rankByWords, searchOf } from "../operations/search/run-search.js";
 import type { OpenStore } from "../sql/sql-store.js";
 import type { ParsedEmbedder } from "./embedder.js";
-import { MemoryIndex, type Near } from "./memory-index.js";
 import {
   type FindNearest,
+  nearestByScan,
   nearestBySigns,
   nearestInEngine,
   rankByBoth,
-  type Wanted,
-  within,
+  rankEntriesByBoth,
 } from "./search-by-meaning.js";
-import { createBest, findVectors, type Model, product, type VectorDialect } from "./vector-bytes.js";
-
-/** How much memory vectors may take, in bytes. */
-const MEMORY = 64_000_000;
+import { findVectors, type Model, type VectorDialect, type VectorTable } from "./vector-bytes.js";
 
 /** How long a search waits for the vector of its query before it does without, in milliseconds. */
 const QUERY_PATIENCE = 5_000;
@@ -27,40 +22,51 @@ const QUERIES_KEPT = 50;
 
 export class MeaningRanking {
   readonly #queries = new Recent<Float32Array>(QUERIES_KEPT);
-  #memory: MemoryIndex | null = null;
-  readonly #loading = new Queue();
 
   constructor(
     private readonly open: OpenStore,
     private readonly dialect: VectorDialect,
     private readonly embedder: ParsedEmbedder,
     private readonly ended: AbortSignal,
-    private readonly memory = MEMORY,
   ) {}
 
-  /** The ranking for a query; null where the database holds no vector to compare with. Errors: `EMBEDDER_REPLACED`. */
-  async rank(
+  /** The ranking of messages for a query; null where the database holds no vector to compare with. Errors: `EMBEDDER_REPLACED`. */
+  async messages(
     query: SearchQuery,
     model: Model,
     similarity: string | null,
     explain: boolean,
   ): Promise<RankMessages | null> {
-    const claim = await this.open.runner.read(() => findVectors(model));
-    if (claim === null) return null;
-    const { no: sessionNumber, dimensions } = claim;
-    const vector = await this.#embedQuery(query.text.slice(0, QUERY_LENGTH).toWellFormed());
-    if (vector.length !== dimensions) return null;
-    const { weights } = this.embedder;
-    const nearest = await this.#findNearest(similarity, sessionNumber, vector);
-    return rankByBoth(rankByWords(this.open.sql, query, explain), nearest, weights, explain);
+    const nearest = await this.#findNearest("assistant_vectors", query, model, similarity);
+    if (nearest === null) return null;
+    return rankByBoth(rankByWords(this.open.sql, query, explain), nearest, this.embedder.weights, explain);
   }
 
-  async #findNearest(similarity: string | null, embedder: number, query: Float32Array): Promise<FindNearest> {
+  /** As `messages`, of entries. */
+  async entries(query: SearchQuery, model: Model, similarity: string | null): Promise<RankEntries | null> {
+    const nearest = await this.#findNearest("assistant_entry_vectors", query, model, similarity);
+    if (nearest === null) return null;
+    const terms = queryTerms(query);
+    const { sql } = this.open;
+    const byWords: RankEntries = (within, limit) => searchOf(sql).entries(terms, within, limit);
+    return rankEntriesByBoth(byWords, nearest, this.embedder.weights);
+  }
+
+  async #findNearest(
+    table: VectorTable,
+    query: SearchQuery,
+    model: Model,
+    similarity: string | null,
+  ): Promise<FindNearest | null> {
+    const claim = await this.open.runner.read(() => findVectors(model, table));
+    if (claim === null) return null;
+    const vector = await this.#embedQuery(query.text.slice(0, QUERY_LENGTH).toWellFormed());
+    if (vector.length !== claim.dimensions) return null;
     const { dialect } = this;
-    const wanted = { sql: this.open.sql, dialect, embedder, query, least: this.embedder.minSimilarity };
+    const { minSimilarity } = this.embedder;
+    const wanted = { sql: this.open.sql, dialect, embedder: claim.no, query: vector, least: minSimilarity };
     if (similarity !== null) return nearestInEngine(wanted, similarity);
-    if (dialect.signs !== null) return nearestBySigns(wanted, dialect.signs);
-    return nearestInMemory(wanted, await this.#load(embedder, query.length));
+    return dialect.signs === null ? nearestByScan(wanted) : nearestBySigns(wanted, dialect.signs);
   }
 
   async #embedQuery(text: string): Promise<Float32Array> {
@@ -77,62 +83,4 @@ export class MeaningRanking {
       clearTimeout(timer);
     }
   }
-
-  // Searches that come together load one after the other; others are served between pages.
-  #load(embedder: number, dimensions: number): Promise<MemoryIndex> {
-    return this.#loading.write("", async () => {
-      if (this.#memory?.embedder !== embedder) {
-        this.#memory = new MemoryIndex(embedder, dimensions, this.memory);
-      }
-      const memory = this.#memory;
-      while (await this.open.runner.read(() => memory.load(this.dialect)))
-        await new Promise((resolve) => setTimeout(resolve));
-      return memory;
-    });
-  }
-}
-
-/** Of a range whose vectors are not all in memory: how many are read, the newest. */
-const READ_OF_RANGE = 5_000;
-
-/**
- * Every vector is compared, in memory, where all fit. Where they do not: of the whole store the newest, which are in
- * memory, of a range its newest 5,000, which are read; and in either case those of the best messages by words.
- */
-function nearestInMemory({ sql, dialect, embedder, query, least }: Wanted, memory: MemoryIndex): FindNearest {
-  return function* (range, limit, words) {
-    const best = createBest<Near>(limit, least);
-    let alike = new Distribution();
-    const looked = new Set<number>();
-    const add = (near: Near): void => {
-      if (!looked.has(near.n)) best.add(near);
-      looked.add(near.n);
-    };
-    const compare = function* (usual: Distribution | null, rows: string, ...values: SqlValue[]): Operation<void> {
-      const select = `SELECT v.id AS id, v.n AS n, ${dialect.read} AS vector FROM ${rows}`;
-      const found = yield* all<{ id: number; n: number; vector: unknown }>(select, ...values);
-      for (const { id, n: rowId, vector } of found) {
-        const score = product(query, dialect.decode(vector));
-        usual?.add(score);
-        add({ id, n: rowId, score });
-      }
-    };
-    const { isWhole } = memory;
-    if (isWhole || range === null) {
-      const inMemory = yield* memory.nearest(sql, query, range, limit, least);
-      for (const near of inMemory.near) add(near);
-      ({ alike } = inMemory);
-    } else {
-      const { condition, values } = within(sql, range);
-      const newest = `assistant_vectors v WHERE ${condition} AND +v.embedder = ? AND v.vector IS NOT NULL ORDER BY v.n DESC LIMIT ${READ_OF_RANGE}`;
-      yield* compare(alike, newest, ...values, embedder);
-    }
-    if (!isWhole) {
-      const numbers = words.filter(({ n: rowId }) => !looked.has(rowId)).map(({ n: rowId }) => [0, rowId, rowId]);
-      // Those are more alike than usual.
-      const numbered = `${sql.segmentTable} AS s CROSS JOIN assistant_vectors v WHERE v.n = s.lo AND v.embedder = ? AND v.vector IS NOT NULL`;
-      yield* compare(null, numbered, JSON.stringify(numbers), embedder);
-    }
-    return { ranked: best.take(), mean: alike.mean, deviation: alike.deviation };
-  };
 }

@@ -1,29 +1,42 @@
-import type { Ranked } from "@stemma/model";
-import { type ByMeaning, Distribution, fuseRankings, withReasons } from "@stemma/model";
-import type { Dialect, SeveralSessions } from "../engine/dialect.js";
-import { all, type Condition, type Operation, type SqlValue, sameSession } from "../engine/operation.js";
-import { sessionOf as numberOfSession } from "../operations/registry/session-head.js";
-import type { RankMessages, Scope } from "../operations/search/run-search.js";
-import type { VectorDialect } from "./vector-bytes.js";
-import { createBest, product } from "./vector-bytes.js";
+import { type ByMeaning, Distribution, fuseRankings, type Ranked, withReasons } from "@stemma/model";
+import type { Dialect, RowRange } from "../engine/dialect.js";
+import { all, type Condition, column, type Operation, type SqlValue } from "../engine/operation.js";
+import type { RankEntries } from "../operations/memory/entries.js";
+import type { RankMessages } from "../operations/search/run-search.js";
+import { SignScan, signsOf } from "./signs.js";
+import { createBest, product, type VectorDialect, type VectorTable } from "./vector-bytes.js";
 
-/** The messages of a range that are most alike to a query, each above `least`; `words` are the best ones by words. */
-export type FindNearest = (range: Scope["range"], limit: number, words: readonly Ranked[]) => Operation<ByMeaning>;
+/** Vectors that are compared: all of a table, or those of some rows. */
+interface Among {
+  readonly table: VectorTable;
+  /** The sessions of the rows; null for all. */
+  readonly ids: readonly string[] | null;
+  /** The numbers of the rows, ascending; null for all. */
+  readonly ranges: readonly (readonly [lo: number, hi: number])[] | null;
+}
+
+/** The rows whose vectors are most alike to a query, each above a least similarity. */
+export type FindNearest = (among: Among, limit: number) => Operation<ByMeaning>;
+
+interface Weights {
+  readonly words: number;
+  readonly vectors: number;
+}
 
 /** Two rankings meet further down than one is read: each is read so many times as deep. */
 const AS_DEEP = 2;
 
-/** Ranks by words and by vectors together. */
+/** Ranks messages by words and by vectors together. */
 export function rankByBoth(
   byWords: RankMessages,
   findNearest: FindNearest,
-  weights: { readonly words: number; readonly vectors: number },
+  weights: Weights,
   explain = false,
 ): RankMessages {
   return function* (range, first) {
     const depth = first * AS_DEEP;
     const words = yield* byWords(range, depth);
-    const near = yield* findNearest(range, depth, words.ranked);
+    const near = yield* findNearest(messagesIn(range), depth);
     const fused = fuseRankings(words.ranked, near, weights);
     return {
       ranked: explain ? withReasons(fused, words.ranked, near.ranked) : fused,
@@ -32,34 +45,53 @@ export function rankByBoth(
   };
 }
 
-const EVERYWHERE = [0, Number.MAX_SAFE_INTEGER] as const;
+/** How deep the rankings of entries are read at least. */
+const ENTRIES_READ = 250;
 
-export function within(sql: Dialect, range: Scope["range"]): Condition {
-  const { condition, values } = ofSessions(sql, range);
-  return { condition: `${condition}v.n BETWEEN ? AND ?`, values: [...values, ...boundsOf(range)] };
+/** Ranks entries by words and by vectors together. */
+export function rankEntriesByBoth(byWords: RankEntries, findNearest: FindNearest, weights: Weights): RankEntries {
+  return function* (within, limit) {
+    const depth = Math.max(ENTRIES_READ, limit) * AS_DEEP;
+    const words = yield* byWords(within, depth);
+    const query = `SELECT e.n FROM cf_agents_search_entries e WHERE ${within.where} ORDER BY e.n`;
+    const numbers = yield* column<number>(query, ...within.values);
+    const ranges = numbers.map((rowId) => [Number(rowId), Number(rowId)] as const);
+    const near = yield* findNearest({ table: "assistant_entry_vectors", ids: within.sessionIds, ranges }, depth);
+    // An entry's number is its own, whoever's it is.
+    const ranked = near.ranked.map(({ n: rowId, score }) => ({ n: rowId, score }));
+    return fuseRankings(words, { ...near, ranked }, weights).slice(0, limit);
+  };
 }
 
-export const boundsOf = (range: Scope["range"]) => (range === null ? EVERYWHERE : ([range.lo, range.hi] as const));
+function messagesIn(range: RowRange): Among {
+  const table = "assistant_vectors";
+  if (range === null) return { table, ids: null, ranges: null };
+  const { lo, hi, sessionId, chosen } = range;
+  if (chosen !== undefined) return { table, ...chosen };
+  return { table, ids: sessionId === null ? null : [sessionId], ranges: [[lo, hi]] };
+}
 
-function ofSessions({ layout, segmentTable }: Dialect, range: Scope["range"]): Condition {
-  const { sessionId = null, several } = range ?? {};
-  if (layout !== "local" && sessionId !== null) return { condition: "v.session_id = ? AND ", values: [sessionId] };
-  if (several === undefined) return { condition: "", values: [] };
+/** A condition on vectors `v`. */
+function within({ layout, segmentTable }: Dialect, { table, ids, ranges }: Among): Condition {
+  const segments = (rows: readonly (readonly [lo: number, hi: number, id?: string])[]) =>
+    JSON.stringify(rows.map((row) => [0, ...row]));
   if (layout === "local") {
-    const ranges = JSON.stringify(several.ranges.map(([lo, hi]) => [0, lo, hi]));
-    const rows = `SELECT w.n FROM ${segmentTable} AS s CROSS JOIN assistant_vectors w WHERE w.n BETWEEN s.lo AND s.hi`;
-    return { condition: `v.n IN (${rows}) AND `, values: [ranges] };
+    if (ranges === null) return { condition: "TRUE", values: [] };
+    const rows = `SELECT w.n FROM ${segmentTable} AS s CROSS JOIN ${table} w WHERE w.n BETWEEN s.lo AND s.hi`;
+    return { condition: `v.n IN (${rows})`, values: [segments(ranges)] };
   }
-  const ids = JSON.stringify(several.ids.map((id) => [0, 0, 0, id]));
-  return { condition: `v.session_id = ANY (ARRAY(SELECT s.owner FROM ${segmentTable} AS s)) AND `, values: [ids] };
-}
-
-/** The numbers of some sessions. */
-export function sessionsIn({ ranges }: SeveralSessions): number[] {
-  return ranges.flatMap(([lo, hi]) => {
-    const first = numberOfSession(lo);
-    return Array.from({ length: numberOfSession(hi) - first + 1 }, (_, index) => first + index);
-  });
+  const conditions = ["TRUE"];
+  const values: SqlValue[] = [];
+  if (ids !== null) {
+    conditions.push(`v.session_id = ANY (ARRAY(SELECT s.owner FROM ${segmentTable} AS s))`);
+    values.push(segments(ids.map((id) => [0, 0, id])));
+  }
+  // A session's messages are all of its rows.
+  if (table === "assistant_entry_vectors" && ranges !== null) {
+    conditions.push(`v.n = ANY (ARRAY(SELECT s.lo FROM ${segmentTable} AS s))`);
+    values.push(segments(ranges));
+  }
+  return { condition: conditions.join(" AND "), values };
 }
 
 // The session of a vector `v`, where its row names it.
@@ -84,18 +116,19 @@ export interface Wanted {
   readonly least: number;
 }
 
-/** Every vector of the range is compared, by an extension of the engine. */
+/** Every vector is compared, by an extension of the engine. */
 export function nearestInEngine({ sql, dialect, embedder, query, least }: Wanted, similarity: string): FindNearest {
-  return function* (range, limit) {
-    const { condition, values } = within(sql, range);
+  return function* (among, limit) {
+    const { condition, values } = within(sql, among);
+    const [bound = null] = dialect.encode(query);
     const rows = yield* all<Found & { mean: number; square: number }>(
       // Materialized, so that each vector is compared once.
       `WITH near (n, session_id, score) AS MATERIALIZED (
-         SELECT v.n, ${sessionOf(sql)}, ${similarity} FROM assistant_vectors v
+         SELECT v.n, ${sessionOf(sql)}, ${similarity} FROM ${among.table} v
          WHERE v.embedder = ? AND v.vector IS NOT NULL AND ${condition})
        SELECT n, session_id AS "sessionId", score, (SELECT avg(score) FROM near) AS mean, (SELECT avg(score * score) FROM near) AS square
        FROM near ORDER BY score DESC, n DESC LIMIT ?`,
-      dialect.encode(query),
+      bound,
       embedder,
       ...values,
       limit,
@@ -106,36 +139,84 @@ export function nearestInEngine({ sql, dialect, embedder, query, least }: Wanted
   };
 }
 
-/** How many vectors a search reads at most, and how many of the newest tell how alike vectors usually are. */
-const READ_BY_SIGNS = 5_000;
-const USUAL = 200;
+/** How many vectors a search reads at most, and how many, spread evenly, tell how alike vectors usually are. */
+const MOST_READ = 5_000;
+const USUAL = 256;
 
-/** The vectors whose signs are most alike are read and compared; 500 at first, more where those are not what is asked for. */
+/** The engine finds the vectors whose signs are most alike, and some of all others; these are read and compared. */
 export function nearestBySigns(
   { sql, dialect, embedder, query, least }: Wanted,
-  { alike, encode }: NonNullable<VectorDialect["signs"]>,
+  { unlike, encode, spread }: NonNullable<VectorDialect["signs"]>,
 ): FindNearest {
-  const compare = function* (rows: string, ...values: SqlValue[]): Operation<Ranked[]> {
-    const select = `WITH likely AS MATERIALIZED (SELECT v.n AS n${sql.layout !== "local" ? ", v.session_id AS session_id" : ""} FROM ${rows})
-       SELECT v.n AS n, ${sessionOf(sql)} AS "sessionId", ${dialect.read} AS vector FROM likely JOIN assistant_vectors v
-       ON ${sameSession(sql, "v", "likely")}v.n = likely.n`;
-    const found = yield* all<{ n: number; sessionId: string | null; vector: unknown }>(select, ...values);
-    return found.map(({ vector, ...address }) =>
-      rankedOf({ ...address, score: product(query, dialect.decode(vector)) }),
+  return function* (among, depth) {
+    const { table } = among;
+    const limit = Math.min(depth, MOST_READ);
+    const { condition, values } = within(sql, among);
+    const found = yield* all<{ n: number; sessionId: string; isLikely: boolean; vector: unknown }>(
+      `WITH near AS MATERIALIZED (SELECT v.n, v.session_id, ${unlike} AS unlike FROM ${table} v
+         WHERE v.embedder = ? AND ${condition} AND v.signs IS NOT NULL),
+       chosen AS ((SELECT n, session_id, TRUE AS is_likely FROM near ORDER BY unlike, n DESC LIMIT ?)
+         UNION ALL SELECT n, session_id, FALSE FROM near WHERE ${spread} % (1 + (SELECT count(*) FROM near) / ${USUAL}) = 0)
+       SELECT c.n AS n, c.session_id AS "sessionId", c.is_likely AS "isLikely", ${dialect.read} AS vector
+       FROM chosen c JOIN ${table} v ON v.session_id = c.session_id AND v.n = c.n`,
+      encode(query),
+      embedder,
+      ...values,
+      limit,
     );
+    const compared = found.map(({ vector, isLikely, ...address }) => {
+      return { isLikely, found: rankedOf({ ...address, score: product(query, dialect.decode(vector)) }) };
+    });
+    const likely = compared.filter(({ isLikely }) => isLikely).map((each) => each.found);
+    const others = compared.filter(({ isLikely }) => !isLikely).map((each) => each.found);
+    return rankingOf(likely, likely.length < limit ? likely : others, limit, least);
   };
-  return function* (range, depth) {
-    const limit = Math.min(depth, READ_BY_SIGNS);
-    const { condition, values } = within(sql, range);
-    const ofRange = `assistant_vectors v WHERE v.embedder = ? AND ${condition} AND v.signs IS NOT NULL`;
-    const bySigns = `${ofRange} ORDER BY ${alike} DESC, v.n DESC LIMIT ?`;
-    const likely = yield* compare(bySigns, embedder, ...values, ...encode(query), limit);
-    const isAll = likely.length < limit;
-    const usual = isAll ? likely : yield* compare(`${ofRange} ORDER BY v.n DESC LIMIT ${USUAL}`, embedder, ...values);
-    const scores = new Distribution();
-    for (const { score } of usual) scores.add(score);
-    const best = createBest<Ranked>(limit, least);
-    for (const each of likely) best.add(each);
-    return { ranked: best.take(), mean: scores.mean, deviation: scores.deviation };
+}
+
+function rankingOf(likely: Iterable<Ranked>, usual: Iterable<Ranked>, limit: number, least: number): ByMeaning {
+  const scores = new Distribution();
+  for (const { score } of usual) scores.add(score);
+  const best = createBest<Ranked>(limit, least);
+  for (const each of likely) best.add(each);
+  return { ranked: best.take(), mean: scores.mean, deviation: scores.deviation };
+}
+
+/** How many characters of signs, and how many vectors, one statement reads: some milliseconds' work. */
+const SIGNS_AT_ONCE = 400_000;
+const VECTORS_AT_ONCE = 500;
+
+/** The signs of all vectors are read from an index and compared here, then the vectors whose signs are most alike. */
+export function nearestByScan({ sql, dialect, embedder, query, least }: Wanted): FindNearest {
+  const { length } = signsOf(query);
+  const rowsAtOnce = Math.ceil(SIGNS_AT_ONCE / length);
+  const isVector = (vector: Float32Array) => vector.length === query.length;
+  return function* (among, depth) {
+    const { table } = among;
+    const limit = Math.min(depth, MOST_READ);
+    const page = `SELECT group_concat(n) AS numbers, group_concat(signs, '') AS signs FROM (
+        SELECT v.n AS n, v.signs AS signs FROM ${sql.segmentTable} AS s CROSS JOIN ${table} v
+        WHERE v.embedder = ? AND v.n BETWEEN s.lo AND s.hi AND length(v.signs) = ${length} LIMIT ${rowsAtOnce})`;
+    const scan = new SignScan(query, limit);
+    for (let ranges = among.ranges ?? [[0, Number.MAX_SAFE_INTEGER]]; ranges.length > 0; ) {
+      const segments = JSON.stringify(ranges.map(([lo, hi]) => [0, lo, hi]));
+      const [row] = yield* all<{ numbers: string | null; signs: string | null }>(page, segments, embedder);
+      const numbers = JSON.parse(`[${row?.numbers ?? ""}]`) as number[];
+      scan.add(numbers, row?.signs ?? "");
+      const last = numbers.length < rowsAtOnce ? Number.POSITIVE_INFINITY : (numbers.at(-1) as number);
+      ranges = ranges.filter(([, hi]) => hi > last).map(([lo, hi]) => [Math.max(lo, last + 1), hi]);
+    }
+    const { likely, spread } = scan.take();
+    const read = `SELECT v.n AS n, ${dialect.read} AS vector FROM ${sql.segmentTable} AS s CROSS JOIN ${table} v WHERE v.n = s.lo`;
+    const compared = new Map<number, Ranked>();
+    const numbers = [...new Set([...likely, ...spread])].sort((a, b) => a - b);
+    for (let start = 0; start < numbers.length; start += VECTORS_AT_ONCE) {
+      const some = numbers.slice(start, start + VECTORS_AT_ONCE).map((rowId) => [0, rowId, rowId]);
+      for (const { n: rowId, vector } of yield* all<{ n: number; vector: unknown }>(read, JSON.stringify(some))) {
+        const decoded = dialect.decode(vector);
+        if (isVector(decoded)) compared.set(rowId, { n: rowId, score: product(query, decoded) });
+      }
+    }
+    const comparedOf = (rowIds: readonly number[]) => rowIds.flatMap((rowId) => compared.get(rowId) ?? []);
+    return rankingOf(comparedOf(likely), comparedOf(spread), limit, least);
   };
 }

@@ -14,8 +14,8 @@ import {
 } from "../engine/operation.js";
 import type { ContentRow } from "../operations/messages/content.js";
 import { ceilingOf, findSessionRows, floorOf, sessionOf } from "../operations/registry/session-head.js";
-import { findNew, findOldOf, textToEmbed, type Waiting, waitingKey } from "./backlog.js";
-import type { Twin } from "./memory-index.js";
+import { findEntryText, findNew, findOldOf, textToEmbed, type Waiting, waitingKey } from "./backlog.js";
+import type { Twin } from "./twins.js";
 import { claimModel, type Model, readClaim, type VectorDialect } from "./vector-bytes.js";
 /** A message that waited, with its vector. */
 export interface Embedded extends Waiting {
@@ -52,8 +52,7 @@ export function* storeVectors(
       if (waiting.sessionId !== rows.id || result?.text !== waiting.text) continue;
       replacing.push({ ...result, present: waiting.twin });
     }
-    yield* deleteVectors(rows, replacing);
-    yield* insertVectors(sql, dialect, embedder, rows, replacing);
+    yield* writeVectors(sql, dialect, embedder, rows, replacing);
     const few = waited.filter((result) => !wasOld.has(waitingKey(result))).length;
     if (few === 0) continue;
     const fresh: Result[] = [];
@@ -63,7 +62,7 @@ export function* storeVectors(
       if (result?.text !== waiting.text) break;
       fresh.push({ ...result, present: waiting.twin });
     }
-    yield* insertVectors(sql, dialect, embedder, rows, fresh);
+    yield* writeVectors(sql, dialect, embedder, rows, fresh);
   }
   return embedder;
 }
@@ -77,19 +76,11 @@ interface Result extends Embedded {
   readonly present: Twin | null;
 }
 
-/** Engines bind at least a hundred values to a statement: four for each row. */
+/** Engines bind at least a hundred values to a statement: four or so for each row. */
 const ROWS_AT_ONCE = 25;
 
-// A row is written anew, with a number of its own: those who keep vectors in memory see by it what changed.
-function* deleteVectors(rows: SessionRows, results: readonly Result[]): Operation<void> {
-  for (const some of chunksOf(results)) {
-    const marks = some.map(() => "?").join(", ");
-    yield* run(...rows.where("DELETE FROM assistant_vectors", `n IN (${marks})`, ...some.map(({ n: rowId }) => rowId)));
-  }
-}
-
-// Of messages of one session, none of which has a row.
-function* insertVectors(
+// Of messages of one session.
+function* writeVectors(
   sql: Dialect,
   dialect: VectorDialect,
   embedder: number,
@@ -97,32 +88,64 @@ function* insertVectors(
   results: readonly Result[],
 ): Operation<void> {
   const { ids, column: named, mark } = session;
+  const { columns, bound } = dialect;
   const rows: SqlValue[][] = [];
   for (const result of results) {
     const { n: rowId, twin, vector } = result;
-    if (yield* copyVector(sql, embedder, session, result)) continue;
+    if (yield* copyVector(sql, dialect, embedder, session, result)) continue;
     const isKnown = twin === null && vector !== "refused";
-    const encoded = isKnown && vector !== null ? dialect.encode(vector) : null;
-    rows.push([...ids, rowId, isKnown ? embedder : 0, encoded]);
+    const encoded = isKnown && vector !== null ? dialect.encode(vector) : columns.map(() => null);
+    rows.push([...ids, rowId, isKnown ? embedder : 0, ...encoded]);
   }
+  const insertion = `INSERT INTO assistant_vectors (${named}n, embedder, ${columns.join(", ")})`;
   for (const some of chunksOf(rows)) {
-    const values = some.map(() => `(${mark}?, ?, ${dialect.bound})`).join(", ");
-    yield* run(`INSERT INTO assistant_vectors (${named}n, embedder, vector) VALUES ${values}`, ...some.flat());
+    const values = some.map(() => `(${mark}?, ?, ${bound.join(", ")})`).join(", ");
+    yield* run(`${insertion} VALUES ${values} ${replacing(session, dialect)}`, ...some.flat());
   }
+}
+
+// A row that is there already is written over.
+function replacing({ column: named }: SessionRows, { columns }: VectorDialect): string {
+  const written = ["embedder", ...columns].map((column) => `${column} = excluded.${column}`).join(", ");
+  return `ON CONFLICT (${named}n) DO UPDATE SET ${written}`;
 }
 
 // Writes the vector of the twin. False where there is none.
 function* copyVector(
   sql: Dialect,
+  dialect: VectorDialect,
   embedder: number,
-  { ids, column: named, mark }: SessionRows,
+  session: SessionRows,
   { n: rowId, twin, present }: Result,
 ): Operation<boolean> {
   if (twin === null || present === null) return false;
+  const { ids, column: named, mark } = session;
+  const { columns } = dialect;
   const source = rowsOf(sql, present.sessionId, sessionOf(present.n));
-  const copy = `INSERT INTO assistant_vectors (${named}n, embedder, vector)
-    SELECT ${mark}?, v.embedder, v.vector FROM assistant_vectors v WHERE ${ownOf(source, "v")}v.n = ? AND v.embedder = ?`;
+  const copy = `INSERT INTO assistant_vectors (${named}n, embedder, ${columns.join(", ")})
+    SELECT ${mark}?, v.embedder, ${columns.map((column) => `v.${column}`).join(", ")} FROM assistant_vectors v
+    WHERE ${ownOf(source, "v")}v.n = ? AND v.embedder = ? ${replacing(session, dialect)}`;
   return (yield* count(copy, ...ids, rowId, ...source.ids, present.n, embedder)) > 0;
+}
+
+/** Writes vectors of what `readWaitingEntries` gave, as `storeVectors` does. */
+export function* storeEntryVectors(
+  sql: Dialect,
+  dialect: VectorDialect,
+  embedder: number,
+  embedded: readonly Embedded[],
+): Operation<void> {
+  const { columns, bound } = dialect;
+  const written = columns.map((column, index) => `${column} = ${bound[index]}`).join(", ");
+  for (const { sessionId, n: rowId, text, vector } of embedded) {
+    if (vector === "refused" || (yield* findEntryText(sql, sessionId, rowId)) !== text) continue;
+    const values = vector === null ? columns.map(() => null) : dialect.encode(vector);
+    const rows = rowsOf(sql, sessionId, 0);
+    yield* run(
+      `UPDATE assistant_entry_vectors SET embedder = ?, ${written} WHERE ${rows.own}n = ?`,
+      ...[embedder, ...values, ...rows.ids, rowId],
+    );
+  }
 }
 
 function* chunksOf<T>(items: readonly T[]): Generator<T[]> {

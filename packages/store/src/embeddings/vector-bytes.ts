@@ -2,31 +2,42 @@ import { StemmaError } from "@stemma/model";
 import type { VectorModel } from "../contract/store.js";
 import type { Dialect } from "../engine/dialect.js";
 import { first, type Operation, oneNumber, run, type SqlValue } from "../engine/operation.js";
+/** Vectors of messages, and of searchable entries. */
+export type VectorTable = "assistant_vectors" | "assistant_entry_vectors";
+
 /**
- * The vectors of messages. They stand in tables of their own, which are made when an embedder is first used; from then
+ * The vectors of messages and entries. They stand in tables of their own, which are made when an embedder is first used; from then
  * on whoever writes keeps them right, also without an embedder: a deleted message takes its vector along, an edited one marks it.
+ * Tables of another version are dropped, and all vectors are made anew.
  *
  * What waits for a vector is found by row ids. In each session the messages up to some row have a row in
  * `assistant_vectors`, those after it have none yet. A row whose `embedder` is not the present one is old: it is of
- * another model, or its message was edited (0).
+ * another model, or its message was edited (0). An entry has a row from the start, which is old (0) until it is embedded.
  */
 export interface VectorDialect {
   /** The version of its tables, which the column `vectors` of `assistant_schema` tells. */
   readonly version: number;
   /** Makes the tables of this version, or brings those of an earlier one to it, and tells it; others who do so wait. Errors: `MIGRATION_REQUIRED`. */
   createTables(sql: Dialect): Operation<void>;
-  /** How a vector is bound to a parameter, and how it is read from the column `vector` of `v`. */
-  readonly bound: string;
+  /** The columns that are written of a vector, how each is bound, and the values. */
+  readonly columns: readonly string[];
+  readonly bound: readonly string[];
+  encode(vector: Float32Array): SqlValue[];
+  /** How a vector is read from the column `vector` of `v`. */
   readonly read: string;
-  encode(vector: Float32Array): SqlValue;
   decode(value: unknown): Float32Array;
   /** SQL for the similarity of `v.vector` and one bound vector, where the database has an extension for it. Null where it cannot. */
   readonly findSimilarity: (() => Operation<string | null>) | null;
   /**
-   * SQL for how alike the signs of `v.vector` and of a bound vector are, and what is bound to it. Where vectors are far away,
-   * signs tell which ones are worth reading. Null where all are read into memory.
+   * SQL for how many signs of `v.vector` and of a bound vector differ, and what is bound to it; and for a whole number by which the
+   * rows of `near` are chosen evenly, whatever rows there are beside them. Null where `v.signs` are those of
+   * `signsOf`, which are read and compared here.
    */
-  readonly signs: { readonly alike: string; encode(vector: Float32Array): SqlValue[] } | null;
+  readonly signs: {
+    readonly unlike: string;
+    readonly spread: string;
+    encode(vector: Float32Array): SqlValue;
+  } | null;
 }
 
 /** The column of `assistant_schema` that tells the version of these tables. */
@@ -44,7 +55,7 @@ export const EMBEDDER_TABLE = `CREATE TABLE IF NOT EXISTS assistant_embedder (
 export const NO_MODEL =
   "INSERT INTO assistant_embedder (one, no, id, dimensions) VALUES (1, 0, '', 0) ON CONFLICT DO NOTHING";
 
-/** Makes the tables, where they are not there yet. Errors: `MIGRATION_REQUIRED`, `DATABASE_TOO_NEW`. */
+/** Makes the tables, where they are not there yet or of another version. Errors: `MIGRATION_REQUIRED`, `DATABASE_TOO_NEW`. */
 export function* migrateVectors(sql: Dialect, dialect: VectorDialect): Operation<void> {
   if ((yield* versionOf(sql, dialect.version)) === dialect.version) return;
   yield* dialect.createTables(sql);
@@ -78,9 +89,9 @@ export interface Claim extends VectorModel {
 }
 
 /** The model, when the database holds a vector of it. Errors: `EMBEDDER_REPLACED`. */
-export function* findVectors(model: Model): Operation<Claim | null> {
+export function* findVectors(model: Model, table: VectorTable): Operation<Claim | null> {
   const claim = yield* findClaim(model);
-  const some = "SELECT 1 FROM assistant_vectors WHERE embedder = ? AND vector IS NOT NULL LIMIT 1";
+  const some = `SELECT 1 FROM ${table} WHERE embedder = ? AND vector IS NOT NULL LIMIT 1`;
   return claim !== null && (yield* first(some, claim.no)) !== undefined ? claim : null;
 }
 
@@ -156,10 +167,9 @@ export function createBest<R extends { readonly n: number; readonly score: numbe
   };
 }
 
-/** The product of a vector and the one at `slot` among others of its length. */
-export function product(vector: Float32Array, others: Float32Array, slot = 0): number {
+/** The product of two vectors of one length. */
+export function product(vector: Float32Array, other: Float32Array): number {
   const { length } = vector;
-  const start = slot * length;
   let a = 0;
   let b = 0;
   let c = 0;
@@ -167,11 +177,11 @@ export function product(vector: Float32Array, others: Float32Array, slot = 0): n
   let index = 0;
   // Four sums do not wait for each other.
   for (; index + 3 < length; index += 4) {
-    a += (vector[index] as number) * (others[start + index] as number);
-    b += (vector[index + 1] as number) * (others[start + index + 1] as number);
-    c += (vector[index + 2] as number) * (others[start + index + 2] as number);
-    d += (vector[index + 3] as number) * (others[start + index + 3] as number);
+    a += (vector[index] as number) * (other[index] as number);
+    b += (vector[index + 1] as number) * (other[index + 1] as number);
+    c += (vector[index + 2] as number) * (other[index + 2] as number);
+    d += (vector[index + 3] as number) * (other[index + 3] as number);
   }
-  for (; index < length; index += 1) a += (vector[index] as number) * (others[start + index] as number);
+  for (; index < length; index += 1) a += (vector[index] as number) * (other[index] as number);
   return a + b + c + d;
 }

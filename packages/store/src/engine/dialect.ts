@@ -44,6 +44,8 @@ export interface Dialect {
   readonly lockSession: ((sessionId: string) => Operation<void>) | null;
   /** Marks what is kept beside a message of row `n` that was edited; null where triggers do. */
   readonly markEdited: ((rows: SessionRows, rowId: number) => Operation<void>) | null;
+  /** Notes that the entry of row `n` was written, for whatever is kept beside it; null where triggers do. */
+  readonly markEntry: ((sessionId: string, rowId: number) => Operation<void>) | null;
   /** Operations that this engine does better whole; whatever is missing is done by the operations that all engines share. */
   readonly native?: NativeOperations | undefined;
   /** The names of a table's columns; none when there is no such table. */
@@ -176,11 +178,14 @@ export interface SearchDialect {
    */
   hits?(addresses: readonly RowAddress[], since?: number | null): Operation<FoundRow[] | null>;
   /** The best matches among the entries `e` for which a condition holds. */
-  entries(
-    query: SearchQuery,
-    within: { readonly where: string; readonly values: readonly SqlValue[]; readonly sessionIds: readonly string[] },
-    limit: number,
-  ): Operation<Ranked[]>;
+  entries(query: SearchQuery, within: EntriesWithin, limit: number): Operation<Ranked[]>;
+}
+
+/** A condition on entries `e`, and the ids of the sessions or scopes whose they are. */
+export interface EntriesWithin {
+  readonly where: string;
+  readonly values: readonly SqlValue[];
+  readonly sessionIds: readonly string[];
 }
 
 /** The rows from `lo` to `hi`, only those of one session where its id is given, or of `several`; null for all rows. */
@@ -189,6 +194,8 @@ export type RowRange = {
   readonly hi: number;
   readonly sessionId: string | null;
   readonly several?: SeveralSessions | undefined;
+  /** The sessions that a search is about, also where they are too many to look for words in each; missing for one or all. */
+  readonly chosen?: SeveralSessions | undefined;
 } | null;
 
 /** Some sessions: their ids, and the rows that have their numbers, in ascending order. Where rows name their session, others may share these. */

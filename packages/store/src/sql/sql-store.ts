@@ -2,9 +2,12 @@ import { check, defineOptions, invalid, once, parseQuery, Queue, type SearchQuer
 import type {
   BackupOptions,
   BackupReport,
+  EntryScope,
+  FoundEntry,
   MemoryScope,
   Residue,
   ScrubOptions,
+  SearchEntriesOptions,
   SearchHit,
   SearchRequest,
   Store,
@@ -57,6 +60,14 @@ export interface OpenStore {
   readonly callOrder: CallOrder;
   /** `store.search` with a ranking of the caller's. */
   search(query: SearchQuery, request: SearchRequest, rank?: RankMessages): Promise<SearchHit[]>;
+  /** `store.entries.search`, of a user's store where one is given, with a ranking of the caller's. */
+  searchEntries(
+    userId: string | undefined,
+    scope: EntryScope,
+    query: SearchQuery,
+    options: SearchEntriesOptions,
+    rank?: entries.RankEntries,
+  ): Promise<FoundEntry[]>;
 }
 
 /** A store on a SQL engine: the operations of this folder, run on a connection in its dialect. */
@@ -88,10 +99,18 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
           await callOrder.end();
           await runner.close();
         });
+  const searchTextOf = (userId: string | undefined) => (query: string, request: SearchRequest) =>
+    search(parseQuery(query), userId === undefined ? request : { ...request, userId });
+  const callsOf = (userId: string | undefined) =>
+    new SqlCalls({ runner, callOrder, sql, search: searchTextOf(userId) }, userId);
+  const searchEntries: OpenStore["searchEntries"] = async (userId, scope, query, searchOptions, rank) => {
+    assertNoThreshold(searchOptions.threshold);
+    return callsOf(userId).searchItems("entries", scope, (owned) =>
+      entries.searchEntries(sql, owned, query, searchOptions, rank),
+    );
+  };
   const storeOf = (userId?: string): Store => {
-    const searchText = (query: string, request: SearchRequest) =>
-      search(parseQuery(query), userId === undefined ? request : { ...request, userId });
-    const calls = new SqlCalls({ runner, callOrder, sql, search: searchText }, userId);
+    const calls = callsOf(userId);
     return {
       name: sql.name,
       userId,
@@ -164,12 +183,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         removed: (scope) => calls.listItems(scope, (owned) => lists.listRemoved(sql, owned)),
         list: (scope, listOptions = {}) =>
           calls.searchItems("entries", scope, (owned) => lists.listEntries(sql, owned, listOptions)),
-        search: async (scope, query, searchOptions) => {
-          assertNoThreshold(searchOptions.threshold);
-          return calls.searchItems("entries", scope, (owned) =>
-            entries.searchEntries(sql, owned, parseQuery(query), searchOptions),
-          );
-        },
+        search: async (scope, query, searchOptions) => searchEntries(userId, scope, parseQuery(query), searchOptions),
       },
       records: {
         get: (scope, key) => calls.readItem("records", scope, () => records.readRecord(sql, scope, key)),
@@ -203,7 +217,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
             },
           }),
       writeTogether: async (writes) => calls.writeTogether(operationsOf(sql, writes, userId)),
-      search: searchText,
+      search: searchTextOf(userId),
       backup: async (path, backupOptions = {}) => {
         BACKUP.assert(backupOptions, "backup()");
         if (userId !== undefined) throw confined("back up the whole database");
@@ -218,7 +232,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
     };
   };
   const store = storeOf();
-  return { store, runner, sql, callOrder, search };
+  return { store, runner, sql, callOrder, search, searchEntries };
 }
 
 // A ranking by words has no scale on which one number would mean the same for every query.

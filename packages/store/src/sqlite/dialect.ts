@@ -44,6 +44,7 @@ export function sqliteDialect(options: SqliteDialectOptions): Dialect {
     forUpdate: "",
     lockSession: null,
     markEdited: null,
+    markEntry: null,
     *columns(table) {
       return (yield* all<{ name: string }>("SELECT name FROM pragma_table_info(?)", table)).map(({ name }) => name);
     },

@@ -5,6 +5,7 @@ import {
   APPEND_ALL,
   APPEND_EACH,
   EDITED,
+  ENTRY_WRITTEN,
   HITS,
   LOCK,
   MATCHES,
@@ -18,7 +19,20 @@ import { TAKE_OVER_DOCUMENTS } from "../documents.js";
 import type { PostgresMigration } from "../migration.js";
 import { qualify } from "../names.js";
 
-const FUNCTIONS = [LOCK, EDITED, APPEND, APPEND_ALL, APPEND_EACH, VIEW, PATH, RECENT, NEWEST, MATCHES, HITS];
+const FUNCTIONS = [
+  LOCK,
+  EDITED,
+  ENTRY_WRITTEN,
+  APPEND,
+  APPEND_ALL,
+  APPEND_EACH,
+  VIEW,
+  PATH,
+  RECENT,
+  NEWEST,
+  MATCHES,
+  HITS,
+];
 
 /** When a session is registered, in microseconds: it tells a session from others of its number, and from one of its id that is gone. */
 const REGISTERED = "(floor(extract(epoch FROM clock_timestamp()) * 1000000)::BIGINT)";

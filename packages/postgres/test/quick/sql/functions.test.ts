@@ -56,7 +56,7 @@ describe("what stands in the functions as a literal is what it is elsewhere:", (
 
   it("the tables that are spread over servers, and the rows that cannot be", () => {
     const tables = found(/'((?:assistant|cf)_\w+)'/g, functions.spread).sort();
-    expect(tables).toEqual([...TABLES, "assistant_embedder", "assistant_vectors"].sort());
+    expect(tables).toEqual([...TABLES, "assistant_embedder", "assistant_entry_vectors", "assistant_vectors"].sort());
     expect(found(/session_id = '(\w+)'/g, functions.spread)).toEqual([UPGRADED_ROWS]);
   });
 });

@@ -1,4 +1,4 @@
-import type { SearchQuery } from "@stemma/model";
+import type { Ranked, SearchQuery } from "@stemma/model";
 import { appendText, assertBudget, invalid, StemmaError } from "@stemma/model";
 import type {
   EntryScope,
@@ -10,7 +10,7 @@ import type {
   VersionOptions,
   WriteEntryOptions,
 } from "../../contract/store.js";
-import type { Dialect } from "../../engine/dialect.js";
+import type { Dialect, EntriesWithin } from "../../engine/dialect.js";
 import { all, column, first, type Operation, oneNumber, run } from "../../engine/operation.js";
 import { UPGRADED_ROWS } from "../../sql/session-id.js";
 import { assertNamed, assertStorable, assertTimes } from "../assert-storable.js";
@@ -137,18 +137,22 @@ export function* deleteEntry(sql: Dialect, scope: EntryScope, key: string, note:
   }
 }
 
+/** Ranks the entries `e` for which a condition holds, at most `limit`. */
+export type RankEntries = (within: EntriesWithin, limit: number) => Operation<readonly Ranked[]>;
+
 /** The operation behind `EntryStore.search`. */
 export function* searchEntries(
   sql: Dialect,
   scope: EntryScope,
   query: SearchQuery,
   { limit, prefix }: SearchEntriesOptions,
+  rank: RankEntries = (within, most) => searchOf(sql).entries(query, within, most),
 ): Operation<FoundEntry[]> {
   const { where, values, sessionIds } = inScope(sql, scope);
   const keys = prefix === undefined ? ALL_KEYS : orderedPage(sql, "e.key", { prefix });
   const within = { where: `${where} AND ${keys.condition}`, values: [...values, ...keys.values], sessionIds };
   const found: FoundEntry[] = [];
-  for (const { n: rowId, score } of yield* searchOf(sql).entries(query, within, limit)) {
+  for (const { n: rowId, score } of yield* rank(within, limit)) {
     const query = `SELECT ${ENTRY_COLUMNS} FROM cf_agents_search_entries e WHERE ${where} AND n = ?`;
     const row = yield* first<EntryRow>(query, ...values, rowId);
     if (row !== undefined) found.push({ ...entryOf(row), score: Number(score) });
@@ -229,6 +233,7 @@ export function* putEntry(
     yield* sql.search.remove("entries", scope.sessionId, old.n, old.n);
     const document = entryDocument({ ...entry, value });
     yield* sql.search.add("entries", [{ sessionId: scope.sessionId, rowId: old.n, document }]);
+    if (sql.markEntry !== null) yield* sql.markEntry(scope.sessionId, old.n);
     return;
   }
   const insertion = `INSERT INTO cf_agents_search_entries (session_id, label, key, content, value, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)`;
@@ -237,6 +242,7 @@ export function* putEntry(
   if (sql.search !== null && added !== null) {
     const document = entryDocument(added);
     yield* sql.search.add("entries", [{ sessionId: scope.sessionId, rowId: added.n, document }]);
+    if (sql.markEntry !== null) yield* sql.markEntry(scope.sessionId, added.n);
   }
 }
 

@@ -320,9 +320,10 @@ function* scopeOf(sql: Dialect, request: SearchRequest): Operation<Scope | null>
   const [one, ...others] = found.sort(([a], [b]) => Number(a) - Number(b));
   if (one === undefined) return null;
   const [lowest, highest] = [Number(one[0]), Number((others.at(-1) ?? one)[0])];
-  const range = { lo: floorOf(lowest), hi: ceilingOf(highest), sessionId: null };
-  if (others.length === 0) return { range: { ...range, sessionId: one[1] }, sessions: null, path: null };
+  const bounds = { lo: floorOf(lowest), hi: ceilingOf(highest), sessionId: null };
+  if (others.length === 0) return { range: { ...bounds, sessionId: one[1] }, sessions: null, path: null };
   const several = severalOf(found);
+  const range = { ...bounds, chosen: several };
   if (areLookedInto(sql, several, highest - lowest))
     return { range: { ...range, several }, sessions: null, path: null };
   const sessions = new Set(found.map(([no, id]) => (sql.layout !== "local" ? id : Number(no))));
