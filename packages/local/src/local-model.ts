@@ -10,6 +10,7 @@ import { type ModelSource, sharedClock } from "./thread/protocol.js";
 const LIBRARY = "@huggingface/transformers";
 /** The model that is used where none is named: Apache-2.0, 23 MB. */
 const DEFAULT_MODEL = "Xenova/all-MiniLM-L6-v2";
+const HUB = "https://huggingface.co/";
 /** Less than the two seconds that a search waits for a reranker. */
 const TIME_BUDGET = 1_500;
 
@@ -78,7 +79,7 @@ const OPTIONS = defineOptions<LocalModelOptions>({
   dtype: check.oneOf(...(Object.keys(FILES) as ModelPrecision[])),
   pooling: check.oneOf("mean", "cls"),
 });
-const RERANKER = defineOptions<LocalRerankerOptions>({ timeBudget: check.whole(1) });
+const RERANKER = defineOptions<LocalRerankerOptions>({ timeBudget: check.positive("milliseconds") });
 
 /**
  * Loads a small model into a thread of this process, where it holds up nobody. A process has one thread for a model, however
@@ -113,7 +114,7 @@ export async function localModel(options: LocalModelOptions = {}): Promise<Local
       return async (query, passages, { signal } = {}) => {
         assertOpen();
         const deadline = sharedClock() + timeBudget;
-        return Array.from(await shared.request({ query, texts: passages, deadline }, signal));
+        return Array.from(await shared.run({ query, texts: passages, deadline }, signal));
       };
     },
     embedder: (options = {}) => {
@@ -123,7 +124,7 @@ export async function localModel(options: LocalModelOptions = {}): Promise<Local
       }
       const embed = async (texts: string[], { signal }: { readonly signal: AbortSignal }) => {
         assertOpen();
-        const numbers = await shared.request({ texts }, signal);
+        const numbers = await shared.run({ texts }, signal);
         return texts.map((_, index) => Array.from(numbers.subarray(index * dimensions, (index + 1) * dimensions)));
       };
       return { ...options, embed, id, dimensions };
@@ -146,6 +147,7 @@ function sourceOf({ model = DEFAULT_MODEL, dtype = "q8", pooling = "mean" }: Loc
     transformers: findLibrary(),
     model: isFolder ? resolve(model) : model,
     isFolder,
+    hub: process.env.HF_ENDPOINT || HUB,
     cache: join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "stemma", "models"),
     dtype,
     file: `onnx/${FILES[dtype]}`,

@@ -1,21 +1,22 @@
 import { StemmaError } from "@stemma/model";
-import { ModelThread } from "./model-thread.js";
-import type { ModelInfo, ModelSource, ThreadTask } from "./thread/protocol.js";
+import { ModelThread, type ThreadModel } from "./model-thread.js";
+import type { ModelInfo, ModelSource, ModelTask } from "./thread/protocol.js";
 
 /** The models that are in use in this process. */
 const SHARED = new Map<string, SharedModel>();
 
-/** A model of the process: one thread, however many use it. */
+/** A model of the process, however many use it. */
 export class SharedModel {
   #users = 0;
-  #thread: ModelThread;
-  #info: ModelInfo | null = null;
+  #thread = ModelThread.get();
+  #loaded: Promise<ThreadModel>;
+  #first: ModelInfo | null = null;
 
   private constructor(
     private readonly key: string,
     private readonly source: ModelSource,
   ) {
-    this.#thread = new ModelThread(source);
+    this.#loaded = this.#thread.load(source);
   }
 
   /** Loads a model, unless this process has it. Whoever opens it closes it once. Errors: `MODEL_UNAVAILABLE`. */
@@ -25,7 +26,7 @@ export class SharedModel {
     SHARED.set(key, shared);
     shared.#users += 1;
     try {
-      await shared.#running();
+      shared.#first ??= (await shared.#loaded).info;
       return shared;
     } catch (error) {
       await shared.close();
@@ -34,29 +35,31 @@ export class SharedModel {
   }
 
   get info(): ModelInfo {
-    return this.#info as ModelInfo;
+    return this.#first as ModelInfo;
   }
 
   /** Asks the model. Errors: `MODEL_BUSY`, `MODEL_UNAVAILABLE`, the reason of an abort. */
-  async request(task: ThreadTask, signal?: AbortSignal): Promise<Float32Array> {
-    return (await this.#running()).request(task, signal);
+  async run(task: ModelTask, signal?: AbortSignal): Promise<Float32Array> {
+    if (this.#thread.isOver) {
+      this.#thread = ModelThread.get();
+      this.#loaded = this.#thread.load(this.source);
+    }
+    const model = await this.#loaded;
+    this.#assertSame(model);
+    return this.#thread.run(model, task, signal);
   }
 
-  /** Ends the thread if nobody else uses it. */
+  /** Frees the memory of the model if nobody else uses it. */
   async close(): Promise<void> {
     this.#users -= 1;
     if (this.#users > 0) return;
-    SHARED.delete(this.key);
-    await this.#thread.close();
+    if (SHARED.get(this.key) === this) SHARED.delete(this.key);
+    const model = await this.#loaded.catch(() => null);
+    if (model !== null) this.#thread.unload(model);
   }
 
-  /** The thread with the model in it: another one if that of before ended. */
-  async #running(): Promise<ModelThread> {
-    if (this.#thread.isOver) this.#thread = new ModelThread(this.source);
-    const thread = this.#thread;
-    const info = await thread.info;
-    this.#info ??= info;
-    if (info.digest === this.#info.digest) return thread;
+  #assertSame({ info }: ThreadModel): void {
+    if (info.digest === this.info.digest) return;
     const { model } = this.source;
     const message = `The model "${model}" was replaced by another one. Call localModel() again, and give the store what it makes.`;
     throw new StemmaError("MODEL_UNAVAILABLE", { model }, message);

@@ -74,11 +74,16 @@ export class Encoder {
     return typeof query === "string" ? this.tokens(query, text) : this.tokens(text);
   }
 
+  /** Frees the memory of the network. */
+  async dispose(): Promise<void> {
+    await this.parts.network.dispose();
+  }
+
   async query(text: string): Promise<EncodedQuery> {
     if (this.parts.isCrossEncoder) return text.slice(0, MAX_QUERY_TOKENS * CHARACTERS_PER_TOKEN);
     const { ids, types } = this.tokens(text);
     const tokens = { ids: ids.slice(0, MAX_QUERY_TOKENS), types: types.slice(0, MAX_QUERY_TOKENS) };
-    return this.#statesOf(await this.#run([tokens]), 0, tokens);
+    return this.#statesOf((await this.#run([tokens])) as Tensor, 0, tokens);
   }
 
   /** Scores passages, which are tokens that `passage` gave. */

@@ -22,13 +22,13 @@ const DIGEST_LENGTH = 12;
 
 /** Loads a model. Errors: `MODEL_UNAVAILABLE` where its files are missing, damaged or those of something else. */
 export async function loadModel(source: ModelSource): Promise<{ encoder: Encoder; digest: string }> {
-  const { transformers, model, isFolder, cache, dtype, file } = source;
+  const { transformers, model, isFolder, hub, cache, dtype, file } = source;
   const library: Transformers = createRequire(transformers)(transformers);
   const { env, AutoTokenizer, AutoModel, AutoModelForSequenceClassification, Tensor } = library;
   env.allowRemoteModels = !isFolder;
   env.useFSCache = !isFolder;
   env.cacheDir = cache;
-  if (process.env.HF_ENDPOINT) env.remoteHost = process.env.HF_ENDPOINT;
+  env.remoteHost = hub;
   const folder = isFolder ? model : join(cache, model);
   if (isFolder) assertComplete(folder, source);
   const tokenizer = await AutoTokenizer.from_pretrained(model).catch((cause) => {
@@ -40,7 +40,11 @@ export async function loadModel(source: ModelSource): Promise<{ encoder: Encoder
     const isCrossEncoder = (config.architectures ?? []).some((name) => name.endsWith("ForSequenceClassification"));
     const from = isCrossEncoder ? AutoModelForSequenceClassification : AutoModel;
     const network = await from.from_pretrained(model, { dtype, session_options: SESSION });
-    const encoder = await Encoder.create({ tokenizer, network, Tensor, isCrossEncoder, pooling: source.pooling });
+    const parts = { tokenizer, network, Tensor, isCrossEncoder, pooling: source.pooling };
+    const encoder = await Encoder.create(parts).catch(async (error) => {
+      await network.dispose();
+      throw error;
+    });
     const digest = createHash("sha256")
       .update(readFileSync(join(folder, file)))
       .digest("hex");

@@ -1,27 +1,47 @@
 // What runs in the thread. The build makes one text of it, which `model-thread.ts` starts.
-import { parentPort, workerData } from "node:worker_threads";
+import { parentPort } from "node:worker_threads";
 import { reasonOf, StemmaError } from "@stemma/model";
+import type { Encoder } from "./encoder.js";
 import { JobQueue } from "./job-queue.js";
 import { loadModel } from "./load-model.js";
-import { type FromThread, LOADED, type ToThread } from "./protocol.js";
+import type { FromThread, ModelSource, ToThread } from "./protocol.js";
 
 const tell = (message: FromThread): void => parentPort?.postMessage(message);
-const tellFailure = (id: number, error: unknown): void => {
+const fail = (id: number, error: unknown): void => {
   const code = StemmaError.isInstance(error) ? error.code : "MODEL_UNAVAILABLE";
   tell({ id, failure: { code, message: reasonOf(error) } });
 };
+const closed = () => new StemmaError("MODEL_UNAVAILABLE", {}, "The local model was closed. Call localModel() again.");
 
-async function main(): Promise<void> {
-  const { encoder, digest } = await loadModel(workerData);
-  const queue = new JobQueue(encoder, {
-    answer: (id, numbers) => tell({ id, numbers }),
-    fail: tellFailure,
-  });
-  parentPort?.on("message", (message: ToThread) => {
-    if (typeof message === "number") queue.drop(message);
-    else queue.add(message);
-  });
-  tell({ id: LOADED, info: { digest, dimensions: encoder.dimensions } });
+const models = new Map<number, Encoder>();
+const queue = new JobQueue({ answer: (id, numbers) => tell({ id, numbers }), fail });
+// One after the other: where a model is looked for is a setting of the whole library.
+let loading = Promise.resolve();
+
+async function load(id: number, source: ModelSource): Promise<void> {
+  try {
+    const { encoder, digest } = await loadModel(source);
+    models.set(id, encoder);
+    tell({ id, info: { digest, dimensions: encoder.dimensions } });
+  } catch (error) {
+    fail(id, error);
+  }
 }
 
-main().catch((error) => tellFailure(LOADED, error));
+parentPort?.on("message", (message: ToThread) => {
+  if ("load" in message) {
+    loading = loading.then(() => load(message.id, message.load));
+  } else if ("task" in message) {
+    const encoder = models.get(message.model);
+    if (encoder === undefined) fail(message.id, closed());
+    else queue.add(message.id, encoder, message.task);
+  } else if ("drop" in message) {
+    queue.drop(message.drop);
+  } else {
+    const encoder = models.get(message.unload);
+    models.delete(message.unload);
+    if (encoder === undefined) return;
+    queue.dropAll(encoder, closed());
+    encoder.dispose().catch(() => {});
+  }
+});

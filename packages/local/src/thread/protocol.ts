@@ -1,13 +1,14 @@
 import type { ErrorCode } from "@stemma/model";
 
-/** What a thread is made with: the model, and where to find it. */
+/** A model, and where to find it. */
 export interface ModelSource {
   /** The file of `@huggingface/transformers` that `require` loads. */
   readonly transformers: string;
   /** The name of a model on the hub, or the path of a folder. */
   readonly model: string;
   readonly isFolder: boolean;
-  /** Where models of the hub are stored. */
+  /** Where models that are named are fetched from, and where they are stored. */
+  readonly hub: string;
   readonly cache: string;
   /** The name of a precision, and the file that holds the weights so. */
   readonly dtype: string;
@@ -15,7 +16,7 @@ export interface ModelSource {
   readonly pooling: "mean" | "cls";
 }
 
-/** What a thread tells of its model. */
+/** What a thread tells of a model. */
 export interface ModelInfo {
   /** The first characters of the digest of its weights. */
   readonly digest: string;
@@ -23,21 +24,22 @@ export interface ModelInfo {
   readonly dimensions: number | null;
 }
 
-/** What a thread is asked; a `deadline` is a time of `sharedClock`. */
-export type ThreadTask =
+/** What a model is asked; a `deadline` is a time of `sharedClock`. */
+export type ModelTask =
   | { readonly query: string; readonly texts: readonly string[]; readonly deadline: number }
   | { readonly texts: readonly string[] };
 
-export type ThreadRequest = ThreadTask & { readonly id: number };
-
-/** A request, or the id of one that nobody waits for any more. */
-export type ToThread = ThreadRequest | number;
-
-/** The id of the answer that a thread gives by itself once its model is loaded. */
-export const LOADED = 0;
+/** A model is named by the id of the request that loaded it. */
+export type ToThread =
+  | { readonly id: number; readonly load: ModelSource }
+  | { readonly id: number; readonly model: number; readonly task: ModelTask }
+  /** Nobody waits for this request any more. */
+  | { readonly drop: number }
+  /** Nobody needs this model any more. */
+  | { readonly unload: number };
 
 export type FromThread =
-  | { readonly id: typeof LOADED; readonly info: ModelInfo }
+  | { readonly id: number; readonly info: ModelInfo }
   /** A score for each of the first passages, or the vectors of all texts, one after the other. */
   | { readonly id: number; readonly numbers: Float32Array }
   | { readonly id: number; readonly failure: { readonly code: ErrorCode; readonly message: string } };

@@ -15,7 +15,10 @@ export interface Tokenizer {
   readonly model_max_length: number;
 }
 
-export type Network = (inputs: Record<string, Tensor>) => Promise<{ last_hidden_state?: Tensor; logits?: Tensor }>;
+export interface Network {
+  (inputs: Record<string, Tensor>): Promise<{ last_hidden_state?: Tensor; logits?: Tensor }>;
+  dispose(): Promise<unknown>;
+}
 
 interface NetworkClass {
   from_pretrained(name: string, options: { dtype: string; session_options: object }): Promise<Network>;
