@@ -26,7 +26,8 @@ let current: ModelThread | null = null;
  * that: the library's native part cannot be loaded again once the thread that loaded it is gone.
  */
 export class ModelThread {
-  readonly #worker = new Worker(LOCAL_THREAD, { eval: true, name: "stemma-local" });
+  // What the library prints would stand among what the program does.
+  readonly #worker = new Worker(LOCAL_THREAD, { eval: true, name: "stemma-local", stdout: true });
   readonly #waiting = new Map<number, Waiting>();
   #lastId = 0;
   #isOver = false;
