@@ -7,7 +7,10 @@ import { FROM_SOURCES } from "./entry-points.mjs";
 export async function localThread() {
   const { outputFiles } = await build({
     ...FROM_SOURCES,
-    entryPoints: [fileURLToPath(new URL("../packages/local/src/thread/main.ts", import.meta.url))],
+    stdin: {
+      contents: `import { parentPort } from "node:worker_threads"; import { serve } from "./serve.ts"; serve(parentPort);`,
+      resolveDir: fileURLToPath(new URL("../packages/local/src/thread/", import.meta.url)),
+    },
     minify: true,
     keepNames: true,
     write: false,

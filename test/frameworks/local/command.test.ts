@@ -28,7 +28,7 @@ describe.skipIf(models === null)("the command", () => {
     expect(await stemma.ok("search", "sick", "cat", "--local", minilm)).toContain("The feline is poorly.");
   });
 
-  it("says what is wrong with a folder, and that a model cannot be made of it", async () => {
+  it("says what a folder lacks", async () => {
     const { code, err } = await stemma.run("search", "cat", "--local", folder);
     expect(code).toBe(1);
     expect(err).toMatch(/config.json.* is missing/);
