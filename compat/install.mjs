@@ -9,6 +9,8 @@ const HERE = fileURLToPath(new URL(".", import.meta.url));
 const DONE = `${HERE}node_modules/.package-lock.json`;
 /** Where Node, bundlers and TypeScript look for what a test imports. */
 const SEEN = fileURLToPath(new URL("../test/node_modules/", import.meta.url));
+/** What a wing looks for itself while it runs, and where from. */
+const WINGS = { "../packages/local/node_modules/": "@huggingface/transformers" };
 
 /** Whether all of it is there, as the lock file has it now. */
 export function isInstalled() {
@@ -18,7 +20,7 @@ export function isInstalled() {
 /** Installs it. Throws if that fails. */
 export function install() {
   if (!isInstalled()) {
-    console.log("Installing what these tests need into compat/node_modules (once, 650 MB) …");
+    console.log("Installing what these tests need into compat/node_modules (once, 1 GB) …");
     const options = ["--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund", "--loglevel=error"];
     const { status, stderr } = spawnSync("npm", ["ci", ...options], {
       cwd: HERE,
@@ -36,10 +38,16 @@ export function install() {
   }
   // No more than what is named: of what these bring along, some is another version of a package of the project.
   for (const [name, version] of Object.entries(readJson("package.json").dependencies)) {
-    if (version.startsWith("file:") || lstatSync(SEEN + name, { throwIfNoEntry: false })) continue;
-    mkdirSync(dirname(SEEN + name), { recursive: true });
-    symlinkSync(relative(dirname(SEEN + name), `${HERE}node_modules/${name}`), SEEN + name, "junction");
+    if (!version.startsWith("file:")) link(SEEN, name);
   }
+  for (const [folder, name] of Object.entries(WINGS)) link(fileURLToPath(new URL(folder, import.meta.url)), name);
+}
+
+function link(folder, name) {
+  const place = folder + name;
+  if (lstatSync(place, { throwIfNoEntry: false })) return;
+  mkdirSync(dirname(place), { recursive: true });
+  symlinkSync(relative(dirname(place), `${HERE}node_modules/${name}`), place, "junction");
 }
 
 function readJson(name) {

@@ -2,6 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { manifest } from "./entry-points.mjs";
+import { localThread } from "./local-thread.mjs";
 
 const page = fileURLToPath(new URL("../packages/studio/src/page/", import.meta.url));
 
@@ -37,7 +38,11 @@ export async function studioPage() {
   };
 }
 
-/** What a bundler puts in the place of the names that `packages/studio/src/page-files.ts` declares. */
+/** What a bundler puts in the place of the names that the sources declare: the page, the script of a thread, the version. */
 export async function studioDefine() {
-  return { STUDIO_PAGE: JSON.stringify(await studioPage()), STEMMA_VERSION: JSON.stringify(manifest.version) };
+  return {
+    STUDIO_PAGE: JSON.stringify(await studioPage()),
+    LOCAL_THREAD: JSON.stringify(await localThread()),
+    STEMMA_VERSION: JSON.stringify(manifest.version),
+  };
 }

@@ -4,7 +4,9 @@ import { SessionManager } from "@stemma/session";
 import type { Store } from "@stemma/store";
 import type { Command } from "commander";
 import type { Io } from "./io.js";
-import { assertThere, type DatabaseOptions, openDatabase } from "./open-database.js";
+import { assertThere, type DatabaseOptions } from "./open-database.js";
+import { type LocalOptions, openLocal } from "./open-local.js";
+
 export interface CommandContext {
   store: Store;
   manager: SessionManager;
@@ -14,7 +16,7 @@ export interface CommandContext {
 
 /**
  * Opens the database, does the work and closes it. Only a command that brings something to store makes a file that is not
- * there (`make`). Errors: `INVALID_ARGUMENT` for a file that is not there, those of `openDatabase`, and those of the work.
+ * there (`make`). Errors: `INVALID_ARGUMENT` for a file that is not there, those of `openLocal`, and those of the work.
  */
 export async function withStore(
   command: Command,
@@ -22,9 +24,9 @@ export async function withStore(
   ifMissing: "fail" | "make",
   work: (context: CommandContext) => Promise<void>,
 ): Promise<void> {
-  const { json = false, ...options } = command.optsWithGlobals<DatabaseOptions & { json?: boolean }>();
+  const { json = false, ...options } = command.optsWithGlobals<DatabaseOptions & LocalOptions & { json?: boolean }>();
   if (ifMissing === "fail") assertThere(options);
-  const store = openDatabase(options);
+  const store = await openLocal(options);
   try {
     await work({ store, manager: SessionManager.create(store), io, json });
   } finally {

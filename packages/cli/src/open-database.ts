@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { dirname, join, sep } from "node:path";
 import { invalid } from "@stemma/model";
 import { postgres } from "@stemma/postgres/postgres";
-import type { Store } from "@stemma/store";
+import type { EmbeddableStore } from "@stemma/store";
 import { isForeign, sqlite } from "@stemma/store/sqlite";
 
 /** How a SQLite file begins that is not encrypted. */
@@ -55,7 +55,7 @@ export function assertOurs(options: DatabaseOptions): void {
  * Opens the database: `--db`, else `STEMMA_DB`, else `~/.stemma/sessions.db`. A file's folder is made with mode 0700 if it
  * is not there. Errors: `INVALID_ARGUMENT` for a place that can hold no file; those of `sqlite()` and `postgres()`.
  */
-export function openDatabase({ db, schema, citus }: DatabaseOptions): Store {
+export function openDatabase({ db, schema, citus }: DatabaseOptions): EmbeddableStore {
   const place = placeOf(db);
   if (isUrl(place)) return postgres(place, { schema, citus });
   if (schema !== undefined) {

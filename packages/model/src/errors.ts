@@ -55,6 +55,7 @@ export const ERROR_CODES = {
   EMBEDDER_FAILED: "The embedder threw, or did not give one vector for each text.",
   EMBEDDER_REPLACED: "Another process embeds the same database with another model.",
   RERANKER_FAILED: "The reranker threw, was too slow, or did not give one finite number for each passage.",
+  MODEL_BUSY: "A model on this machine had no time for a request: too many came at once.",
   // stores
   STORE_CLOSED: "The store was closed.",
   CONNECTION_LOST: "The connection to the database was lost; a write may have been stored or not.",

@@ -9,6 +9,8 @@ const NODE = /^node:/;
 const ALLOWED: Readonly<Record<string, RegExp>> = {
   "stemma/sqlite": NODE,
   "stemma/memory": NODE,
+  // The library of models is loaded in its thread.
+  "stemma/local": NODE,
   "stemma/skills-node": NODE,
   // Its schemas of blocks are those that a user gives.
   "stemma/testing": /^(node:|zod$)/,

@@ -11,6 +11,7 @@ const ORDER = [
   "store",
   "postgres",
   "telemetry",
+  "local",
   "session",
   "formats",
   "chat",

@@ -1,6 +1,7 @@
 import type { DatabaseOptions } from "../open-database.js";
+import type { LocalOptions } from "../open-local.js";
 
-export interface ChatOptions extends DatabaseOptions {
+export interface ChatOptions extends DatabaseOptions, LocalOptions {
   model?: string;
   baseUrl?: string;
   session?: string;

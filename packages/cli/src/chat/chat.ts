@@ -1,7 +1,8 @@
 import { statSync } from "node:fs";
 import { invalid, StemmaError } from "@stemma/model";
 import { describeError } from "../errors.js";
-import { databaseName, openDatabase } from "../open-database.js";
+import { databaseName } from "../open-database.js";
+import { openLocal } from "../open-local.js";
 import { count } from "../text.js";
 import { checkSkills } from "./chat-blocks.js";
 import type { ChatOptions } from "./chat-options.js";
@@ -22,7 +23,7 @@ export async function runChat(options: ChatOptions): Promise<number> {
   // Its warnings go to the terminal, in between what the model says.
   (globalThis as { AI_SDK_LOG_WARNINGS?: boolean }).AI_SDK_LOG_WARNINGS = false;
   const skills = skillsFolder(options.skills) ?? undefined;
-  const conversation = await Conversation.start(openDatabase(options), { ...options, skills });
+  const conversation = await Conversation.start(await openLocal(options), { ...options, skills });
   try {
     const isNew = await conversation.enter(options);
     const terminal = await openTerminal(COMMANDS);

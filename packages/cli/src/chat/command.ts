@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { localOption } from "../open-local.js";
 import { nonEmpty } from "../options.js";
 import type { ChatOptions } from "./chat-options.js";
 
@@ -19,6 +20,7 @@ export function registerChat(program: Command): void {
       nonEmpty,
     )
     .option("--skills <folder>", "a folder of skills (SKILL.md); default: STEMMA_SKILLS, else ./skills", nonEmpty)
+    .addOption(localOption())
     .action(async (_options: unknown, command: Command) => {
       const { runChat } = await import("./chat.js");
       // The database is an option of every command.

@@ -11,11 +11,12 @@ import { CLIENTS, type Machine, type McpClient, startOf } from "../mcp/install/c
 import { lineDifference } from "../mcp/install/toml-edit.js";
 import type { DatabaseOptions } from "../open-database.js";
 import { hasPassword, hidePasswords, isUrl } from "../open-database.js";
+import type { LocalOptions } from "../open-local.js";
 import { nonEmpty, oneOf } from "../options.js";
 import { printable } from "../text.js";
 
 /** The options of `stemma mcp`, which those of the server become. */
-export interface McpCommandOptions {
+export interface McpCommandOptions extends LocalOptions {
   user?: string;
   project?: string;
   readOnly?: boolean;
@@ -77,7 +78,7 @@ function databaseOf({ db, dotenv }: InstallOptions): string | undefined {
 // A client starts the server in a folder and with variables of its own.
 function serverArguments(
   place: string | undefined,
-  { schema, user, project, readOnly, maxTokens, dotenv }: InstallOptions,
+  { schema, user, project, readOnly, maxTokens, dotenv, local }: InstallOptions,
 ): string[] {
   return [
     ...(dotenv === undefined ? [] : ["--dotenv", resolve(dotenv)]),
@@ -87,6 +88,8 @@ function serverArguments(
     ...(project === undefined ? [] : ["--project", project]),
     ...(readOnly ? ["--read-only"] : []),
     ...(maxTokens === undefined ? [] : ["--max-tokens", String(maxTokens)]),
+    ...(local === undefined ? [] : ["--local"]),
+    ...(typeof local === "string" ? [existsSync(local) ? resolve(local) : local] : []),
   ];
 }
 

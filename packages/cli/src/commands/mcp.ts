@@ -5,6 +5,7 @@ import { reportError } from "../errors.js";
 import type { Io } from "../io.js";
 import { untilStopped } from "../io.js";
 import { type DatabaseOptions, databaseName } from "../open-database.js";
+import { localOption } from "../open-local.js";
 import { nonEmpty, portNumber, positiveNumber } from "../options.js";
 import { type McpCommandOptions, registerMcpInstall } from "./mcp-install.js";
 
@@ -21,6 +22,7 @@ export function registerMcp(program: Command, io: Io): void {
     .option("--read-only", "offer no tool that writes")
     // Not --env-file: Node takes that for its own, wherever it stands.
     .option("--dotenv <path>", "read variables such as STEMMA_DB or PGPASSWORD from this file", nonEmpty)
+    .addOption(localOption())
     .option("--max-tokens <number>", "estimated tokens of an answer at most; default 4000", positiveNumber)
     .option(
       "--http <port>",

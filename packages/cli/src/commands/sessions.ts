@@ -6,6 +6,7 @@ import { withStore, writeJson } from "../context.js";
 import { drawTree } from "../draw-tree.js";
 import { findMessageId, findSession } from "../find.js";
 import type { Io } from "../io.js";
+import { localOption } from "../open-local.js";
 import { nonEmpty, positiveNumber, time } from "../options.js";
 import { renderHit, renderMessage, toolLines } from "../render-message.js";
 import { columns, localTime, oneLine, shortIds, styleFor } from "../text.js";
@@ -126,6 +127,7 @@ export function registerSearch(program: Command, io: Io): void {
     .option("-r, --role <role>", "only messages of this role: user, assistant, …", nonEmpty)
     .option("--after <time>", "only messages from this time on: 2026-01-31, 2026-01-31T14:05, or 2h, 7d, 4w ago", time)
     .option("-n, --limit <number>", "how many results", positiveNumber, 20)
+    .addOption(localOption())
     .action(async (words: string[], options: SearchCommandOptions, command: Command) => {
       await withStore(command, io, "fail", async ({ manager: all, json }) => {
         const query = words.join(" ");

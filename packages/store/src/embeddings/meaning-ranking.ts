@@ -46,9 +46,8 @@ export class MeaningRanking {
   async entries(query: SearchQuery, model: Model, similarity: string | null): Promise<RankEntries | null> {
     const nearest = await this.#findNearest("assistant_entry_vectors", query, model, similarity);
     if (nearest === null) return null;
-    const terms = queryTerms(query);
     const { sql } = this.open;
-    const byWords: RankEntries = (within, limit) => searchOf(sql).entries(terms, within, limit);
+    const byWords: RankEntries = (within, limit) => searchOf(sql).entries(query, within, limit);
     return rankEntriesByBoth(byWords, nearest, this.embedder.weights);
   }
 
