@@ -1,4 +1,4 @@
-import { queryTerms, Recent, type SearchQuery } from "@stemma/model";
+import { Recent, type SearchQuery } from "@stemma/model";
 import type { RankEntries } from "../operations/memory/entries.js";
 import { type RankMessages, rankByWords, searchOf } from "../operations/search/run-search.js";
 import type { OpenStore } from "../sql/sql-store.js";
