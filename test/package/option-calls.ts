@@ -93,6 +93,7 @@ export const OPTION_CALLS: Record<string, (options: never) => unknown> = {
   "Store.backup": (options) => store.backup("never-written.db", options),
   "Store.scrub": (options) => store.scrub?.(options),
   "EmbeddableStore.withEmbedder": (options) => store.withEmbedder(options),
+  "RerankableStore.withReranker": (options) => store.withReranker(() => [], options),
   "new AgentContextProvider": (options) => new AgentContextProvider(store, "memory", options),
   "new AgentSearchProvider": (options) => new AgentSearchProvider(store, options),
   "new R2SkillProvider": (options) => new R2SkillProvider(bucket, options),

@@ -161,7 +161,7 @@ export function describeStudio(name: string, open: () => Promise<OpenedStudio>):
       const { hits, nextOffset } = await get("search?q=zebra%20crossing&limit=1");
       expect(nextOffset).toBe(1);
       expect(hits).toMatchObject([
-        { id: "m1", sessionId: "trip", sessionName: "A trip", ranks: { words: 1, meaning: null } },
+        { id: "m1", sessionId: "trip", sessionName: "A trip", ranks: { words: 1, meaning: null }, reranker: null },
       ]);
       expect(hits[0].words.map(({ word, count }: { word: string; count: number }) => [word, count]).toSorted()).toEqual(
         [

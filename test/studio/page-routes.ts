@@ -222,6 +222,7 @@ function hit(world: World, place: number, q: string): FoundHit {
             { word: "index", count: 1, score: 0.4 },
           ],
     ranks: { words: place % 5 === 4 ? null : place + 1, meaning: place % 2 === 0 ? place + 2 : null },
+    reranker: { from: 20 - place, score: place % 4 === 3 ? null : 1 - place / 20, failure: null },
   };
 }
 

@@ -68,6 +68,8 @@ export interface FoundHit extends SearchHit {
   readonly words: readonly { readonly word: string; readonly count: number; readonly score: number }[];
   /** Its place by words and by meaning, from 1; null where that list does not hold it. */
   readonly ranks: { readonly words: number | null; readonly meaning: number | null };
+  /** Its place before the store's reranker was asked, and what that gave it, or why it was not heard; null without a reranker. */
+  readonly reranker: { readonly from: number; readonly score: number | null; readonly failure: string | null } | null;
 }
 
 /** `GET session?id`. */

@@ -30,8 +30,8 @@ async function search({ store, fields }: StudioCall): Promise<SearchResults> {
   );
   return {
     hits: shown.map(({ explanation, ...hit }): FoundHit => {
-      const { words = [], ranks = { words: null, meaning: null } } = explanation ?? {};
-      return { ...hit, sessionName: names.get(hit.sessionId) ?? "", words, ranks };
+      const { words = [], ranks = { words: null, meaning: null }, reranker = null } = explanation ?? {};
+      return { ...hit, sessionName: names.get(hit.sessionId) ?? "", words, ranks, reranker };
     }),
     nextOffset: found.length > limit && offset + limit <= DEEPEST ? offset + limit : null,
   };

@@ -71,8 +71,10 @@ function Hits({ q, place }: { readonly q: string; readonly place: Place }) {
     },
     { keep: true },
   );
+  const failure = hits.items[0]?.reranker?.failure;
   return (
     <div class="hits">
+      {failure && <p class="nothing">In the order before the reranker. {failure}</p>}
       <ol class="hit-list" data-items aria-label="Results">
         {hits.items.map((hit, place) => (
           <SearchHit key={`${hit.sessionId} ${hit.id}`} hit={hit} place={place + 1} />
@@ -121,6 +123,7 @@ export function SearchHit({ hit, place }: { readonly hit: FoundHit; readonly pla
         <summary>
           Score {score(hit.score)} · {words === null ? "not found by words" : `place ${words} by words`}
           {meaning !== null && ` · place ${meaning} by meaning`}
+          {hit.reranker && hit.reranker.failure === null && ` · ${rerankedText(hit.reranker, place)}`}
         </summary>
         <table>
           <thead>
@@ -146,6 +149,11 @@ export function SearchHit({ hit, place }: { readonly hit: FoundHit; readonly pla
       </details>
     </li>
   );
+}
+
+function rerankedText({ from, score: own }: NonNullable<FoundHit["reranker"]>, place: number): string {
+  if (own === null) return "behind what the reranker was asked about";
+  return `place ${from} before the reranker, ${place} after it (${score(own)})`;
 }
 
 /** A text whose pieces between « and » are marked. */
