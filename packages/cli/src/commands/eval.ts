@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import {
+  type AskModel,
   compareRecall,
   evaluateQa,
   evaluateRecall,
@@ -8,7 +9,7 @@ import {
   type RecallReport,
   recallPage,
 } from "@stemma/eval";
-import { invalid, reasonOf } from "@stemma/model";
+import { invalid, reasonOf, StemmaError } from "@stemma/model";
 import type { Command } from "commander";
 import { writeJson } from "../context.js";
 import { describeComparison, describeQa, describeRecall } from "../eval/print.js";
@@ -101,8 +102,8 @@ function registerQa(parent: Command, io: Io): void {
       const { baseUrl, judgeBaseUrl = baseUrl, maxTokens, concurrency, output } = options;
       const model = options.model ?? (process.env.STEMMA_MODEL || undefined);
       if (model === undefined) self.error("name the model that answers: --model, or STEMMA_MODEL");
-      const reader = await textModel(model, baseUrl);
-      const judge = await textModel(options.judge ?? model, judgeBaseUrl);
+      const reader = await askingModel(model, baseUrl);
+      const judge = await askingModel(options.judge ?? model, judgeBaseUrl);
       await withSet(self, name, path, async ({ set, ...open }) => {
         const report = await withProgress(io, (onQuestion) =>
           evaluateQa(set, { ...open, reader, judge, maxTokens, concurrency, onQuestion }),
@@ -112,6 +113,15 @@ function registerQa(parent: Command, io: Io): void {
         if (json) return writeJson(io, report);
         await io.write(describeQa(report));
       });
+    });
+}
+
+async function askingModel(name: string, baseUrl: string | undefined): Promise<AskModel> {
+  const ask = await textModel(name, baseUrl);
+  return (prompt) =>
+    ask(prompt).catch((cause: unknown) => {
+      const message = `The model ${name} did not answer: ${reasonOf(cause)}`;
+      throw new StemmaError("MODEL_UNAVAILABLE", { model: name }, message, { cause });
     });
 }
 
