@@ -20,7 +20,7 @@ export async function openLocal({ local, ...options }: DatabaseOptions & LocalOp
   try {
     const { localModel } = await import("@stemma/local");
     const model = await localModel(local === true ? {} : { model: local });
-    return store.withEmbedder(model.embedder());
+    return store.withEmbedder(model.embedder()).withReranker(model.reranker());
   } catch (error) {
     await store.close();
     throw error;

@@ -41,8 +41,8 @@ export interface LocalModelOptions {
 
 export interface LocalRerankerOptions {
   /**
-   * How long one call may take, in milliseconds, waiting for its turn included. Passages for which no time is left get no score:
-   * the call gives fewer numbers than it was given passages. Default 1,500, less than the timeout of a search.
+   * How long one call may take, in milliseconds, waiting for its turn included. Passages for which no time is left get null.
+   * Default 1,500, less than the timeout of a search.
    */
   timeBudget?: number | undefined;
 }
@@ -56,12 +56,12 @@ export interface LocalModel {
    * other model compares their tokens (late interaction): for each token of the query the best cosine among those of the
    * passage, and the mean of these. Words that the model does not know count for nothing.
    *
-   * It gives fewer numbers than passages when its time is over: only the first ones were scored. Errors: `MODEL_BUSY` when it
+   * Null stands for the last passages when its time is over: only the first ones were scored. Errors: `MODEL_BUSY` when it
    * had time for none; `MODEL_UNAVAILABLE`; the reason of an abort.
    */
   reranker(
     options?: LocalRerankerOptions,
-  ): (query: string, passages: string[], options?: { readonly signal?: AbortSignal }) => Promise<number[]>;
+  ): (query: string, passages: string[], options?: { readonly signal?: AbortSignal }) => Promise<(number | null)[]>;
   /**
    * Makes what `withEmbedder` takes. A vector is made of the first 256 tokens of a text. Errors: `MODEL_UNAVAILABLE` for a
    * cross-encoder, which makes no vectors.
@@ -114,7 +114,8 @@ export async function localModel(options: LocalModelOptions = {}): Promise<Local
       return async (query, passages, { signal } = {}) => {
         assertOpen();
         const deadline = sharedClock() + timeBudget;
-        return Array.from(await shared.run({ query, texts: passages, deadline }, signal));
+        const numbers = await shared.run({ query, texts: passages, deadline }, signal);
+        return passages.map((_, index) => numbers[index] ?? null);
       };
     },
     embedder: (options = {}) => {

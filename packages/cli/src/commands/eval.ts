@@ -135,6 +135,8 @@ function ofSet(command: Command): Command {
     .argument("<path>", "where you put it", nonEmpty)
     .option("--limit-conversations <number>", "only the first so many", positiveNumber)
     .option("--half <half>", "every other conversation: dev (from the first on) or test", oneOf(["dev", "test"]))
+    .option("--reranker [model]", "rerank with a model on this machine: its folder or name; default: all-MiniLM-L6-v2")
+    .option("--embedder [model]", "search by meaning too, with such a model")
     .option("--together", "put all conversations into one store instead of one each")
     .option("-u, --user <id>", `with ${OWN}: only this user's sessions`, nonEmpty);
 }

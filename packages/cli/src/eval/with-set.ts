@@ -13,12 +13,18 @@ export const SETS: readonly { readonly name: string; readonly about: string }[] 
   { name: OWN, about: 'your own questions to --db: lines of { "question", "ids" or "session" }' },
 ];
 
+/** How long a search may wait for a reranker, in milliseconds. */
+const PATIENCE = 60_000;
+
 /** Options that both commands have. */
 export interface SetOptions {
   limitConversations?: number;
   half?: "dev" | "test";
   together?: boolean;
   user?: string;
+  /** The folder of a model, or its name on the hub; true for the one that is used where none is named. */
+  reranker?: string | true;
+  embedder?: string | true;
 }
 
 /** A set to ask, and what opens its stores. */
@@ -42,6 +48,7 @@ export async function withSet(
   const parts = Object.fromEntries(
     Object.entries({ limitConversations, half, together }).filter(([, value]) => value !== undefined),
   );
+  const configured = await configuring(options);
   const openStore = () => configured(memory());
   if (name !== OWN) {
     const own = options.db !== undefined ? "--db" : user !== undefined ? "--user" : null;
@@ -58,7 +65,17 @@ export async function withSet(
   }
 }
 
-/** What is put on every store that is measured. */
-function configured(store: EmbeddableStore | Store): Store {
-  return store;
+/** Loads the models that are asked for. Gives what puts them on every store that is measured. Errors: those of `localModel()`. */
+async function configuring({ reranker, embedder }: SetOptions): Promise<(store: EmbeddableStore) => Store> {
+  if (reranker === undefined && embedder === undefined) return (store) => store;
+  const { localModel } = await import("@stemma/local");
+  const load = async (model: string | true | undefined) =>
+    model === undefined ? null : localModel(model === true ? {} : { model });
+  const [ranks, embeds] = [await load(reranker), await load(embedder)];
+  // No search falls back while it is measured, however busy the machine is.
+  const patient = { timeout: PATIENCE };
+  return (store) => {
+    const embedded = embeds === null ? store : store.withEmbedder(embeds.embedder());
+    return ranks === null ? embedded : embedded.withReranker(ranks.reranker({ timeBudget: PATIENCE }), patient);
+  };
 }

@@ -147,27 +147,27 @@ interface Place {
 }
 
 /**
- * The order of hits of which the first were scored by a reranker: their shares of the best score, and how far the scores stand out
- * among each other. Those without a score come behind them in their order.
+ * The order of hits of which the first were asked a reranker about: their shares of the best score, and how far its numbers stand
+ * out among each other. Those without a number come behind them in their order.
  */
 function rankAgain(
   hits: readonly { readonly score: number }[],
-  scores: readonly number[],
+  scores: readonly (number | null)[],
   threshold = Number.NEGATIVE_INFINITY,
 ): Place[] {
   const [best] = hits;
-  const standing = standardised(scores);
-  const places = scores.map((rerankScore, from): Place => {
-    return { from, score: shareOf(hits[from], best) + WEIGHT * (standing[from] as number), rerankScore };
+  const scored = scores.flatMap((rerankScore, from) => (rerankScore === null ? [] : [{ from, rerankScore }]));
+  const standing = standardised(scored.map(({ rerankScore }) => rerankScore));
+  const places = scored.map(({ from, rerankScore }, at): Place => {
+    return { from, score: shareOf(hits[from], best) + WEIGHT * (standing[at] as number), rerankScore };
   });
   const ranked = places.filter(({ rerankScore = 0 }) => rerankScore >= threshold);
   ranked.sort((a, b) => b.score - a.score || a.from - b.from);
   if (threshold !== Number.NEGATIVE_INFINITY) return ranked;
-  const others = hits.slice(scores.length);
-  return [
-    ...ranked,
-    ...others.map((hit, at): Place => ({ from: scores.length + at, score: scoreBehind(hit, best, scores.length) })),
-  ];
+  const others = hits.flatMap((hit, from): Place[] =>
+    scores[from] == null ? [{ from, score: scoreBehind(hit, best, scores.length) }] : [],
+  );
+  return [...ranked, ...others];
 }
 
 type Scored = { readonly score: number } | undefined;

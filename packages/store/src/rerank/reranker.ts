@@ -33,7 +33,7 @@ export class Reranker {
   readonly #rerank: RerankFunction;
   readonly #timeout: number;
   readonly #onError: (error: unknown) => void;
-  readonly #remembered = new Recent<readonly number[] | StemmaError>(REMEMBERED);
+  readonly #remembered = new Recent<readonly (number | null)[] | StemmaError>(REMEMBERED);
 
   /** Errors: `INVALID_ARGUMENT`. */
   constructor(reranker: RerankFunction | RerankingModel, options: RerankerOptions) {
@@ -50,13 +50,13 @@ export class Reranker {
     text: string,
     passages: readonly string[],
     { store, signal, isLater = false }: ScoreOptions,
-  ): Promise<readonly number[] | StemmaError> {
+  ): Promise<readonly (number | null)[] | StemmaError> {
     if (passages.length === 0) return [];
     const query = text.slice(0, QUERY_LENGTH).toWellFormed();
     const key = JSON.stringify([query, passages]);
     const known = this.#remembered.get(key);
     if (known !== undefined && (isLater || !(known instanceof StemmaError))) return known;
-    let scores: readonly number[] | StemmaError;
+    let scores: readonly (number | null)[] | StemmaError;
     try {
       scores = await this.observer({ type: "rerank", name: "rerank", store, values: [query, passages] }, () =>
         this.#ask(query, passages, signal),
@@ -69,7 +69,7 @@ export class Reranker {
     return scores;
   }
 
-  async #ask(query: string, passages: readonly string[], signal: AbortSignal | undefined): Promise<number[]> {
+  async #ask(query: string, passages: readonly string[], signal: AbortSignal | undefined): Promise<(number | null)[]> {
     const patience = new AbortController();
     const late = () => patience.abort(new Error(`no answer within ${this.#timeout} ms`));
     const timer = setTimeout(late, this.#timeout);
@@ -93,7 +93,7 @@ function functionOf(reranker: RerankFunction | RerankingModel): RerankFunction {
     return async (query, values, { signal }) => {
       const documents = { type: "text", values } as const;
       const { ranking } = await reranker.doRerank({ query, documents, abortSignal: signal });
-      const scores = new Array<number>(values.length).fill(Number.NaN);
+      const scores = new Array<number | null>(values.length).fill(null);
       for (const { index, relevanceScore } of ranking) scores[index] = relevanceScore;
       return scores;
     };
@@ -110,13 +110,14 @@ function isModel(value: unknown): value is RerankingModel {
 }
 
 // Copied: whoever gave them may change them.
-function readScores(found: unknown, count: number): number[] {
+function readScores(found: unknown, count: number): (number | null)[] {
   const isList = Array.isArray(found) || ArrayBuffer.isView(found);
-  const scores = isList ? Array.from(found as ArrayLike<number>) : [];
+  const scores = isList ? Array.from(found as ArrayLike<number | null>) : [];
   if (!isList || scores.length !== count) {
     throw new TypeError(`it gave ${isList ? scores.length : "no"} scores for ${count} passages`);
   }
-  const wrong = scores.findIndex((score) => !Number.isFinite(score));
+  if (scores.every((score) => score === null)) throw new TypeError("it gave no score for any passage");
+  const wrong = scores.findIndex((score) => score !== null && !Number.isFinite(score));
   if (wrong < 0) return scores;
   throw new RangeError(`it gave no finite number for passage ${wrong + 1} of ${count}`);
 }

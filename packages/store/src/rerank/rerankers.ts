@@ -2,13 +2,14 @@ import type { Store } from "../contract/store.js";
 
 /**
  * Tells how well each passage answers a query: one finite number for each, in their order; higher is better. The scale is its
- * own. `signal` is aborted when no one waits for the numbers any more.
+ * own. Null for a passage that there was no time for: it then stands behind all that have a number. `signal` is aborted when no
+ * one waits for the numbers any more.
  */
 export type RerankFunction = (
   query: string,
   passages: string[],
   options: { readonly signal: AbortSignal },
-) => number[] | PromiseLike<number[]>;
+) => (number | null)[] | PromiseLike<(number | null)[]>;
 
 /** The part of a reranking model of the AI SDK that is used: those of every provider package fit, for AI SDK 6 and 7. */
 export interface RerankingModel {
