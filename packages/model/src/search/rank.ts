@@ -62,8 +62,14 @@ function takeNearby(
 }
 
 /** How much a message of its length counts that holds by chance what was asked for: 1 for a short one, less for a longer. */
-const priorsOf = (messages: Float64Array, lengths: ReadonlyMap<number, number>): Float64Array =>
-  messages.map((n) => (Math.max(lengths.get(n) ?? SHORT, SHORT) / SHORT) ** LENGTH_POWER);
+function priorsOf(messages: Float64Array, lengths: ReadonlyMap<number, number>): Float64Array {
+  const priors = new Float64Array(messages.length).fill(1);
+  for (let index = 0; index < messages.length; index += 1) {
+    const length = lengths.get(at(messages, index)) ?? 0;
+    if (length > SHORT) priors[index] = (length / SHORT) ** LENGTH_POWER;
+  }
+  return priors;
+}
 
 /** How much of what was asked for each message holds itself, from 0 to 1: a term that tells more counts more. */
 function coveragesOf(terms: readonly FlatMatches[], messages: Float64Array): Float64Array {
@@ -73,7 +79,8 @@ function coveragesOf(terms: readonly FlatMatches[], messages: Float64Array): Flo
     all += usual;
     for (const index of indexes) held[index] = at(held, index) + usual;
   }
-  return held.map((sum) => sum / (all || 1));
+  for (let index = 0; index < held.length; index += 1) held[index] = at(held, index) / (all || 1);
+  return held;
 }
 
 /** The share that each message gets of its session's best matches. */
@@ -188,8 +195,11 @@ export function rankMatches(
     for (let index = 0; index < share.length; index += 1) sums[index] = at(sums, index) + at(share, index);
   }
   const coverages = coveragesOf(terms, messages);
-  const factors = priors.map((prior, index) => prior ** (1 - at(coverages, index) ** 2));
-  for (let index = 0; index < sums.length; index += 1) sums[index] = at(sums, index) * at(factors, index);
+  for (let index = 0; index < sums.length; index += 1) {
+    const prior = at(priors, index);
+    if (prior < 1) priors[index] = prior ** (1 - at(coverages, index) ** 2);
+    sums[index] = at(sums, index) * at(priors, index);
+  }
   const ranked: Ranked[] = [];
   for (const index of bestFirst(sums, best)) {
     const found = { n: at(messages, index), score: at(sums, index) };
@@ -198,7 +208,7 @@ export function rankMatches(
       continue;
     }
     const ranks = { words: ranked.length + 1, meaning: null };
-    const counted = shares.map((each) => at(each, index) * at(factors, index));
+    const counted = shares.map((each) => at(each, index) * at(priors, index));
     ranked.push({ ...found, reasons: { shares: counted, coverage: at(coverages, index), ranks } });
   }
   return ranked;
