@@ -397,6 +397,20 @@ export const context = defineTopic("context", (it) => {
     expect(await entries.search("long")).toBe(null);
   });
 
+  it("ranks a long entry by how much of the query it holds", ["search"], async ({ store }) => {
+    const entries = new AgentSearchProvider(store, "knowledge");
+    const long = (key: string, words = "") =>
+      entries.set(key, `${words} ${Array.from({ length: 300 }, (_, index) => `${key}x${index}`).join(" ")}`);
+    await long("often", "zebra okapi ".repeat(10));
+    for (const key of ["some", "more", "notes", "here"]) await long(key);
+    await entries.set("short", "A zebra, and an okapi.");
+    await entries.set("other", "Quagga!");
+    const found = async (query: string) => (await entries.search(query))?.match(/(?<=^\[)\w+(?=\]$)/gm);
+    expect(await found("zebra okapi")).toEqual(["often", "short"]);
+    expect(await found("zebra okapi quagga")).toEqual(["short", "often", "other"]);
+    expect(await found('"zebra okapi" quagga')).toEqual(["often", "short", "other"]);
+  });
+
   it("shares searchable entries only where the provider was made to", ["search"], async ({ store, sessionOf }) => {
     const shared = () => new AgentSearchProvider(store, { shared: true });
     await (await sessionOf("one").withContext("facts", { provider: shared() }).tools()).set_context?.execute({

@@ -55,6 +55,11 @@ export const searchOptions = defineTopic("search options", (it) => {
         expect(scores.reduce((sum, score) => sum + score, 0) < (hits[index]?.score ?? 0)).toBe(true);
         expect(scores.every((score) => score > 0)).toBe(true);
       }
+      // Each word tells as much: two of four messages hold it.
+      expect(told.map((each) => each?.length)).toEqual([6, 5, 2]);
+      expect(told[0]?.coverage).toBe(1);
+      const half = told[1]?.coverage ?? 0;
+      expect(half > 0.3 && half < 0.7 && Math.abs(1 - half - (told[2]?.coverage ?? 0)) < 1e-9).toBe(true);
     },
   );
 

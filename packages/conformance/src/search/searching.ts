@@ -108,6 +108,23 @@ export const search = defineTopic("search", (it) => {
     expect((hits[0]?.score ?? 0) > (hits[1]?.score ?? 0)).toBe(true);
   });
 
+  it("ranks a long message by how much of the query it holds", NEEDS, async ({ session }) => {
+    const long = (id: string, words = "") =>
+      message(id, `${words} ${Array.from({ length: 600 }, (_, index) => `${id}x${index}`).join(" ")}`, "assistant");
+    // So far from each other that none lends another its words.
+    const between = (id: string) => ["a", "b", "c", "d"].map((letter) => long(id + letter));
+    await session.appendAll([
+      long("often", "zebra okapi ".repeat(10)),
+      ...between("one"),
+      message("short", "A zebra, and an okapi."),
+      ...between("two"),
+      message("other", "Quagga!"),
+    ]);
+    expect(idsOf(await session.search("zebra okapi"))).toEqual(["often", "short"]);
+    expect(idsOf(await session.search("zebra okapi quagga"))).toEqual(["short", "often", "other"]);
+    expect(idsOf(await session.search("zebra okapi unicorn"))).toEqual(["often", "short"]);
+  });
+
   it("matches word forms", NEEDS, async (workspace) => {
     const found = await searchIn(workspace, { a: "we connected it", b: "connections are running", c: "no match" });
     expect((await found("connect")).sort()).toEqual(["a", "b"]);

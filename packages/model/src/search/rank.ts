@@ -1,5 +1,9 @@
-/** How the messages of a search belong together. */
-interface Neighbourhood {
+/** The messages that a search found, and how they belong together. */
+interface FoundMessages {
+  /** All that hold a term: `messagesOf` these. */
+  readonly messages: Float64Array;
+  /** How many terms each of them has. */
+  readonly lengths: ReadonlyMap<number, number>;
   /** The session of a message. Numbers grow along a session. */
   sessionOf(n: number): number;
   /** The branch of a message of a session that has several; undefined where it has one. Null where each session has one. */
@@ -38,9 +42,8 @@ function addMatches(sums: Float64Array, { indexes, scores }: FlatMatches, factor
 function takeNearby(
   best: Float64Array,
   term: FlatMatches,
-  messages: Float64Array,
   priors: Float64Array,
-  { branchOf }: Neighbourhood,
+  { messages, branchOf }: FoundMessages,
 ): void {
   // From the matches outward: there are fewer of them than messages that might have one nearby.
   for (let match = 0; match < term.indexes.length; match += 1) {
@@ -62,8 +65,14 @@ function takeNearby(
 }
 
 /** How much a message of its length counts that holds by chance what was asked for: 1 for a short one, less for a longer. */
-const priorsOf = (messages: Float64Array, lengths: ReadonlyMap<number, number>): Float64Array =>
-  messages.map((n) => (Math.max(lengths.get(n) ?? SHORT, SHORT) / SHORT) ** LENGTH_POWER);
+function priorsOf({ messages, lengths }: FoundMessages): Float64Array {
+  const priors = new Float64Array(messages.length).fill(1);
+  for (let index = 0; index < messages.length; index += 1) {
+    const length = lengths.get(at(messages, index)) ?? 0;
+    if (length > SHORT) priors[index] = (length / SHORT) ** LENGTH_POWER;
+  }
+  return priors;
+}
 
 /** How much of what was asked for each message holds itself, from 0 to 1: a term that tells more counts more. */
 function coveragesOf(terms: readonly FlatMatches[], messages: Float64Array): Float64Array {
@@ -73,11 +82,12 @@ function coveragesOf(terms: readonly FlatMatches[], messages: Float64Array): Flo
     all += usual;
     for (const index of indexes) held[index] = at(held, index) + usual;
   }
-  return held.map((sum) => sum / (all || 1));
+  for (let index = 0; index < held.length; index += 1) held[index] = at(held, index) / (all || 1);
+  return held;
 }
 
 /** The share that each message gets of its session's best matches. */
-function sessionShares(messages: Float64Array, own: Float64Array, { sessionOf }: Neighbourhood): Float64Array {
+function sessionShares(own: Float64Array, { messages, sessionOf }: FoundMessages): Float64Array {
   const shares = new Float64Array(messages.length);
   const best = new Float64Array(SESSION_MATCHES);
   for (let start = 0, end = 0; start < messages.length; start = end) {
@@ -168,38 +178,40 @@ interface RankOptions {
  */
 export function rankMatches(
   bm25: readonly Matches[],
-  lengths: ReadonlyMap<number, number>,
-  around: Neighbourhood,
+  found: FoundMessages,
   { quotedFrom = bm25.length, explain = false, best = Number.POSITIVE_INFINITY }: RankOptions = {},
 ): Ranked[] {
-  const messages = messagesOf(bm25);
+  const { messages } = found;
   const terms = bm25.map((term) => flatten(term, messages));
   const own = new Float64Array(messages.length);
   for (const term of terms) addMatches(own, term, 1);
-  const priors = priorsOf(messages, lengths);
-  const sums = sessionShares(messages, own, around);
+  const priors = priorsOf(found);
+  const sums = sessionShares(own, found);
   const shares: Float64Array[] = [];
   const shared = new Float64Array(messages.length);
   for (const [index, term] of terms.entries()) {
     const share = explain ? new Float64Array(messages.length) : shared.fill(0);
     if (explain) shares.push(share);
-    if (index < quotedFrom) takeNearby(share, term, messages, priors, around);
+    if (index < quotedFrom) takeNearby(share, term, priors, found);
     else addMatches(share, term, QUOTED);
     for (let index = 0; index < share.length; index += 1) sums[index] = at(sums, index) + at(share, index);
   }
   const coverages = coveragesOf(terms, messages);
-  const factors = priors.map((prior, index) => prior ** (1 - at(coverages, index) ** 2));
-  for (let index = 0; index < sums.length; index += 1) sums[index] = at(sums, index) * at(factors, index);
+  for (let index = 0; index < sums.length; index += 1) {
+    const prior = at(priors, index);
+    if (prior < 1) priors[index] = prior ** (1 - at(coverages, index) ** 2);
+    sums[index] = at(sums, index) * at(priors, index);
+  }
   const ranked: Ranked[] = [];
   for (const index of bestFirst(sums, best)) {
-    const found = { n: at(messages, index), score: at(sums, index) };
-    if (!explain) {
-      ranked.push(found);
-      continue;
-    }
+    const message = { n: at(messages, index), score: at(sums, index) };
     const ranks = { words: ranked.length + 1, meaning: null };
-    const counted = shares.map((each) => at(each, index) * at(factors, index));
-    ranked.push({ ...found, reasons: { shares: counted, coverage: at(coverages, index), ranks } });
+    const reasonsOf = (): RankReasons => ({
+      shares: shares.map((each) => at(each, index) * at(priors, index)),
+      coverage: at(coverages, index),
+      ranks,
+    });
+    ranked.push(explain ? { ...message, reasons: reasonsOf() } : message);
   }
   return ranked;
 }
@@ -297,7 +309,8 @@ function flatten(term: Matches, messages: Float64Array): FlatMatches {
   for (let match = 0; match < length; match += 1) {
     while (at(messages, index) < (term.numbers[match] as number)) index += 1;
     indexes[match] = index;
-    scores[match] = drawn * (term.scores[match] as number) ** (1 - DRAWN);
+    const score = term.scores[match] as number;
+    scores[match] = score === usual ? usual : drawn * score ** (1 - DRAWN);
   }
   return { indexes, scores, usual };
 }

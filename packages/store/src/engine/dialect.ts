@@ -7,7 +7,7 @@ import type {
   SessionMessage,
   TermSequences,
 } from "@stemma/model";
-import { quotedFrom, rankMatches } from "@stemma/model";
+import { messagesOf, quotedFrom, rankMatches } from "@stemma/model";
 import type { ImportedMessage, ImportedTree, MetadataValue, ParentRef, RecentHistory } from "../contract/store.js";
 import type { Condition, Layout, Operation, SessionRows, SqlValue } from "./operation.js";
 /** The SQL that one engine says differently. Everything else is written once, in the operations beside this file. */
@@ -284,5 +284,9 @@ export function rankEntries(
   limit: number,
 ): Ranked[] {
   const alone = { sessionOf: (n: number) => n, branchOf: (n: number) => n };
-  return rankMatches(matches, lengths, alone, { quotedFrom: quotedFrom(query), best: limit });
+  return rankMatches(
+    matches,
+    { messages: messagesOf(matches), lengths, ...alone },
+    { quotedFrom: quotedFrom(query), best: limit },
+  );
 }

@@ -14,10 +14,17 @@ const matchesOf = (term: Term): Matches => {
   const numbers = [...term.keys()].sort((a, b) => a - b);
   return { numbers, scores: numbers.map((n) => term.get(n) as number) };
 };
-type Around = Parameters<typeof rankMatches>[2];
+type Around = Omit<Parameters<typeof rankMatches>[1], "messages" | "lengths">;
 const short = new Map<number, number>();
-const rank = (terms: Term[], around: Around, quotedFrom?: number, lengths = short) =>
-  rankMatches(terms.map(matchesOf), lengths, around, quotedFrom === undefined ? {} : { quotedFrom });
+const foundOf = (terms: Matches[], around: Around, lengths = short) => ({
+  messages: messagesOf(terms),
+  lengths,
+  ...around,
+});
+const rank = (terms: Term[], around: Around, quotedFrom?: number, lengths = short) => {
+  const matches = terms.map(matchesOf);
+  return rankMatches(matches, foundOf(matches, around, lengths), quotedFrom === undefined ? {} : { quotedFrom });
+};
 const order = (...arguments_: Parameters<typeof rank>) => rank(...arguments_).map(({ n }) => n);
 
 describe("ranking", () => {
@@ -41,10 +48,10 @@ describe("ranking", () => {
       const numbers = Array.from({ length: 200 }, (_, index) => index * step);
       return { numbers, scores: numbers.map((n) => 1 + (n % 5)) };
     });
-    const all = rankMatches(terms, short, oneBranch);
+    const all = rankMatches(terms, foundOf(terms, oneBranch));
     expect(new Set(all.map(({ score }) => score)).size).toBeLessThan(all.length / 2);
     for (const best of [1, 2, 20, all.length - 1, all.length, all.length + 1]) {
-      expect(rankMatches(terms, short, oneBranch, { best })).toEqual(all.slice(0, best));
+      expect(rankMatches(terms, foundOf(terms, oneBranch), { best })).toEqual(all.slice(0, best));
     }
   });
 
@@ -114,7 +121,9 @@ describe("ranking", () => {
       new Map([[11, 2]]),
     ];
     const lengths = new Map([[10, 400]]);
-    const ranked = rankMatches(terms.map(matchesOf), lengths, { ...oneBranch, sessionOf: (n) => n }, { explain: true });
+    const matches = terms.map(matchesOf);
+    const found = foundOf(matches, { ...oneBranch, sessionOf: (n) => n }, lengths);
+    const ranked = rankMatches(matches, found, { explain: true });
     const [first, second] = ranked;
     expect([first?.n, first?.reasons?.coverage]).toEqual([11, 1]);
     expect([second?.n, second?.reasons?.coverage]).toEqual([10, 0.5]);

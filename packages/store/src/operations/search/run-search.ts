@@ -153,7 +153,7 @@ function* rankFound(
   const known = branches ?? (yield* findBranches(sql, sessions, messages, addressOf, range?.sessionId));
   const branchOf = known.size === 0 ? null : (number: number) => known.get(number);
   const options = { quotedFrom: quotedFrom(query), explain, best };
-  const ranked = rankMatches(matches, lengths, { sessionOf, branchOf }, options);
+  const ranked = rankMatches(matches, { messages, lengths, sessionOf, branchOf }, options);
   return {
     ranked: sessions === null ? ranked : ranked.map((each) => Object.assign(each, addressOf(each.n))),
     complete,
