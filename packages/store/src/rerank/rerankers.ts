@@ -39,7 +39,7 @@ export interface RerankableStore extends Store {
    * Both may be used; closing either closes the database. Of two rerankers the last one is asked. Errors: `INVALID_ARGUMENT`;
    * `SEARCH_UNAVAILABLE` on a store without search.
    * @example
-   * const store = sqlite("chat.db").withReranker(async (query, passages) => scoresOf(query, passages));
+   * const store = sqlite("chat.db").withReranker((query, passages) => passages.map((each) => Number(each.includes(query))));
    */
   withReranker(reranker: RerankFunction | RerankingModel, options?: RerankerOptions): this;
 }

@@ -123,7 +123,7 @@ export function SearchHit({ hit, place }: { readonly hit: FoundHit; readonly pla
         <summary>
           Score {score(hit.score)} · {words === null ? "not found by words" : `place ${words} by words`}
           {meaning !== null && ` · place ${meaning} by meaning`}
-          {hit.reranker && hit.reranker.failure === null && ` · ${rerankedText(hit.reranker, place)}`}
+          {hit.reranker?.failure === null && ` · ${rerankedText(hit.reranker, place, meaning !== null)}`}
         </summary>
         <table>
           <thead>
@@ -151,9 +151,14 @@ export function SearchHit({ hit, place }: { readonly hit: FoundHit; readonly pla
   );
 }
 
-function rerankedText({ from, score: own }: NonNullable<FoundHit["reranker"]>, place: number): string {
-  if (own === null) return "behind what the reranker was asked about";
-  return `place ${from} before the reranker, ${place} after it (${score(own)})`;
+function rerankedText(
+  { from, score: own }: NonNullable<FoundHit["reranker"]>,
+  place: number,
+  isFused: boolean,
+): string {
+  if (own === null) return "the reranker was not asked about it";
+  // By words alone it is the place that was told.
+  return `${isFused ? `place ${from} by both · ` : ""}place ${place} after the reranker (${score(own)})`;
 }
 
 /** A text whose pieces between « and » are marked. */
