@@ -115,6 +115,7 @@ export { StepUpdates } from "./session/turn/turns.js";
 export type { Reverted, RevertedEntry, RevertedText } from "./session/undo/revert-from.js";
 export { keyOfContent, keyOfTitle } from "./tools/entry-key.js";
 export { snippet } from "./tools/format-hits.js";
+export { readTimes, type SearchTimes, TIMES } from "./tools/times.js";
 export {
   convert,
   createTool,

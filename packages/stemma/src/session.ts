@@ -78,6 +78,7 @@ export type {
   SearchPageOptions,
   SearchProvider,
   SearchResult,
+  SearchTimes,
   SessionErrorEvent,
   SessionEvent,
   SessionLearningEvent,

@@ -1,5 +1,7 @@
 // One topic of the suite: its cases, one after the other.
+
 import type { SessionMessage } from "@stemma/model";
+import { AgentSearchProvider } from "@stemma/session";
 import { expect, expectError } from "../assert.js";
 import { idsOf, message, numbered } from "../samples.js";
 import { defineTopic } from "../topic.js";
@@ -424,6 +426,34 @@ export const search = defineTopic("search", (it) => {
       expect(bounded.length).toBeAtMost(4000);
     },
   );
+
+  it("lets the model search messages and entries of a time only", NEEDS, async ({ store, ...workspace }) => {
+    const manager = workspace.manager
+      .withSearchableHistory("history")
+      .withContext("facts", { provider: new AgentSearchProvider(store, { shared: true }) })
+      .withContext("own", { provider: { get: () => null, search: () => "zebra" } });
+    const dated = (id: string, createdAt: string) => ({ ...message(id, `zebra of ${id}`), createdAt });
+    await manager.appendAll("one", [dated("may", "2026-05-31T23:59:59Z"), dated("june", "2026-06-01T00:00:00Z")]);
+    const { session_search } = await manager.tools();
+    const { search_context, set_context } = await manager.getSession("one").tools();
+    await set_context?.execute({ label: "facts", content: "A zebra is striped.", metadata: { title: "zebra" } });
+    const may = { query: "zebra", after: "2026-05-01", before: "2026-06-01" };
+    for (const tool of [
+      () => session_search.execute(may),
+      () => search_context?.execute({ label: "history", ...may }),
+    ]) {
+      const answer = (await tool()) ?? "";
+      expect(answer).toInclude("zebra of may");
+      expect(answer).toExclude("zebra of june");
+    }
+    const facts = (times: object) => search_context?.execute({ label: "facts", query: "zebra", ...times });
+    expect(await facts({ after: "2020-01-01" })).toInclude("striped");
+    expect(await facts({ before: "2020-01-01" })).toBe('No entry of facts matches "zebra".');
+    expect(await search_context?.execute({ label: "own", query: "zebra" })).toBe("zebra");
+    expect(await search_context?.execute({ label: "own", ...may })).toBe(
+      "Error: own cannot be searched by time: leave out after and before.",
+    );
+  });
 });
 
 /** Fills `MAIN` with texts by id; gives a search for the ids that are found. */

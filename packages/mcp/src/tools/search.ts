@@ -1,5 +1,5 @@
 import { invalid, shorten } from "@stemma/model";
-import { objectSchema, type ValueOf } from "@stemma/session";
+import { objectSchema, readTimes, TIMES, type ValueOf } from "@stemma/session";
 import type { SearchHit } from "@stemma/store";
 import { type Document, fitting, messageProvenance, placeOf, roomOf, sessionTitle } from "../documents.js";
 import {
@@ -33,8 +33,7 @@ const input = objectSchema(
     },
     session: { ...idField, description: "Only messages of this conversation: its id." },
     role: { type: "string", maxLength: 64, description: "Only messages of this role: user, assistant, tool." },
-    after: { type: "string", maxLength: 64, description: "Only messages from this ISO time on." },
-    before: { type: "string", maxLength: 64, description: "Only messages before this ISO time." },
+    ...TIMES,
     limit: limitField(USUAL_HITS),
     cursor: cursorField,
   },
@@ -85,8 +84,7 @@ async function findMessages(scope: McpScope, asked: Asked, limit: number): Promi
   const hits = await scope.store.search(query, {
     limit,
     role,
-    after: timeOf("after", asked.after),
-    before: timeOf("before", asked.before),
+    ...readTimes(asked),
     ...(sessionId === undefined ? { sessionMetadata: filterOf(scope).metadata } : { sessionId }),
   });
   return hits.map((hit) => () => describe(scope, hit));
@@ -107,11 +105,4 @@ async function sessionIdOf(scope: McpScope, id: string): Promise<string> {
   const ref = parseId(id);
   if (ref.kind === "session") return (await findSession(scope, ref.session)).id;
   throw invalid("session must be the id of a conversation: session/…");
-}
-
-function timeOf(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const time = new Date(text).getTime();
-  if (!Number.isNaN(time)) return time;
-  throw invalid(`${name} must be an ISO time, as 2026-01-31T14:05Z.`);
 }

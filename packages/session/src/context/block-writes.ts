@@ -1,6 +1,7 @@
 // What tools and methods do with a block: all writes, with their checks, and reads of single entries and versions.
 import { appendText, invalid, StemmaError } from "@stemma/model";
 import type { StoredVersion, VersionOptions, WriteOrigin } from "@stemma/store";
+import type { SearchTimes } from "../tools/times.js";
 import type { ConflictingBlock, ToolCallOptions, ToolEntry, WriteAction } from "../tools/tool.js";
 import type { ContextBlock } from "./block.js";
 import { type LiveBlock, readingOf } from "./live-block.js";
@@ -240,10 +241,10 @@ export async function loadEntry(block: LiveBlock, key: string): Promise<string |
 }
 
 /** The entries that match, as text; null when none does. */
-export async function searchEntries(block: LiveBlock, query: string): Promise<string | null> {
+export async function searchEntries(block: LiveBlock, query: string, times: SearchTimes): Promise<string | null> {
   const { label, provider } = block;
   if (!isSearchProvider(provider)) throw block.refusal("cannot be searched");
-  return block.order.reading(() => readProvider(label, "search", () => provider.search(query)));
+  return block.order.reading(() => readProvider(label, "search", () => provider.search(query, times)));
 }
 
 /** True when a line of a listing (`- key` or `- key: description`) shows this very key. */

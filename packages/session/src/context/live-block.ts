@@ -84,7 +84,13 @@ export class LiveBlock {
   describeForTools(): ToolBlock {
     const patchSchema = this.document?.patchSchema;
     const asksUser = this.config.approve === "user";
-    return { ...this.describe(), asksUser, ...(patchSchema !== undefined && { patchSchema }) };
+    const { searchesByTime } = this.provider;
+    return {
+      ...this.describe(),
+      asksUser,
+      searchesByTime: searchesByTime === true,
+      ...(patchSchema !== undefined && { patchSchema }),
+    };
   }
 
   /** The block as last read. Throws what the read threw when there has been no good one. */

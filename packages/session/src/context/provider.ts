@@ -1,5 +1,6 @@
 import { kindOf, reasonOf, StemmaError } from "@stemma/model";
 import type { StoredBlock, StoredVersion, VersionOptions } from "@stemma/store";
+import type { SearchTimes } from "../tools/times.js";
 
 type Awaitable<T> = T | PromiseLike<T>;
 
@@ -71,7 +72,9 @@ export interface SkillProvider extends ProviderBase {
 /** Entries that are found by what they say (`search_context`). */
 export interface SearchProvider extends ProviderBase {
   /** The entries that match, as text for the model; `null` when none does. */
-  search(query: string): Awaitable<string | null | undefined>;
+  search(query: string, times?: SearchTimes): Awaitable<string | null | undefined>;
+  /** True where `search` looks only between the times that it is given. Without it `search_context` takes none for the block. */
+  readonly searchesByTime?: boolean;
   /** Writes an entry. Without it the block is read-only. */
   set?(key: string, content: string): unknown;
   /** Adds to the end of an entry, creating it when absent; it begins a new line by itself. */
@@ -89,7 +92,9 @@ export interface ContextBlockProvider extends ProviderBase {
   /** Text, or nothing; a promise of it. What a database gives has no type of its own: anything else is refused when it comes. */
   load?(key: string): unknown;
   /** Text, or nothing, as `load` gives it. */
-  search?(query: string): unknown;
+  search?(query: string, times?: SearchTimes): unknown;
+  /** True where `search` takes times. */
+  readonly searchesByTime?: boolean;
   /** `(content, options?)`, or `(key, content, description?)` of a provider that loads or searches. */
   set?(first: string, second: string & WriteOptions, third?: string): unknown;
   /** `(content, options?)`, or `(key, content, options?)` of a provider that loads or searches. */

@@ -1,6 +1,7 @@
 import { foldLabel, inPieces, invalid, mapped } from "@stemma/model";
 import type { StoredVersion } from "@stemma/store";
 import { createContextTools } from "../tools/registry.js";
+import type { SearchTimes } from "../tools/times.js";
 import type {
   ConflictingBlock,
   ContextAccess,
@@ -199,8 +200,8 @@ class ToolAccess implements ContextAccess {
     return loadEntry(this.blocks.find(label), key);
   }
 
-  async searchEntries(label: string, query: string): Promise<string | null> {
-    return searchEntries(this.blocks.find(label), query);
+  async searchEntries(label: string, query: string, times: SearchTimes): Promise<string | null> {
+    return searchEntries(this.blocks.find(label), query, times);
   }
 
   async #approved(

@@ -168,8 +168,9 @@ export function searchableHistory(store: Store): SearchProvider {
       const count = await store.sessions.count();
       return `${count} ${count === 1 ? "session" : "sessions"} available for search.`;
     },
-    search: async (query) => {
-      const hits = await store.search(query, { limit: MAX_RESULTS });
+    searchesByTime: true,
+    search: async (query, times) => {
+      const hits = await store.search(query, { ...times, limit: MAX_RESULTS });
       return hits.length === 0 ? null : formatHits(hits, query);
     },
   };

@@ -1,6 +1,7 @@
 import { quote, quoteField, quoteResult, readToolPart, type SessionMessage, SUMMARY_ID_PREFIX } from "@stemma/model";
 import type { SearchHit, StoredCompaction } from "@stemma/store";
 import { beginning, cut, formatHits } from "./format-hits.js";
+import { readTimes, type SearchTimes, TIMES } from "./times.js";
 import { createTool, objectSchema, QUERY, refusal, type SessionTool } from "./tool.js";
 
 /** Characters of one page. */
@@ -82,13 +83,15 @@ function oneLine(text: string): string {
 }
 
 /** `session_search`: finds messages of every session. `search` gives the best hits first. */
-export function createSessionSearchTool(search: (query: string) => Promise<readonly SearchHit[]>): SessionTool {
+export function createSessionSearchTool(
+  search: (query: string, times: SearchTimes) => Promise<readonly SearchHit[]>,
+): SessionTool {
   return createTool({
     description:
       "Search past conversations, this one included, for messages that match. The best come first, each as a short excerpt with its session, message, sender and time.",
-    input: objectSchema({ query: QUERY }, ["query"]),
-    async run({ query }) {
-      const hits = await search(query);
+    input: objectSchema({ query: QUERY, ...TIMES }, ["query"]),
+    async run({ query, ...times }) {
+      const hits = await search(query, readTimes(times));
       return hits.length === 0 ? `No message matches ${quote(query)}.` : formatHits(hits, query);
     },
   });

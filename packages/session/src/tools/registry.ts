@@ -1,5 +1,6 @@
 import { assertStorableText, foldLabel, isJsonObject, quote, quoteField, shorten } from "@stemma/model";
 import { keyOfContent, keyOfTitle } from "./entry-key.js";
+import { readTimes, TIMES } from "./times.js";
 import {
   type ContextAccess,
   createTool,
@@ -170,10 +171,17 @@ function createSearchContextTool(present: readonly ToolBlock[], context: Context
   if (blocks.length === 0) return null;
   return createTool({
     description: `Search a block for entries that match. The best come first.\nBlocks:\n${listBlocks(blocks)}`,
-    ...blockInput(blocks, { query: QUERY }, ["query"]),
-    async run({ label, query }) {
+    ...blockInput(blocks, { query: QUERY, ...TIMES }, ["query"]),
+    async run({ label, query, ...times }) {
       const block = context.toolBlock(label);
-      return (await context.searchEntries(block.label, query)) || `No entry of ${block.label} matches ${quote(query)}.`;
+      const between = readTimes(times);
+      if (!block.searchesByTime && Object.keys(times).length > 0) {
+        return refusal(`${block.label} cannot be searched by time: leave out after and before.`);
+      }
+      return (
+        (await context.searchEntries(block.label, query, between)) ||
+        `No entry of ${block.label} matches ${quote(query)}.`
+      );
     },
   });
 }

@@ -1,5 +1,7 @@
 // One form of tools, whole: how their inputs are described, read and answered.
 import { findJson, isJsonObject, type JsonObject, quote, reasonOf, sendableText, shorten } from "@stemma/model";
+import type { SearchTimes } from "./times.js";
+
 /** A caller's options of a call. The AI SDK passes more, which is not read. */
 export interface ToolCallOptions {
   toolCallId?: string | undefined;
@@ -60,6 +62,8 @@ export interface ToolBlock {
   readonly writable: boolean;
   readonly isSkill: boolean;
   readonly isSearchable: boolean;
+  /** It is searched between times, too. */
+  readonly searchesByTime?: boolean;
   /** The user is asked before the model writes. */
   readonly asksUser?: boolean;
   /** Of a block whose content is a JSON object: the JSON Schema of a JSON Merge Patch for it. */
@@ -96,7 +100,7 @@ export interface ContextAccess {
   /** A whole document; null when there is none under this key. */
   loadEntry(label: string, key: string): Promise<string | null>;
   /** The entries that match, as text; null when none does. */
-  searchEntries(label: string, query: string): Promise<string | null>;
+  searchEntries(label: string, query: string, times: SearchTimes): Promise<string | null>;
   /** Where loads are recorded; null when the session has nowhere to keep them. */
   readonly skills: SkillLog | null;
 }

@@ -189,6 +189,10 @@ export interface ListEntriesOptions extends ListOptions {
 
 export interface SearchEntriesOptions extends Readonly<Pick<SearchRequest, "rerank" | "threshold" | "signal">> {
   readonly limit: number;
+  /** Milliseconds since 1970: only entries that were last written at this time or later. */
+  readonly after?: number | undefined;
+  /** Milliseconds since 1970: only entries that were last written before this time. */
+  readonly before?: number | undefined;
   /** Only keys that begin with this. */
   readonly prefix?: string | undefined;
 }

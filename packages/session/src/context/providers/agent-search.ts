@@ -10,6 +10,7 @@ import {
   quoteResult,
 } from "@stemma/model";
 import type { EntryScope, EntryStore, Store, StoredVersion, VersionOptions } from "@stemma/store";
+import type { SearchTimes } from "../../tools/times.js";
 import { DEFAULT_MAX_TOKENS } from "../block.js";
 import type { AppendOptions, SearchProvider } from "../provider.js";
 import { assertName, ProviderPlace, SHARING, type SharingOptions } from "./store-context.js";
@@ -57,6 +58,8 @@ export class AgentSearchProvider implements SearchProvider {
     placeOfEntries = (provider) => ({ store: provider.#place.store, scope: provider.#scope });
   }
 
+  /** Always true: `search` takes times. */
+  readonly searchesByTime = true;
   #place: ProviderPlace;
 
   /**
@@ -96,10 +99,10 @@ export class AgentSearchProvider implements SearchProvider {
    * matches. The best one is whole. All together have at most about 2,000 estimated tokens: the others are cut to an excerpt, and
    * those that still do not fit are only counted. A line of an entry that could pass for the head of another one gets a
    * backslash in front; a key that could be misread is shown as JSON. Errors: `SEARCH_UNAVAILABLE`, `USER_REQUIRED`, those of
-   * the store.
+   * the store. With `times` only entries that were last written between them.
    */
-  async search(query: string): Promise<string | null> {
-    return showEntries(await this.#entries.search(this.#scope, query, { limit: MAX_RESULTS }), query);
+  async search(query: string, times: SearchTimes = {}): Promise<string | null> {
+    return showEntries(await this.#entries.search(this.#scope, query, { ...times, limit: MAX_RESULTS }), query);
   }
 
   /** Writes an entry, in place when the key is known. A description is not kept. Errors: `INVALID_TEXT`. */

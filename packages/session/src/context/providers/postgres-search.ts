@@ -1,6 +1,7 @@
 import type { PostgresSource } from "@stemma/postgres";
 import { postgresStoreOf } from "@stemma/postgres";
 import type { BlockKey, Store } from "@stemma/store";
+import type { SearchTimes } from "../../tools/times.js";
 import { AgentSearchProvider } from "./agent-search.js";
 import { assertName, StoreContextProvider } from "./store-context.js";
 /**
@@ -14,8 +15,8 @@ export class PostgresSearchProvider extends AgentSearchProvider {
   }
 
   /** As `AgentSearchProvider.search`, with its errors, but `No results found.` when no entry matches. */
-  override async search(query: string): Promise<string | null> {
-    return (await super.search(query)) ?? (query.trim() === "" ? null : "No results found.");
+  override async search(query: string, times?: SearchTimes): Promise<string | null> {
+    return (await super.search(query, times)) ?? (query.trim() === "" ? null : "No results found.");
   }
 
   /** The provider itself, because the label alone names the entries. Errors: none. */

@@ -43,6 +43,38 @@ describe("session_search", () => {
     expect(await failing.execute({ query: "x" })).toBe("Error: closed");
   });
 
+  it("searches between the dates and times that a model names, and says how they are written", async () => {
+    const asked: object[] = [];
+    const tool = createSessionSearchTool(async (_query, times) => {
+      asked.push(times);
+      return [];
+    });
+    const day = Date.UTC(2026, 4, 1);
+    for (const [given, read] of [
+      [
+        { after: "2026-05-01", before: "2026-06-01" },
+        { after: day, before: Date.UTC(2026, 5, 1) },
+      ],
+      [{ after: "2026-05" }, { after: day }],
+      [{ after: "2026-05-01T14:00" }, { after: day + 14 * 3_600_000 }],
+      [{ before: " 2026-05-01 02:00+02:00 " }, { before: day }],
+      [{ after: "", before: null }, {}],
+    ] as const) {
+      expect(await tool.execute({ query: "x", ...given })).toBe('No message matches "x".');
+      expect(asked.pop()).toEqual(read);
+    }
+    for (const wrong of ["last May", "May 2026", "2026-02-31", "2026-13-01", "5", "2026-05-01T25:00", "x".repeat(65)]) {
+      expect(await tool.execute({ query: "x", after: wrong })).toMatch(/^Error: after must be a (date|text)/);
+    }
+    expect(await tool.execute({ query: "x", after: "2026-06-01", before: "2026-05-01" })).toBe(
+      "Error: after must be earlier than before, and nothing lies between 2026-06-01 and 2026-05-01.",
+    );
+    expect(await tool.execute({ query: "x", before: "tomorrow" })).toBe(
+      'Error: before must be a date or a time in ISO form, such as 2026-05-01 or 2026-05-01T14:00Z, not "tomorrow".',
+    );
+    expect(asked).toEqual([]);
+  });
+
   it("never shows a whole long message, nor more than it has room for", () => {
     const long = `${"a ".repeat(2_500_000)}needle ${"b ".repeat(1000)}`;
     const text = formatHits([hit(long)], "needle");

@@ -145,12 +145,17 @@ export function* searchEntries(
   sql: Dialect,
   scope: EntryScope,
   query: SearchQuery,
-  { limit, prefix }: SearchEntriesOptions,
+  { limit, prefix, after, before }: SearchEntriesOptions,
   rank: RankEntries = (within, most) => searchOf(sql).entries(query, within, most),
 ): Operation<FoundEntry[]> {
   const { where, values, sessionIds } = inScope(sql, scope);
   const keys = prefix === undefined ? ALL_KEYS : orderedPage(sql, "e.key", { prefix });
-  const within = { where: `${where} AND ${keys.condition}`, values: [...values, ...keys.values], sessionIds };
+  const times = [...writtenAt(">=", after), ...writtenAt("<", before)];
+  const within = {
+    where: [where, keys.condition, ...times.map((time) => time.condition)].join(" AND "),
+    values: [...values, ...keys.values, ...times.flatMap((time) => time.values)],
+    sessionIds,
+  };
   const found: FoundEntry[] = [];
   for (const { n: rowId, score } of yield* rank(within, limit)) {
     const query = `SELECT ${ENTRY_COLUMNS} FROM cf_agents_search_entries e WHERE ${where} AND n = ?`;
@@ -159,6 +164,10 @@ export function* searchEntries(
   }
   return found;
 }
+
+/** The condition that an entry was last written before a time, or from it on; none without one. */
+const writtenAt = (is: "<" | ">=", time: number | undefined) =>
+  time === undefined ? [] : [{ condition: `e.updated_at ${is} ?`, values: [new Date(time).toISOString()] }];
 
 const ALL_KEYS = { condition: "TRUE", values: [] };
 
