@@ -58,7 +58,7 @@ export async function withSet(
   }
 }
 
-/** What is put on every store that is measured. */
+/** Puts on a store whatever is to be measured with it: every store of a run comes through here. */
 function configured(store: EmbeddableStore | Store): Store {
   return store;
 }
