@@ -16,6 +16,7 @@ export const GUIDE = [
       { text: "Compaction and learning", link: "/compaction" },
       { text: "Search", link: "/search" },
       { text: "Reranking", link: "/reranking" },
+      { text: "Evaluation", link: "/evaluation" },
       { text: "Session manager", link: "/session-manager" },
       { text: "Privacy and erasing", link: "/privacy" },
     ],

@@ -12,6 +12,7 @@ import { chatHandler, lint, receive, repair, respond, sessionMemory } from "../.
 import { memoryTool } from "../../packages/stemma/src/claude.js";
 import { copyStore } from "../../packages/stemma/src/copy.js";
 import { durableObject } from "../../packages/stemma/src/durable-object.js";
+import { evaluateRecall } from "../../packages/stemma/src/eval.js";
 import { readSessionFile } from "../../packages/stemma/src/formats.js";
 import { StemmaSaver, StemmaStore } from "../../packages/stemma/src/langgraph.js";
 import { createMcpServer } from "../../packages/stemma/src/mcp.js";
@@ -125,6 +126,7 @@ export const OPTION_CALLS: Record<string, (options: never) => unknown> = {
   createStudio: (options) => createStudio(store, options),
   createMcpServer: (options) => createMcpServer(store, options),
   readSessionFile: (options) => readSessionFile("chats.json", options).next(),
+  evaluateRecall: (options) => evaluateRecall({ name: "none", conversations: [] }, options),
   copyStore: (options) => copyStore(store, memory(), options),
   instrument: (options) => instrument(store, options),
   memoryTool: (options) => memoryTool(session(), options),

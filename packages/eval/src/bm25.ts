@@ -16,7 +16,7 @@ interface FoundRow {
 }
 
 /**
- * What a program without Stemma would write: one FTS5 table of SQLite with the senders and texts of messages, and a query that asks for
+ * The search that a program without Stemma would write: one FTS5 table of SQLite with the senders and texts of messages, and a query that asks for
  * any of the words but stop-words, best first by `bm25()`. Chinese, Japanese and Korean are cut into pairs of characters.
  */
 export class Bm25 {

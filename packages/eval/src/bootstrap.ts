@@ -10,7 +10,7 @@ export interface Interval {
 
 export type Intervals = Record<Measure, Interval | null>;
 
-/** What two rankings got for a question, which belongs to a conversation. */
+/** A question of a conversation, measured with two rankings. */
 export interface Pair {
   readonly conversation: string;
   readonly before: Measured;

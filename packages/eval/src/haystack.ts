@@ -21,7 +21,7 @@ export interface AskOptions extends PartOptions {
   together?: boolean | undefined;
 }
 
-/** What was found for a question, best first, and how long it took. */
+/** The hits for a question, best first, and how long the search took. */
 export interface Answered {
   readonly hits: readonly Place[];
   readonly milliseconds: number;

@@ -8,7 +8,7 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 /** How many of the questions whose answer was not found are listed. */
 const MISSED = 100;
 
-/** What each measure says, as the page explains it. */
+/** The meaning of each measure, as the page explains it. */
 const MEANINGS: Readonly<Record<Measure, string>> = {
   "R@5": "share of the messages with the answer among the first 5",
   "R@10": "… among the first 10",

@@ -24,5 +24,5 @@ export {
   type RecallRow,
 } from "./recall.js";
 export type { EvalConversation, EvalQuestion, EvalSession, EvalSet, Many, PartOptions } from "./set.js";
-export { readOwn } from "./sets/own.js";
+export { readOwnQuestions } from "./sets/own.js";
 export { EVAL_SETS, type EvalSetName, readEvalSet } from "./sets/read-set.js";

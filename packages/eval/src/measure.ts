@@ -6,7 +6,7 @@ export interface Place {
   readonly id: string;
 }
 
-/** What a question gets, from 0 to 1. `docs/evaluation.md` tells what each is. */
+/** The measures of a question, each from 0 to 1. `docs/evaluation.md` tells what they are. */
 export const MEASURES = [
   "R@5",
   "R@10",
@@ -24,7 +24,7 @@ export const MEASURES = [
 ] as const;
 export type Measure = (typeof MEASURES)[number];
 
-/** By measure; null where it does not apply: by message, where only sessions are known; by session, where there is but one. */
+/** A number for each measure; null where it does not apply: by message, where only sessions are known; by session, where there is but one. */
 export type Measured = Record<Measure, number | null>;
 
 interface Found {

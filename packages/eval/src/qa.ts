@@ -19,7 +19,7 @@ export interface QaOptions extends AskOptions {
   onQuestion?: ((asked: number) => void) | undefined;
 }
 
-/** What became of a question: `unclear` where the judge said neither yes nor no, `failed` where a model did not answer. */
+/** The end of a question: `unclear` where the judge said neither yes nor no, `failed` where a model did not answer. */
 export type Verdict = "correct" | "wrong" | "unclear" | "failed";
 
 export interface QaResult {
@@ -28,7 +28,7 @@ export interface QaResult {
   readonly text: string;
   readonly expected: string | null;
   readonly verdict: Verdict;
-  /** What the reader said; of a failure the reason. */
+  /** The text that the reader gave; of a failure the reason. */
   readonly answer: string;
   /** Estimated tokens of what the reader was shown. */
   readonly tokens: number;

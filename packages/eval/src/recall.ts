@@ -10,7 +10,7 @@ export interface RecallOptions extends AskOptions {
   onQuestion?: ((asked: number) => void) | undefined;
 }
 
-/** What one ranking got for a question. */
+/** A question, measured with one ranking. */
 export interface RankedResult extends Measured {
   /** Estimated tokens of what a model would be shown. */
   readonly tokens: number;
@@ -36,7 +36,7 @@ export interface RankedSummary extends Measured {
   readonly p95: number;
 }
 
-/** What both rankings got for the questions of a category. */
+/** The questions of a category, measured with both rankings. */
 export interface RecallRow {
   readonly category: string;
   readonly questions: number;

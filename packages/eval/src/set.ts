@@ -32,7 +32,7 @@ export interface EvalQuestion {
   readonly evidence: readonly string[];
   /** The ids of the sessions that hold the answer. Without these and without evidence the question has no answer. */
   readonly sessions: readonly string[];
-  /** What a correct answer says, where the set tells. */
+  /** A correct answer, where the set tells one. */
   readonly answer?: string | undefined;
   readonly askedAt?: Date | undefined;
 }
@@ -68,7 +68,7 @@ export function asked(
   return { ...question, evidence: [...ids], sessions: holding.map(({ id }) => id) };
 }
 
-/** What is asked though the conversation does not hold it. */
+/** The category of questions that ask for what the conversation does not hold. */
 export const UNANSWERABLE = "unanswerable";
 
 export interface PartOptions {

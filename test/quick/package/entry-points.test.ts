@@ -15,6 +15,7 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   // Its schemas of blocks are those that a user gives.
   "stemma/testing": /^(node:|zod$)/,
   "stemma/copy-node": NODE,
+  "stemma/eval": NODE,
   // Bundled, and loaded with the first archive.
   "stemma/formats": /^(node:|yauzl$|fzstd$)/,
   // These run a model or show its chat, and are the only ones that do: the AI SDK is an optional dependency.

@@ -51,7 +51,7 @@ function describeUnanswerable({ questions, stemma, bm25 }: RecallRow): string {
   return `${count(questions, "question")} without an answer: ${stemma.tokens.toFixed(0)} tokens quoted, with bare BM25 ${bm25.tokens.toFixed(0)}.`;
 }
 
-/** What a run finds more than an earlier one, as text. */
+/** A comparison with an earlier run as text. */
 export function describeComparison({ differences, lost }: RecallComparison, path: string): string {
   const verdict = lost.length === 0 ? "No loss is certain." : `Certainly lost: ${lost.join(", ")}.`;
   const rows = withIntervals(differences, () => []);

@@ -1,4 +1,4 @@
-import { EVAL_SETS, type EvalSet, type EvalSetName, readEvalSet, readOwn } from "@stemma/eval";
+import { EVAL_SETS, type EvalSet, type EvalSetName, readEvalSet, readOwnQuestions } from "@stemma/eval";
 import type { EmbeddableStore, Store } from "@stemma/store";
 import { memory } from "@stemma/store/memory";
 import type { Command } from "commander";
@@ -58,7 +58,7 @@ export async function withSet(
   assertThere(options);
   const store = configured(openDatabase(options));
   try {
-    const set = await readOwn(path, user === undefined ? store : store.forUser(user));
+    const set = await readOwnQuestions(path, user === undefined ? store : store.forUser(user));
     await work({ ...parts, set, openStore });
   } finally {
     await store.close();

@@ -12,7 +12,7 @@ interface BeamTurn {
   readonly content: string;
 }
 
-/** What a correct answer says stands under another name in each category. */
+/** A question; the correct answer has another name in each category. */
 interface BeamQuestion {
   readonly question: string;
   readonly source_chat_ids?: unknown;

@@ -16,7 +16,7 @@ interface OwnQuestion {
  * `session` (the id of the session that does); also `category` and `answer`. An empty list of ids is a question without an answer.
  * Errors: `INVALID_ARGUMENT` for a line that is none, and for a message or session that the store does not hold.
  */
-export async function readOwn(path: string, store: Store): Promise<EvalSet> {
+export async function readOwnQuestions(path: string, store: Store): Promise<EvalSet> {
   const places = await placesOf(store);
   const questions: EvalQuestion[] = [];
   for await (const { value, line } of readLines<unknown>(path)) {

@@ -11,7 +11,7 @@ import { readRealtalk } from "./realtalk.js";
 interface SetReader {
   readonly name: string;
   readonly title: string;
-  /** What its path leads to, in words for the user. */
+  /** The place to which its path leads, in words for the user. */
   readonly about: string;
   read(path: string): Many<EvalConversation>;
 }

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { memory } from "@stemma/store/memory";
 import { afterAll, describe, expect, it } from "vitest";
 import { conversationsOf, type EvalConversation, type EvalSession, type EvalSet } from "../../src/set.js";
-import { readOwn } from "../../src/sets/own.js";
+import { readOwnQuestions } from "../../src/sets/own.js";
 import { type EvalSetName, readEvalSet } from "../../src/sets/read-set.js";
 
 const folder = mkdtempSync(join(tmpdir(), "stemma-eval-"));
@@ -222,7 +222,7 @@ describe("readEvalSet", () => {
   });
 });
 
-describe("readOwn", () => {
+describe("readOwnQuestions", () => {
   const store = memory();
   afterAll(() => store.close());
   const say = (id: string) => ({ id, role: "user", parts: [{ type: "text", text: `Message ${id}` }] });
@@ -239,7 +239,7 @@ describe("readOwn", () => {
         { question: "none?", ids: [] },
       ),
     );
-    const set = await readOwn(path, store);
+    const set = await readOwnQuestions(path, store);
     const [conversation] = await readAll(set);
     expect(conversation?.questions).toEqual([
       { text: "a?", category: "k", answer: "A", evidence: ["a"], sessions: ["one"] },
@@ -263,12 +263,12 @@ describe("readOwn", () => {
     ["text", /is no question/],
   ])("refuses %j", async (line, message) => {
     const path = file("wrong.jsonl", lines({ question: "a?", ids: ["a"] }, line));
-    await expect(readOwn(path, store)).rejects.toThrow(message);
-    await expect(readOwn(path, store)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    await expect(readOwnQuestions(path, store)).rejects.toThrow(message);
+    await expect(readOwnQuestions(path, store)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   });
 
   it("refuses a line that is no JSON, by its number", async () => {
     const path = file("broken.jsonl", '{"question":"a?","ids":["a"]}\n{"question":\n');
-    await expect(readOwn(path, store)).rejects.toThrow(/Line 2 of ".*" cannot be read/);
+    await expect(readOwnQuestions(path, store)).rejects.toThrow(/Line 2 of ".*" cannot be read/);
   });
 });
