@@ -23,6 +23,7 @@ const ON_THE_BUILD = {
   recall: "recall/recall.mjs",
   meaning: "recall/meaning.mjs",
   "meaning-size": "meaning-size/main.mjs",
+  "one-user": "recall/one-user.mjs",
   pauses: "../reliability/pauses.mjs",
 };
 const FILES = { ...ON_SOURCES, ...ON_THE_BUILD };

@@ -76,6 +76,87 @@ export const embeddings = defineTopic("embeddings", (it) => {
     await expectError(stranger.search("elephantine"), "SESSION_OWNED");
   });
 
+  it("ranks a user's messages by their vectors as a store with nobody else would", NEEDS, async (workspace) => {
+    const embedder = watched({ weights: { words: 0 } }).embedder;
+    const mixed = workspace.embed(embedder);
+    const alone = ((await workspace.openAnother()) as EmbeddableStore).withEmbedder(embedder);
+    const words = ["restaurant", "umbrella", "photograph", "telescope", "harbour"];
+    // So many sessions, with others between them, that words are not looked for in each.
+    for (let index = 0; index < 30; index += 1) {
+      const texts = [0, 1, 2].map((place) => `${words[(index + place) % 5]} ${index * 7} ${words[(index * 3) % 5]}`);
+      const messages = texts.map((text, place) => message(`m${place}`, text));
+      for (const { store, users } of [
+        { store: mixed.store, users: ["ada", "bob", "eve"] },
+        { store: alone, users: ["ada"] },
+      ]) {
+        for (const userId of users) {
+          const session = store.forUser(userId).session(`s${index} of ${userId}`);
+          for (const each of userId === "ada"
+            ? messages
+            : messages.map(({ id }) => message(id, "restaurants nearby"))) {
+            await session.append([each]);
+          }
+        }
+      }
+    }
+    await mixed.store.embeddings.flush();
+    await alone.embeddings.flush();
+    for (const query of ["restaurnat", "umbrela 21", "harbor photo"]) {
+      const find = async (store: EmbeddableStore | typeof alone) =>
+        (await store.forUser("ada").search(query, { limit: 50 })).map(({ sessionId, id, score }) => [
+          sessionId,
+          id,
+          score?.toFixed(5),
+        ]);
+      const expected = await find(alone);
+      expect(expected.length > 3).toBe(true);
+      expect(await find(mixed.store)).toEqual(expected);
+    }
+    await alone.close();
+  });
+
+  it("finds entries that are alike, as they were written last", NEEDS, async (workspace) => {
+    const { watch, embedder } = watched();
+    const { store } = workspace.embed(embedder);
+    const { entries } = store;
+    const scope = { sessionId: "main", label: "facts" };
+    const keys = async (query: string, of = scope) =>
+      (await entries.search(of, query, { limit: 10 })).map(({ key }) => key).sort();
+    // Through the store without the embedder too.
+    await workspace.store.entries.set(scope, { key: "a", content: "restaurant" });
+    await entries.set(scope, { key: "b", content: "umbrella" });
+    await entries.set({ ...scope, label: "others" }, { key: "c", content: "restaurants" });
+    expect(await store.embeddings.backlog()).toBe(3);
+    expect(await keys("restaurnat")).toEqual([]);
+    await store.embeddings.flush();
+    expect(await store.embeddings.backlog()).toBe(0);
+    expect(await keys("restaurnat")).toEqual(["a"]);
+    expect(await keys("umbrella")).toEqual(["b"]);
+    await entries.set(scope, { key: "a", content: "telescope" });
+    await entries.append(scope, { key: "b", content: "photograph" }, { maxTokens: 100 });
+    // What an entry said before does not find it.
+    expect(await keys("restaurnat")).toEqual([]);
+    await store.embeddings.flush();
+    expect(await keys("telescop")).toEqual(["a"]);
+    expect(await keys("photogarph")).toEqual(["b"]);
+    await entries.delete(scope, "a");
+    expect(await keys("telescop")).toEqual([]);
+    expect(await store.embeddings.backlog()).toBe(0);
+    watch.refuses = (text) => text.includes("poison");
+    await entries.set(scope, { key: "d", content: "poison" });
+    await entries.set(scope, { key: "e", content: "restaurante" });
+    await expectError(store.embeddings.flush(), "EMBEDDER_FAILED");
+    expect([await keys("poison"), await keys("restaurnat")]).toEqual([["d"], ["e"]]);
+  });
+
+  it("takes queries of any length, and what has no word", NEEDS, async (workspace) => {
+    const { session, store } = workspace.embed(watched().embedder);
+    await session.appendMessage(message("a", "restaurant"));
+    await store.embeddings.flush();
+    expect(idsOf(await session.search("restaurant ".repeat(10_000)))).toEqual(["a"]);
+    for (const query of ["r", "\ud800", "", " "]) await session.search(query);
+  });
+
   it("finds what is alike though it shares no word, once it is embedded", NEEDS, async (workspace) => {
     const { embedder } = watched();
     const { session, manager, store } = workspace.embed(embedder);

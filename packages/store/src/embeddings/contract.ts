@@ -15,7 +15,7 @@ export interface EmbeddingModel {
 export interface EmbedderOptions {
   /** How much each ranking counts where the two are put together. Default 1 each. */
   weights?: { readonly words?: number; readonly vectors?: number } | undefined;
-  /** Messages are found by their vector when its cosine to the query's is above this, from -1 to 1. Default 0. */
+  /** Messages and entries are found by their vector when its cosine to the query's is above this, from -1 to 1. Default 0. */
   minSimilarity?: number | undefined;
   /** How many texts one call of the embedder is given at most. Default 64, or what a model of the AI SDK takes. */
   batchSize?: number | undefined;
@@ -40,7 +40,7 @@ export type Embedder = EmbedderOptions &
 
 /** The background work of a store with an embedder. */
 export interface Embeddings {
-  /** How many messages wait for their vector. */
+  /** How many messages and entries wait for their vector. */
   backlog(): Promise<number>;
   /**
    * Embeds until none waits. Rejects with `EMBEDDER_FAILED` when the embedder fails three times in a row, or refuses some

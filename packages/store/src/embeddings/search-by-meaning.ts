@@ -200,8 +200,7 @@ export function nearestByScan({ sql, dialect, embedder, query, least }: Wanted):
     for (let ranges = among.ranges ?? [[0, Number.MAX_SAFE_INTEGER]]; ranges.length > 0; ) {
       const segments = JSON.stringify(ranges.map(([lo, hi]) => [0, lo, hi]));
       const [row] = yield* all<{ numbers: string | null; signs: string | null }>(page, segments, embedder);
-      const numbers = JSON.parse(`[${row?.numbers ?? ""}]`) as number[];
-      scan.add(numbers, row?.signs ?? "");
+      const numbers = scan.add(row?.numbers ?? "", row?.signs ?? "");
       const last = numbers.length < rowsAtOnce ? Number.POSITIVE_INFINITY : (numbers.at(-1) as number);
       ranges = ranges.filter(([, hi]) => hi > last).map(([lo, hi]) => [Math.max(lo, last + 1), hi]);
     }

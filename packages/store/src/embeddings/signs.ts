@@ -2,7 +2,7 @@ import { createBest } from "./vector-bytes.js";
 
 /** Signs of so many numbers stand in one character, from "0" on. */
 const SIGNS = 6;
-const FIRST = 48;
+const ZERO = 48;
 
 /** The signs of a vector's numbers as a text, which a SQL engine joins to others as it is. */
 export function signsOf(vector: Float32Array): string {
@@ -10,7 +10,7 @@ export function signsOf(vector: Float32Array): string {
   for (let start = 0; start < vector.length; start += SIGNS) {
     let bits = 0;
     for (let place = 0; place < SIGNS; place += 1) if ((vector[start + place] ?? 0) > 0) bits |= 1 << place;
-    codes.push(FIRST + bits);
+    codes.push(ZERO + bits);
   }
   return String.fromCharCode(...codes);
 }
@@ -44,18 +44,26 @@ export class SignScan {
     this.#best = createBest<{ n: number; score: number }>(limit, Number.NEGATIVE_INFINITY);
   }
 
-  /** Takes the rows of these numbers, whose signs stand in one text. */
-  add(numbers: readonly number[], signs: string): void {
-    const { length } = numbers;
+  /** Takes rows: their numbers with commas between them, and their signs one behind the other. Gives the numbers. */
+  add(joined: string, signs: string): Float64Array {
+    const numbers = new Float64Array(signs.length / this.#length);
     const adds = this.#adds;
+    let comma = 0;
     let at = 0;
-    for (let row = 0; row < length; row += 1) {
+    for (let row = 0; row < numbers.length; row += 1) {
+      // To split the text would make an object of each number.
+      let n = 0;
+      for (let code = joined.charCodeAt(comma); code >= ZERO; code = joined.charCodeAt(comma)) {
+        n = n * 10 + code - ZERO;
+        comma += 1;
+      }
+      comma += 1;
+      numbers[row] = n;
       let score = 0;
       for (let start = 0; start < adds.length; start += 1 << SIGNS) {
-        score += adds[start + signs.charCodeAt(at) - FIRST] as number;
+        score += adds[start + signs.charCodeAt(at) - ZERO] as number;
         at += 1;
       }
-      const n = numbers[row] as number;
       if (this.#best.takes(score)) this.#best.add({ n, score });
       if (this.#count % this.#step === 0) this.#spread.push(n);
       this.#count += 1;
@@ -63,6 +71,7 @@ export class SignScan {
       this.#spread = this.#spread.filter((_, index) => index % 2 === 0);
       this.#step *= 2;
     }
+    return numbers;
   }
 
   /** The rows that are most alike, and those that are spread evenly over all, which are all where these are few. */

@@ -52,7 +52,8 @@ export function* storeVectors(
       if (waiting.sessionId !== rows.id || result?.text !== waiting.text) continue;
       replacing.push({ ...result, present: waiting.twin });
     }
-    yield* writeVectors(sql, dialect, embedder, rows, replacing);
+    yield* deleteVectors(rows, replacing);
+    yield* insertVectors(sql, dialect, embedder, rows, replacing);
     const few = waited.filter((result) => !wasOld.has(waitingKey(result))).length;
     if (few === 0) continue;
     const fresh: Result[] = [];
@@ -62,7 +63,7 @@ export function* storeVectors(
       if (result?.text !== waiting.text) break;
       fresh.push({ ...result, present: waiting.twin });
     }
-    yield* writeVectors(sql, dialect, embedder, rows, fresh);
+    yield* insertVectors(sql, dialect, embedder, rows, fresh);
   }
   return embedder;
 }
@@ -79,8 +80,16 @@ interface Result extends Embedded {
 /** Engines bind at least a hundred values to a statement: four or so for each row. */
 const ROWS_AT_ONCE = 25;
 
-// Of messages of one session.
-function* writeVectors(
+// A row is written anew: that of a tenant has another key, by which a statement cannot say what to write over.
+function* deleteVectors(rows: SessionRows, results: readonly Result[]): Operation<void> {
+  for (const some of chunksOf(results)) {
+    const marks = some.map(() => "?").join(", ");
+    yield* run(...rows.where("DELETE FROM assistant_vectors", `n IN (${marks})`, ...some.map(({ n: rowId }) => rowId)));
+  }
+}
+
+// Of messages of one session, none of which has a row.
+function* insertVectors(
   sql: Dialect,
   dialect: VectorDialect,
   embedder: number,
@@ -100,14 +109,8 @@ function* writeVectors(
   const insertion = `INSERT INTO assistant_vectors (${named}n, embedder, ${columns.join(", ")})`;
   for (const some of chunksOf(rows)) {
     const values = some.map(() => `(${mark}?, ?, ${bound.join(", ")})`).join(", ");
-    yield* run(`${insertion} VALUES ${values} ${replacing(session, dialect)}`, ...some.flat());
+    yield* run(`${insertion} VALUES ${values}`, ...some.flat());
   }
-}
-
-// A row that is there already is written over.
-function replacing({ column: named }: SessionRows, { columns }: VectorDialect): string {
-  const written = ["embedder", ...columns].map((column) => `${column} = excluded.${column}`).join(", ");
-  return `ON CONFLICT (${named}n) DO UPDATE SET ${written}`;
 }
 
 // Writes the vector of the twin. False where there is none.
@@ -124,7 +127,7 @@ function* copyVector(
   const source = rowsOf(sql, present.sessionId, sessionOf(present.n));
   const copy = `INSERT INTO assistant_vectors (${named}n, embedder, ${columns.join(", ")})
     SELECT ${mark}?, v.embedder, ${columns.map((column) => `v.${column}`).join(", ")} FROM assistant_vectors v
-    WHERE ${ownOf(source, "v")}v.n = ? AND v.embedder = ? ${replacing(session, dialect)}`;
+    WHERE ${ownOf(source, "v")}v.n = ? AND v.embedder = ?`;
   return (yield* count(copy, ...ids, rowId, ...source.ids, present.n, embedder)) > 0;
 }
 
