@@ -15,6 +15,7 @@ export const GUIDE = [
       { text: "A turn", link: "/turns" },
       { text: "Compaction and learning", link: "/compaction" },
       { text: "Search", link: "/search" },
+      { text: "Local models", link: "/local-models" },
       { text: "Session manager", link: "/session-manager" },
       { text: "Privacy and erasing", link: "/privacy" },
     ],

@@ -8,6 +8,7 @@ import { pages } from "./snippets.js";
 const TABLES: Record<string, readonly string[]> = {
   "docs/ai-sdk.md": ["chatHandler"],
   "docs/langgraph.md": ["new StemmaSaver"],
+  "docs/local-models.md": ["localModel"],
   "docs/search.md": ["SessionManager.search", "EmbeddableStore.withEmbedder"],
   "docs/stores/postgres.md": ["postgres"],
   "docs/stores/sqlite.md": ["sqlite"],

@@ -14,6 +14,7 @@ import { copyStore } from "../../packages/stemma/src/copy.js";
 import { durableObject } from "../../packages/stemma/src/durable-object.js";
 import { readSessionFile } from "../../packages/stemma/src/formats.js";
 import { StemmaSaver, StemmaStore } from "../../packages/stemma/src/langgraph.js";
+import { localModel } from "../../packages/stemma/src/local.js";
 import { createMcpServer } from "../../packages/stemma/src/mcp.js";
 import { memory } from "../../packages/stemma/src/memory.js";
 import { instrument } from "../../packages/stemma/src/opentelemetry.js";
@@ -103,6 +104,7 @@ export const OPTION_CALLS: Record<string, (options: never) => unknown> = {
   memory,
   postgres: (options) => postgres("postgres://localhost/none", options),
   schemaSql,
+  localModel,
   durableObject: (options) => durableObject({} as never, options),
   chatHandler,
   lint: (options) => lint([], "any", options),
