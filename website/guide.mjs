@@ -17,6 +17,7 @@ export const GUIDE = [
       { text: "Search", link: "/search" },
       { text: "Reranking", link: "/reranking" },
       { text: "Evaluation", link: "/evaluation" },
+      { text: "Local models", link: "/local-models" },
       { text: "Session manager", link: "/session-manager" },
       { text: "Privacy and erasing", link: "/privacy" },
     ],

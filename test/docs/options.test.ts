@@ -9,6 +9,7 @@ const TABLES: Record<string, readonly string[]> = {
   "docs/ai-sdk.md": ["chatHandler"],
   "docs/langgraph.md": ["new StemmaSaver"],
   "docs/reranking.md": ["RerankableStore.withReranker"],
+  "docs/local-models.md": ["localModel"],
   "docs/search.md": ["SessionManager.search", "EmbeddableStore.withEmbedder"],
   "docs/stores/postgres.md": ["postgres"],
   "docs/stores/sqlite.md": ["sqlite"],

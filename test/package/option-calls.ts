@@ -15,6 +15,7 @@ import { durableObject } from "../../packages/stemma/src/durable-object.js";
 import { evaluateRecall } from "../../packages/stemma/src/eval.js";
 import { readSessionFile } from "../../packages/stemma/src/formats.js";
 import { StemmaSaver, StemmaStore } from "../../packages/stemma/src/langgraph.js";
+import { localModel } from "../../packages/stemma/src/local.js";
 import { createMcpServer } from "../../packages/stemma/src/mcp.js";
 import { memory } from "../../packages/stemma/src/memory.js";
 import { instrument } from "../../packages/stemma/src/opentelemetry.js";
@@ -107,6 +108,7 @@ export const OPTION_CALLS: Record<string, (options: never) => unknown> = {
   memory,
   postgres: (options) => postgres("postgres://localhost/none", options),
   schemaSql,
+  localModel,
   durableObject: (options) => durableObject({} as never, options),
   chatHandler,
   lint: (options) => lint([], "any", options),

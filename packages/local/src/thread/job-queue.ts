@@ -70,12 +70,11 @@ export class JobQueue {
   /** Reads the next texts of a request. Gives true when it is to be answered. */
   async #turn(job: Job): Promise<boolean> {
     const { task, encoder, done } = job;
-    const began = sharedClock();
-    const left = "deadline" in task ? task.deadline - began : Number.POSITIVE_INFINITY;
-    // Those that wait share the time that is left, so that each has a turn before it is over.
-    const most = Math.min(TOKENS_PER_TURN, left / this.#waiting() / this.#msPerToken);
-    if (left <= 0) return true;
+    if (leftOf(task) <= 0) return true;
     if ("query" in task) job.query ??= await encoder.query(task.query);
+    const left = leftOf(task);
+    // Those that wait share half of the time that is left, so that each has a turn before it is over, even if one takes longer.
+    const most = Math.min(TOKENS_PER_TURN, left / 2 / this.#waiting() / this.#msPerToken);
     const next: Tokens[] = [];
     let tokens = 0;
     for (const text of task.texts.slice(done.length)) {
@@ -86,6 +85,7 @@ export class JobQueue {
     }
     // One passage more would be too late.
     if (done.length > 0 && tokens * this.#msPerToken > left) return true;
+    const began = sharedClock();
     done.push(...(job.query === null ? await encoder.vectors(next) : await encoder.scores(job.query, next)));
     job.tokens += tokens;
     if (tokens > 0) this.#msPerToken += LATEST * ((sharedClock() - began) / tokens - this.#msPerToken);
@@ -119,4 +119,8 @@ export class JobQueue {
     }
     this.answers.answer(id, numbers);
   }
+}
+
+function leftOf(task: ModelTask): number {
+  return "deadline" in task ? task.deadline - sharedClock() : Number.POSITIVE_INFINITY;
 }
