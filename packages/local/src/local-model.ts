@@ -92,7 +92,7 @@ const RERANKER = defineOptions<LocalRerankerOptions>({ timeBudget: check.positiv
  *
  * @example
  * const model = await localModel();
- * const store = sqlite("chat.db").withEmbedder(model.embedder());
+ * const store = sqlite("chat.db").withReranker(model.reranker());
  */
 export async function localModel(options: LocalModelOptions = {}): Promise<LocalModel> {
   OPTIONS.assert(options, "localModel()");
