@@ -178,7 +178,7 @@ table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 th, td { padding: .45rem .6rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
 th { font-size: .75rem; font-weight: 600; color: var(--dim); white-space: nowrap; }
 .figures th:not(:first-child), .figures td:not(:first-child) { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-td small { display: block; font-size: .75rem; line-height: 1.35; white-space: normal; min-width: 9rem; }
+td small { display: block; font-size: .75rem; line-height: 1.35; white-space: normal; min-width: 7rem; }
 .figures td:not(:first-child) small { min-width: 0; white-space: nowrap; }
 .bars { display: block; max-width: 24rem; padding-top: .3rem; }
 .bars i { display: block; height: .4rem; margin-bottom: .15rem; border-radius: 0 .2rem .2rem 0; min-width: 1px; }
@@ -189,7 +189,7 @@ details { margin-top: 2rem; }
 summary { cursor: pointer; font-weight: 600; }
 @media (max-width: 40rem) {
   th, td { padding: .4rem .35rem; }
-  .figures th { white-space: normal; }
+  .figures th:not(:first-child) { white-space: normal; }
   .figures td:not(:first-child) small { white-space: normal; }
 }
 `;
