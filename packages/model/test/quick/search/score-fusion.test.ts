@@ -20,7 +20,7 @@ describe("a ranking by words and by meaning", () => {
   });
 
   it("puts first what stands out far", () => {
-    expect(numbersOf(words, meaning([9, 0.95], [2, 0.3]))).toEqual([9, 1, 2, 3]);
+    expect(numbersOf(words, meaning([9, 1.05], [2, 0.3]))).toEqual([9, 1, 2, 3]);
   });
 
   it("is by similarity where no word is found, also below the usual", () => {
