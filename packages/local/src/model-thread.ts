@@ -19,7 +19,9 @@ export interface ThreadModel {
   readonly info: ModelInfo;
 }
 
-let current: ModelThread | null = null;
+// Of all copies of this file in the process: the library's native part breaks the process where two threads load it.
+const THREAD = Symbol.for("stemma.local.thread");
+const shared: { [THREAD]?: ModelThread } = globalThis;
 
 /**
  * The thread of all models of the process. It keeps the process alive only while somebody waits for it, and does not end before
@@ -46,8 +48,11 @@ export class ModelThread {
 
   /** The thread that runs, or a new one. */
   static get(): ModelThread {
-    if (current === null || current.isOver) current = new ModelThread();
-    return current;
+    const running = shared[THREAD];
+    if (running !== undefined && !running.isOver) return running;
+    const thread = new ModelThread();
+    shared[THREAD] = thread;
+    return thread;
   }
 
   /** Whether it ended, for whatever reason. */

@@ -5,7 +5,7 @@ import { type ModelTask, sharedClock } from "./protocol.js";
 
 /** Tokens that are read before another request has its turn: a twentieth of a second or so. */
 const TOKENS_PER_TURN = 1_000;
-/** What a token takes on a slow machine, in milliseconds, until it is known. */
+/** Milliseconds that a token takes on a slow machine: the guess until it is known. */
 const FIRST_GUESS = 0.2;
 /** How much the latest turn counts for what the next one is thought to take. */
 const LATEST = 0.3;

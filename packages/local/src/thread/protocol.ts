@@ -16,7 +16,7 @@ export interface ModelSource {
   readonly pooling: "mean" | "cls";
 }
 
-/** What a thread tells of a model. */
+/** A loaded model, as its thread describes it. */
 export interface ModelInfo {
   /** The first characters of the digest of its weights. */
   readonly digest: string;
@@ -24,7 +24,7 @@ export interface ModelInfo {
   readonly dimensions: number | null;
 }
 
-/** What a model is asked; a `deadline` is a time of `sharedClock`. */
+/** A request to a model; a `deadline` is a time of `sharedClock`. */
 export type ModelTask =
   | { readonly query: string; readonly texts: readonly string[]; readonly deadline: number }
   | { readonly texts: readonly string[] };
