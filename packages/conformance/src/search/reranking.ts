@@ -22,7 +22,7 @@ async function alike(workspace: Workspace, count: number): Promise<string[]> {
   return idsOf(await workspace.session.search("zebra", { limit: count }));
 }
 
-/** What a reranker may do wrong; each is given the signal of its call. */
+/** Rerankers that fail, by what is said of it; each is given the signal of its call. */
 const FAILURES: Record<string, RerankFunction> = {
   "threw: no model": () => {
     throw new Error("threw: no model");

@@ -108,7 +108,7 @@ export interface SearchExplanation {
   readonly coverage: number;
   /** Its places in the ranking by words and in that by meaning, from 1; null where it is not in that. */
   readonly ranks: RankReasons["ranks"];
-  /** What a reranker changed. Missing where the search asked none. */
+  /** The part of a reranker in its place. Missing where the search asked none. */
   readonly reranker?: RerankerReasons;
 }
 

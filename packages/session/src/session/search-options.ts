@@ -59,7 +59,7 @@ const MAX_CONTEXT = 100;
 const RERANKED = "r";
 const CURSOR = /^r?[1-9]\d{0,8}$/;
 
-export const FINITE = check.rule<number>("a finite number", (value) => Number.isFinite(value));
+const FINITE = check.rule<number>("a finite number", (value) => Number.isFinite(value));
 const time = check.rule<Date | string | number>(
   "a Date, a time as ISO text, or milliseconds since 1970",
   (value) => !Number.isNaN(timeOf(value)),

@@ -5,7 +5,7 @@ import type { RerankerOptions, RerankFunction, RerankingModel } from "./reranker
 
 const CANDIDATES = 50;
 const TIMEOUT = 2_000;
-/** What a timer takes. */
+/** The most that a timer takes. */
 const LONGEST = 2 ** 31 - 1;
 /** Characters of a query that are asked about. */
 const QUERY_LENGTH = 2_000;

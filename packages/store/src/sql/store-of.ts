@@ -27,7 +27,7 @@ export function orderOf(store: Store): Queue {
   return store.order ?? queueOf(store.whole ?? store);
 }
 
-/** What a store has to make another one on its database: who wraps a store wraps what these give, too. */
+/** The methods by which a store makes another one on its database, each wrapping what it gives: for who wraps the store. */
 export function wrapMade(store: Store, wrap: (made: Store) => Store): Record<string, (...values: unknown[]) => Store> {
   const wrapped: Record<string, (...values: unknown[]) => Store> = {};
   for (const name of ["withEmbedder", "withReranker"] as const) {

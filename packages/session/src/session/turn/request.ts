@@ -2,7 +2,6 @@ import type { HistoryMessage, SessionMessage } from "@stemma/model";
 import { check, defineOptions, isJsonObject } from "@stemma/model";
 import type { ContextBlock } from "../../context/block.js";
 import type { SessionTools } from "../../tools/tool.js";
-import { FINITE } from "../search-options.js";
 
 /** How long providers keep the prefix of a request, in milliseconds, unless `cacheTtl` says otherwise. */
 export const DEFAULT_CACHE_TTL = 300_000;
@@ -76,7 +75,7 @@ const RECALL = defineOptions<RecallOptions>({
   userId: check.text,
   maxTokens: check.positive("tokens"),
   rerank: check.flag,
-  threshold: FINITE,
+  threshold: check.rule("a finite number", Number.isFinite),
 });
 
 /** The options of `prepareTurn`, which all that is built on it takes too. */
