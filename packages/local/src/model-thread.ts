@@ -21,7 +21,7 @@ export interface ThreadModel {
 
 // Of all copies of this file in the process: the library's native part breaks the process where two threads load it.
 const THREAD = Symbol.for("stemma.local.thread");
-const shared: { [THREAD]?: ModelThread } = globalThis;
+const shared = globalThis as { [THREAD]?: ModelThread };
 
 /**
  * The thread of all models of the process. It keeps the process alive only while somebody waits for it, and does not end before
