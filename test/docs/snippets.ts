@@ -43,6 +43,7 @@ const KNOWN = `
   import { type AgentSession, createSession, resumeSession, SqliteSessionStorage } from "stemma/agent";
   import { chatHandler } from "stemma/ai-sdk";
   import { type DurableObjectContext, durableObject } from "stemma/durable-object";
+  import { localModel } from "stemma/local";
   import { memory } from "stemma/memory";
   import { postgres } from "stemma/postgres";
   import { sqlite } from "stemma/sqlite";

@@ -44,9 +44,24 @@ describe("a reranker", () => {
     expect(await find(store.withReranker(best))).toEqual(before.toReversed());
     expect(best.asked).toMatchObject([{ query: "zebra", documents: { type: "text" } }]);
     expect(best.asked[0]).toHaveProperty("abortSignal");
+    // It may rank the best ones only: the others come behind them.
+    const top = model(version, (values) => [{ index: values.length - 1, relevanceScore: 1 }]);
+    expect(await find(store.withReranker(top))).toEqual([before.at(-1), ...before.slice(0, -1)]);
+    await store.close();
+  });
+
+  it("may have no time for some, which come behind the others in their order, but for none it fails", async () => {
+    const store = await filled();
+    const before = await find(store);
     const errors: unknown[] = [];
-    const top = model(version, () => [{ index: 0, relevanceScore: 1 }]);
-    expect(await find(store.withReranker(top, { onError: (error) => errors.push(error) }))).toEqual(before);
+    const lastOnly = store.withReranker((_, passages) =>
+      passages.map((_, at) => (at + 1 < passages.length ? null : 1)),
+    );
+    expect(await find(lastOnly)).toEqual([before.at(-1), ...before.slice(0, -1)]);
+    const none = store.withReranker((_, passages) => passages.map(() => null), {
+      onError: (error) => errors.push(error),
+    });
+    expect(await find(none)).toEqual(before);
     expect(errors).toMatchObject([{ code: "RERANKER_FAILED" }]);
     await store.close();
   });

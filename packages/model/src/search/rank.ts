@@ -26,7 +26,7 @@ const DRAWN = 0.6;
 interface FlatMatches {
   readonly indexes: Uint32Array;
   readonly scores: Float64Array;
-  /** What one of them scores on average. */
+  /** The average of their scores. */
   readonly usual: number;
 }
 

@@ -79,7 +79,7 @@ const POWER = 5;
 
 type Found = SearchResult & Pick<Partial<SearchHit>, "exchange">;
 
-/** What a search by groups reads. */
+/** The reads of a search by groups. */
 interface Reads<Result> {
   /** The session whose results do not name theirs. */
   readonly id?: string | undefined;

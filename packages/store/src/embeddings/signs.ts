@@ -24,7 +24,7 @@ const USUAL = 256;
  */
 export class SignScan {
   readonly #length: number;
-  /** What each character adds, place by place. */
+  /** The sums that each character adds, place by place. */
   readonly #adds: Float32Array;
   readonly #best;
   #spread: number[] = [];

@@ -105,7 +105,7 @@ export interface Counted extends SequenceMatches {
   newest: string | null;
   complete: boolean;
   numbers: readonly number[];
-  /** What bm25() gave each of them; null where it was not asked. */
+  /** The number that bm25() gave each of them; null where it was not asked. */
   bm25: readonly number[] | null;
   scores: readonly number[];
   others: readonly number[];
