@@ -32,15 +32,23 @@ export const held = { count: 0 };
 export function assertNamed(text: string, values: readonly unknown[], ids = running.getStore()): void {
   if (ids === undefined) return;
   held.count += 1;
+  const isOwnId = (id: unknown) =>
+    typeof id === "string" && (ids.has(id) || id === UPGRADED_ROWS || id.startsWith(SCOPES));
   const isOwn = (value: string) => {
+    // Of ranges that are bound as JSON each names its session.
+    if (value === "s.owner") return ownersIn(values).every(isOwnId);
     const bound = /^\$(\d+)/.exec(value);
     if (bound === null) return false;
-    const id = values[Number(bound[1]) - 1];
-    return typeof id === "string" && (ids.has(id) || id === UPGRADED_ROWS || id.startsWith(SCOPES));
+    return isOwnId(values[Number(bound[1]) - 1]);
   };
   const [unnamed] = unnamedTables(text, isOwn);
   if (unnamed !== undefined)
     throw new Error(`A statement of session ${[...ids]} does not say so of ${unnamed}: ${text}`);
+}
+
+function ownersIn(values: readonly unknown[]): unknown[] {
+  const ranges = values.filter((value): value is string => typeof value === "string" && value.startsWith("[["));
+  return ranges.flatMap((value) => (JSON.parse(value) as unknown[][]).map(([, , , owner]) => owner));
 }
 
 /** Opens stores whose calls for a session are held to it; their tables are made before. */
