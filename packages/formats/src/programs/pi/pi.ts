@@ -147,7 +147,7 @@ class PiTree {
     if (read === null && entry.type === "compaction") this.#addCompaction(node, at);
   }
 
-  /** What an entry tells of the session: its name, its model, what an answer cost. */
+  /** Notes what an entry tells of the session: its name, its model, what an answer cost. */
   #note({ type, name, message, timestamp }: JsonObject): void {
     if (type === "session_info" && typeof name === "string") this.name = name;
     if (!isJsonObject(message) || message.role !== "assistant") return;
