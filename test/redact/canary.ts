@@ -74,6 +74,7 @@ const BLOCK = { sessionId: "s", kind: "block", label: "memory" } as const;
 const ENTRIES = { sessionId: "s", label: "facts" };
 const RECORDS = { sessionId: "s", label: "mine" };
 const VERSION = { version: 9, writtenAt: "2026-01-01T00:00:00.000Z", author: null, sessionId: null } as const;
+const URL_TOLD = new URL(`https://example.com/?key=${SECRET}`);
 const versions = [{ ...VERSION, content: TOLD, messageIds: [], toolCallId: null }];
 
 /** Every method of the contract that takes a text, with the secret in it. */
@@ -98,14 +99,32 @@ export const WAYS: Readonly<Record<string, (store: Store) => Promise<unknown>>> 
       .addCompaction({ id: "compaction_y", summary: TOLD, fromMessageId: "first", toMessageId: "first" }),
   "sessions.create": (store) => store.sessions.create({ id: "created", name: TOLD, metadata: { deep: [TOLD] } }),
   "sessions.update": (store) => store.sessions.update("s", { name: TOLD, metadata: { note: TOLD } }),
+  "sessions.update with what JSON makes a text": (store) =>
+    store.sessions.update("s", { metadata: { url: URL_TOLD } as never }),
+  "sessions.update with what reads otherwise the second time": (store) => {
+    let reads = 0;
+    const metadata = {
+      get note() {
+        reads += 1;
+        return TOLD.repeat(reads);
+      },
+    };
+    return store.sessions.update("s", { metadata });
+  },
   "sessions.fork": (store) => store.sessions.fork("s", "first", { id: "forked", name: TOLD, metadata: { note: TOLD } }),
   "sessions.split": (store) => store.sessions.split("s", said("opening"), { id: "split", name: TOLD }),
   "blocks.set": (store) => store.blocks.set(BLOCK, TOLD),
   "blocks.set of a prompt": (store) => store.blocks.set(promptKey("s"), TOLD),
   "blocks.set of JSON": (store) => store.blocks.set({ ...BLOCK, label: "json" }, JSON.stringify({ deep: [TOLD] })),
+  "blocks.set of JSON with the secret as a key": (store) =>
+    store.blocks.set({ ...BLOCK, label: "keys" }, JSON.stringify({ [TOLD]: 1 })),
+  "blocks.set of JSON with the secret in a field that stands twice": (store) =>
+    store.blocks.set({ ...BLOCK, label: "twice" }, `{"a":"${TOLD}","a":"b"}`),
   "blocks.append": (store) => store.blocks.append(BLOCK, TOLD, { maxTokens: 1000 }),
   "blocks.importVersions": (store) => store.blocks.importVersions(BLOCK, versions),
   "entries.set": (store) => store.entries.set(ENTRIES, { key: "k", content: TOLD, value: { deep: [TOLD] } }),
+  "entries.set of what JSON makes a text": (store) =>
+    store.entries.set(ENTRIES, { key: "k", content: "a", value: { url: URL_TOLD } as never }),
   "entries.append": (store) => store.entries.append(ENTRIES, { key: "l", content: TOLD }, { maxTokens: 1000 }),
   "entries.delete": (store) => store.entries.delete(ENTRIES, "none", { expectedContent: TOLD }).catch(onlyConflict),
   "entries.importVersions": (store) => store.entries.importVersions(ENTRIES, "m", versions),

@@ -71,6 +71,7 @@ export {
   isJsonObject,
   isTooDeep,
   type JsonObject,
+  jsonCopy,
   sameJson,
   setField,
 } from "./lib/json.js";

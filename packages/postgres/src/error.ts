@@ -1,6 +1,7 @@
 import { type ErrorCode, noParent, StemmaError } from "@stemma/model";
 import type { SqlValue } from "@stemma/store";
-import { missingTable, owned, tablesMissing } from "@stemma/store";
+import { owned, tablesMissing } from "@stemma/store";
+
 /**
  * Tells what a failure means for the statement or transaction that it ended: `conflict`: undone, and another attempt may succeed;
  * `lost`: the connection is gone, and only the server knows; `unreached`: there was no connection to send it on; `refused`:
@@ -115,8 +116,13 @@ export function postgresError(error: unknown): unknown {
   if (code === "54000" || code === "53200" || /invalid (?:memory alloc request size|string length)/i.test(message)) {
     return fail("MESSAGE_TOO_LARGE", "The text is too large for one row of the database: shorten or split it.");
   }
-  const table = code === "42P01" ? missingTable(message) : null;
-  if (table !== null) return tablesMissing([table], "the store is open", { cause: error });
+  // The server says it in any language.
+  const [name] = /\b(?:assistant|cf_agents)_\w+/.exec(message) ?? [];
+  if (code === "42P01" && name !== undefined) return tablesMissing([name], "the store is open", { cause: error });
+  if (code === "42883" && name !== undefined) {
+    const text = `The function ${name} is missing, although the store is open. Another program dropped it, perhaps with the tables, a backup of the tables alone was restored, or the search path leads elsewhere. What \`npx stemma migrate --print\` prints makes the functions anew.`;
+    return fail("TABLES_MISSING", text, { tables: [name] });
+  }
   return fail("STORE_FAILED", `The database refused: ${message}`);
 }
 
@@ -145,6 +151,12 @@ function partsOf(error: unknown): { code: string; message: string; detail: strin
 export function apart(): StemmaError {
   const message =
     "This client does not keep a transaction from one statement to the next, so a write could be stored in part. Pass one that keeps a connection: a Pool of pg, or of @neondatabase/serverless instead of neon().";
+  return new StemmaError("STORE_UNSUPPORTED", {}, message);
+}
+
+/** The error for a client that nobody has connected: its statements would wait for ever. */
+export function notConnected(): StemmaError {
+  const message = "This client of pg is not connected: await client.connect() before you call the store.";
   return new StemmaError("STORE_UNSUPPORTED", {}, message);
 }
 

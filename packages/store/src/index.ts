@@ -129,7 +129,7 @@ export {
   type Together,
 } from "./engine/operation.js";
 export { withoutUnstorable } from "./engine/runner.js";
-export { DATA_TABLES, missingTable, SHARED_TABLES, tablesMissing } from "./engine/tables.js";
+export { DATA_TABLES, SHARED_TABLES, tablesMissing } from "./engine/tables.js";
 export { readContents } from "./operations/messages/content.js";
 export { appendMessages, importMessages } from "./operations/messages/messages.js";
 export { storedBytes } from "./operations/path/path.js";

@@ -51,6 +51,23 @@ describeServer("a store that is closed", (server) => {
     await closings[0];
   });
 
+  it("refuses a client that nobody connects, and waits for one that is being connected", async () => {
+    const client = new pg.Client({ connectionString: await server.createDatabase() });
+    const store = postgres(client);
+    for (const call of [store.session("a").path(), store.session("a").append([textMessage("1")])]) {
+      await expect(call).rejects.toMatchObject({
+        code: "STORE_UNSUPPORTED",
+        message: expect.stringContaining("client.connect()"),
+      });
+    }
+    const appended = store.session("a").append([textMessage("1")]);
+    const connected = client.connect();
+    await appended;
+    await connected;
+    expect((await store.session("a").path()).messages).toHaveLength(1);
+    await client.end();
+  });
+
   it("leaves a client of the program's own to other stores", async () => {
     const pool = new pg.Pool({ connectionString: await server.createDatabase() });
     const [one, other] = [postgres(pool), postgres(pool)];

@@ -72,6 +72,32 @@ describeServer("tables that another program dropped", (server) => {
     });
   });
 
+  it("are missed with their functions while a store is open, and the printed script makes the functions anew", async () => {
+    await fill();
+    const store = open();
+    const session = SessionManager.create(store).getSession("s");
+    await session.getHistory();
+    await server.query(
+      url,
+      `DO $$ DECLARE name regprocedure; BEGIN
+        FOR name IN SELECT oid FROM pg_proc WHERE proname LIKE 'assistant%' LOOP
+          EXECUTE format('DROP FUNCTION %s CASCADE', name);
+        END LOOP;
+      END $$`,
+    );
+    const append = () => session.appendMessage(textMessage("b", "more"));
+    await expect(append()).rejects.toMatchObject({
+      code: "TABLES_MISSING",
+      details: { tables: ["assistant_append"] },
+      message: expect.stringContaining("stemma migrate --print"),
+    });
+    await server.query(url, schemaSql());
+    await append();
+    expect(await session.search("more")).toHaveLength(1);
+    await server.query(url, "DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+    await expect(append()).rejects.toMatchObject({ code: "TABLES_MISSING" });
+  });
+
   it("are made anew when what was left is dropped too, as the documents say", async () => {
     await fill();
     await drop(TABLES);

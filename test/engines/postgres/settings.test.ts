@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { type PostgresSource, postgres } from "../../../packages/postgres/src/postgres.js";
+import { type PostgresSource, postgres, schemaSql } from "../../../packages/postgres/src/postgres.js";
 import { Session, SessionManager } from "../../../packages/stemma/src/session.js";
 import type { Store } from "../../../packages/store/src/contract/store.js";
 import { textMessage } from "../../helpers/messages.js";
@@ -25,6 +25,14 @@ const SETTINGS: readonly (readonly [setting: string, value: string])[] = [
   ["default_transaction_isolation", "'repeatable read'"],
   ["default_transaction_deferrable", "on"],
   ["search_path", "extra, public"],
+  ["search_path", "missing, extra, pg_catalog, public"],
+  ["plpgsql.extra_errors", "'all'"],
+  ["plpgsql.variable_conflict", "'use_column'"],
+  ["gin_fuzzy_search_limit", "1"],
+  ["row_security", "off"],
+  ["session_replication_role", "'replica'"],
+  ["temp_file_limit", "'0'"],
+  ["work_mem", "'64kB'"],
   ["plan_cache_mode", "'force_generic_plan'"],
   ["enable_indexscan", "off"],
   ["statement_timeout", "'60s'"],
@@ -173,6 +181,20 @@ describeServer("a database", (server) => {
       code: "MIGRATION_REQUIRED",
       message: expect.stringContaining("default_transaction_read_only"),
     });
+  });
+
+  it("whose search path begins with temporary tables says so", async () => {
+    await set("search_path", "pg_temp, public");
+    await expect(open().session("s").count()).rejects.toMatchObject({
+      code: "STORE_UNSUPPORTED",
+      message: expect.stringContaining("pg_temp"),
+    });
+  });
+
+  it("in which the printed script is run with doubtful variables as errors gets the tables", async () => {
+    await set("plpgsql.extra_errors", "'all'");
+    await server.query(url, schemaSql({ embeddings: true }));
+    await use(open());
   });
 
   it("whose times are written otherwise while a store is open fails, and takes no day for a month", async () => {

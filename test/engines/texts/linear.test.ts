@@ -49,8 +49,8 @@ import { readInput } from "../../../packages/session/src/tools/tool.js";
 import { lint } from "../../../packages/stemma/src/ai-sdk.js";
 import { readSessions } from "../../../packages/stemma/src/formats.js";
 import { truncateOlderMessages } from "../../../packages/stemma/src/utils.js";
+import { redactEncoded } from "../../../packages/store/src/redact/encoded.js";
 import { redactRecord } from "../../../packages/store/src/redact/redact-records.js";
-import { redactDataUrl } from "../../../packages/store/src/redact/redaction.js";
 import { compareTexts } from "../../../packages/studio/src/page/difference/difference.js";
 import { parseMarkdown } from "../../../packages/studio/src/page/markdown/blocks.js";
 import { mediaOf, withStubs } from "../../../packages/studio/src/path-page.js";
@@ -131,8 +131,11 @@ const CALLS: Readonly<Record<string, (text: string) => unknown>> = {
   "a difference": (text) => compareTexts(text, text.slice(1).toUpperCase()),
   "media of a page": (text) => withStubs(message(file({ mediaType: text }), file({ url: text }))),
   "the address of media": refusing((text) => mediaOf(message(file({})), text)),
-  "a data URL to redact": (text) => redactDataUrl(`data:${text},${text}`, (one) => one),
-  "base64 to redact": (text) => redactDataUrl(`data:text/plain;base64,${text}`, (one) => one),
+  "a data URL to redact": (text) => redactEncoded(`data:${text},${text}`, (one) => one),
+  "a data URL's head to redact": (text) => redactEncoded(`data:text/plain;a=${text}`, (one) => one),
+  "data URLs in a text to redact": (text) =>
+    redactEncoded(`see data:a/b;base64,${text} data:${text}/${text};a=${text};base64,`, (one) => one),
+  "base64 to redact": (text) => redactEncoded(`data:text/plain;base64,${text}`, (one) => one),
   "a record to redact": (text) =>
     redactRecord({ sessionId: "s", label: "x" } as never, "k", new TextEncoder().encode(text), (one) => one),
   "an element of Open WebUI": partsOfText,

@@ -192,6 +192,42 @@ it("keeps no secret of an answer that is streamed, wherever it is cut, and tells
   expect([await session.getPathLength(), (await session.getTree()).length]).toEqual([before, before]);
 }, 60_000);
 
+it("ends an answer that redact fails on, and answers the next question at once", async () => {
+  const failing = sqlite(join(folder, "failing.db"), {
+    redact: (text) => {
+      if (text.includes(SECRET)) throw new Error("out of order");
+      return text;
+    },
+  });
+  let at = 0;
+  const handler = chatHandler({
+    sessions: SessionManager.create(failing),
+    model: new MockLanguageModelV3({
+      doStream: async () => {
+        const said = at === 0 ? [...cutChunks(3)] : cutChunks(3).map((chunk) => ({ ...chunk, delta: "well" }));
+        at += 1;
+        const end = { type: "finish", usage: usage(1, 1), finishReason: { unified: "stop", raw: "stop" } };
+        const chunks = [{ type: "stream-start", warnings: [] }, ...said, end] as never[];
+        return { stream: simulateReadableStream({ chunks, chunkDelayInMs: null, initialDelayInMs: null }) };
+      },
+    }),
+    authenticate: () => ({ userId: "ada" }),
+  });
+  const ask = async (id: string) => {
+    const messages: UIMessage[] = [{ id, role: "user", parts: [{ type: "text", text: "hello" }] }];
+    const body = JSON.stringify({ id: "chat", messages, trigger: "submit-message" });
+    return (await handler(new Request("http://x/api/chat", { method: "POST", body }))).text();
+  };
+  expect(await ask("q")).toContain('"type":"error"');
+  await sleep(50);
+  const page = await (await handler(new Request("http://x/api/chat/chat"))).json();
+  expect(page.run.status).toBe("failed");
+  const began = performance.now();
+  expect(await ask("q2")).not.toContain('"type":"error"');
+  expect(performance.now() - began).toBeLessThan(5000);
+  await failing.close();
+});
+
 it("keeps checkpoints of LangGraph without the secret, and shares what did not change", async () => {
   const saver = new StemmaSaver(store);
   const config = (id?: string) => ({ configurable: { thread_id: "t", checkpoint_ns: "", checkpoint_id: id } });

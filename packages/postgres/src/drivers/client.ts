@@ -49,7 +49,7 @@ export type PostgresSource = PostgresClient | PostgresPool | PostgresJs | PGlite
 
 /** The client that an object holds: a database of Drizzle as `$client`, a transaction of it in its session. Any other is itself. */
 export function clientOf(source: PostgresSource): PostgresSource {
-  const { $client, session } = source as Partial<PostgresHandle> & { session?: { client?: PostgresSource } };
+  const { $client, session } = (source ?? {}) as Partial<PostgresHandle> & { session?: { client?: PostgresSource } };
   return $client ?? (has(source, "execute") ? session?.client : undefined) ?? source;
 }
 

@@ -1,4 +1,6 @@
+import { yieldNow } from "@stemma/model";
 import type { Row } from "@stemma/store";
+import { notConnected } from "../error.js";
 import { statementNames } from "../tables/names.js";
 import type { PostgresDriver, PostgresQuery, PostgresRows } from "./column-types.js";
 import { alone, BEGIN, inTransaction, isInTransaction, SAVEPOINT } from "./transaction.js";
@@ -17,6 +19,8 @@ export interface PgClientShape {
   listenerCount?(event: "error"): number;
   /** "T" inside a transaction of the host's. */
   getTransactionStatus?(): string | null;
+  readonly _connected?: boolean;
+  readonly _connecting?: boolean;
 }
 
 /** The part of a `Pool` of pg that is used. */
@@ -96,6 +100,14 @@ export function poolDriver(pool: PgPoolShape, prepare = true): PostgresDriver {
   };
 }
 
+// The call may come before that of `connect()` in the same turn of the event loop.
+async function assertConnected(client: PgClientShape): Promise<void> {
+  const isIdle = () => client._connected === false && client._connecting === false;
+  if (!isIdle()) return;
+  await yieldNow();
+  if (isIdle()) throw notConnected();
+}
+
 /** The driver for one client of pg. */
 export function clientDriver(client: PgClientShape, prepare = true): PostgresDriver {
   listen(client);
@@ -105,7 +117,8 @@ export function clientDriver(client: PgClientShape, prepare = true): PostgresDri
     reconnects: false,
     isPool: false,
     query: (sql, values, isFrequent) =>
-      alone(client, () => {
+      alone(client, async () => {
+        await assertConnected(client);
         const status = client.getTransactionStatus?.();
         // What fails inside a transaction of the host's, such as a name that the server does not know, would end it.
         if (status === "T") return inTransaction(query, SAVEPOINT, () => query(sql, values));
@@ -113,6 +126,7 @@ export function clientDriver(client: PgClientShape, prepare = true): PostgresDri
       }),
     transaction: (characteristics, work) =>
       alone(client, async () => {
+        await assertConnected(client);
         // Inside a transaction of the host's, ours is a savepoint of it. Not every client that is like pg's tells.
         const status = client.getTransactionStatus?.();
         const nested = status === undefined ? await isInTransaction(query) : status === "T";

@@ -26,6 +26,9 @@ export function statementsOf({ definitions }: PostgresMigration, version: number
   ];
 }
 
+/** The owner of a database may have set that a function is an error whose variables look doubtful. */
+export const NO_EXTRA_ERRORS = "SET LOCAL plpgsql.extra_errors = 'none'";
+
 export const createSchema = (schema: string) => `CREATE SCHEMA IF NOT EXISTS ${quoteIdentifier(schema)}`;
 
 /**
@@ -58,7 +61,7 @@ export function* migrateNext(
 /** Runs definitions: a new database has more than a hundred of them, and they take one round trip. */
 function* define(definitions: readonly string[], schema: string | null): Operation<void> {
   // Otherwise a client may print a notice for each thing that is there already.
-  const statements = ["SET LOCAL client_min_messages = warning", ...definitions];
+  const statements = ["SET LOCAL client_min_messages = warning", NO_EXTRA_ERRORS, ...definitions];
   // Citus does not spread a schema, and its tables, that a block makes.
   const query = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS citus";
   const row = yield* first<{ citus: boolean }>(query);
@@ -82,8 +85,8 @@ function* definedVersion(schema: string | null): Operation<number> {
 
 /** Told before anything is tried: in a transaction that failed nothing more can be asked. Errors: `MIGRATION_REQUIRED`. */
 export function* assertMayMigrate(schema: string | null): Operation<void> {
-  const row = yield* first<{ may: boolean; isReadOnly: boolean; role: string }>(
-    `SELECT current_user AS role, current_setting('transaction_read_only') = 'on' AS "isReadOnly",
+  const row = yield* first<{ may: boolean; isReadOnly: boolean; isTemporary: boolean; role: string }>(
+    `SELECT current_user AS role, coalesce(space.oid = pg_my_temp_schema(), false) AS "isTemporary", current_setting('transaction_read_only') = 'on' AS "isReadOnly",
        coalesce(has_schema_privilege(space.oid, 'CREATE'), has_database_privilege(current_database(), 'CREATE'))
        AND NOT EXISTS (
          SELECT FROM pg_class c WHERE c.relnamespace = space.oid AND c.relname = ANY(?::text::text[])
@@ -95,6 +98,10 @@ export function* assertMayMigrate(schema: string | null): Operation<void> {
   if (row?.isReadOnly) {
     const message = `The tables must be created or upgraded, and the database takes no writes. ${READ_ONLY_ADVICE}`;
     throw new StemmaError("MIGRATION_REQUIRED", { role: row.role, schema }, message);
+  }
+  if (row?.isTemporary && schema === null) {
+    const message = `The search path begins with pg_temp, in which tables last as long as a connection. Put it last, or pass \`schema\` to postgres().`;
+    throw new StemmaError("STORE_UNSUPPORTED", {}, message);
   }
   if (row?.may) return;
   const command = `npx stemma migrate --db <url of a role that may>${schema === null ? "" : ` --schema ${shellWord(schema)}`}`;

@@ -16,7 +16,14 @@ import {
 } from "@stemma/store";
 import type { Placement } from "../citus/placement.js";
 import { postgresSearch } from "../search/search-sql.js";
-import { assertMayMigrate, createSchema, migrateNext, type PostgresMigration, statementsOf } from "./migration.js";
+import {
+  assertMayMigrate,
+  createSchema,
+  migrateNext,
+  NO_EXTRA_ERRORS,
+  type PostgresMigration,
+  statementsOf,
+} from "./migration.js";
 import { POSTGRES_MIGRATIONS } from "./migrations/index.js";
 import { qualify } from "./names.js";
 
@@ -79,6 +86,8 @@ export function printSchema(
   if (schema !== null) statements.unshift(createSchema(schema));
   return `-- The tables of stemma, version ${migrations.length}. Creates them, or upgrades those of the documents; may be run again.
 BEGIN;
+
+${NO_EXTRA_ERRORS};
 
 ${statements.join(";\n\n")};
 

@@ -32,7 +32,7 @@ export function tablesMissing(missing: readonly string[], left: string, options?
   return new StemmaError("TABLES_MISSING", { tables: missing }, message, options);
 }
 
-/** The table of ours that an error of an engine says is not there; null for any other. */
+/** The table of ours that an error of SQLite says is not there; null for any other. */
 export function missingTable(message: string): string | null {
-  return /(?:no such table: |relation ")(?:[^"\s]*\.)?((?:assistant|cf_agents)_\w+)/.exec(message)?.[1] ?? null;
+  return /no such table: (?:[^"\s]*\.)?((?:assistant|cf_agents)_\w+)/.exec(message)?.[1] ?? null;
 }

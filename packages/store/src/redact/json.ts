@@ -7,7 +7,7 @@ export type RedactText = (text: string, where: RedactWhere) => string;
 export type Path = readonly (string | number)[];
 
 /** True for a string that names something, as an id or a type, and is never redacted. */
-export type IsIdentifier = (path: Path) => boolean;
+export type IsIdentifier = (path: Path, text: string) => boolean;
 
 const NONE: IsIdentifier = () => false;
 
@@ -19,14 +19,22 @@ export function redactJson<T>(value: T, where: RedactWhere, text: RedactText, is
   const { path: above = [] } = where;
   const path: (string | number)[] = [];
   const change = (one: string): string =>
-    isIdentifier(path) ? one : text(one, { ...where, path: [...above, ...path] });
+    isIdentifier(path, one) ? one : text(one, { ...where, path: [...above, ...path] });
   return mapped(value, path, change) as T;
 }
 
 // The path is that of the value while it is looked at.
 function mapped(value: unknown, path: (string | number)[], change: (text: string) => string): unknown {
   if (typeof value === "string") return change(value);
-  if (typeof value !== "object" || value === null || value instanceof Date || ArrayBuffer.isView(value)) return value;
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
+  // What JSON would make of it, as of a URL.
+  const said: unknown = value instanceof String ? `${value}` : (value as { toJSON?: () => unknown }).toJSON;
+  if (said !== undefined) {
+    const json: unknown = typeof said === "function" ? said.call(value) : said;
+    if (json === value) return value;
+    const made = mapped(json, path, change);
+    return made === json ? value : made;
+  }
   let copy: unknown[] | Record<string, unknown> | null = null;
   const keys = Array.isArray(value) ? value.keys() : Object.keys(value);
   for (const key of keys) {

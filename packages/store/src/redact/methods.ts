@@ -1,4 +1,4 @@
-import { findJson } from "@stemma/model";
+import { findJson, jsonCopy } from "@stemma/model";
 import type {
   BlockKey,
   BlockStore,
@@ -9,6 +9,7 @@ import type {
   NewSession,
   RecordStore,
   Redaction,
+  RedactWhere,
   SessionChange,
   SessionRegistry,
   SessionStore,
@@ -200,17 +201,30 @@ function changeIn(redaction: Redaction, sessionId: string, change: SessionChange
     ...change,
     ...(name !== undefined && { name: textOr(name, title) }),
     ...(expectedName !== undefined && { expectedName: textOr(expectedName, title) }),
-    ...(metadata !== undefined && { metadata: redaction.json(metadata, { kind: "metadata", sessionId }) }),
+    ...(metadata !== undefined && { metadata: jsonIn(redaction, metadata, { kind: "metadata", sessionId }) }),
   };
 }
 
-// The strings of one that is a JSON object, so that it stays one.
+// Of one that is JSON first the strings, as they are without escapes.
 function blockIn(redaction: Redaction, { kind, sessionId, label }: BlockKey, content: string): string {
   const where = { kind, sessionId, label } as const;
   const json = typeof content === "string" && /^\s*[{[]/.test(content) ? findJson(content) : undefined;
   if (json === undefined) return textOr(content, (text) => redaction.text(text, where));
   const redacted = redaction.json(json, where);
-  return redacted === json ? content : JSON.stringify(redacted);
+  const written = redacted === json ? content : JSON.stringify(redacted);
+  // Beside the frozen prompt stands JSON of Stemma's own.
+  return kind === "prompt" ? written : redaction.text(written, where);
+}
+
+// Read once, as JSON writes it, so that what is redacted is what is stored. The store refuses what is no JSON.
+function jsonIn<T>(redaction: Redaction, value: T, where: RedactWhere): T {
+  let copy: T;
+  try {
+    copy = jsonCopy(value, "") as T;
+  } catch {
+    return value;
+  }
+  return redaction.json(copy, where);
 }
 
 function versionsIn(versions: readonly StoredVersion[], redact: (text: string) => string): StoredVersion[] {
@@ -233,7 +247,7 @@ function valueIn(redaction: Redaction, scope: EntryScope, entry: StoredEntry): S
   return {
     ...entry,
     content: textIn(redaction, scope, key, content),
-    ...(entry.value !== undefined && { value: redaction.json(entry.value, where) }),
+    ...(entry.value !== undefined && { value: jsonIn(redaction, entry.value, where) }),
   };
 }
 

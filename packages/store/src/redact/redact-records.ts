@@ -8,6 +8,7 @@ import {
   unpackFrames,
 } from "@stemma/model";
 import { LEARNING, type RecordScope, type RedactWhere, TURNS } from "../contract/store.js";
+import { plainText } from "./encoded.js";
 import { type IsIdentifier, type RedactText, redactJson } from "./json.js";
 import { redactLangChain } from "./langchain.js";
 
@@ -51,13 +52,16 @@ export function redactRecord(
 function redactBytes(value: Uint8Array, where: RedactWhere, text: RedactText, isIdentifier?: IsIdentifier): Uint8Array {
   const plain = plainText(value);
   if (plain === null) return value;
+  const redacted = redactLine(plain, where, text, (json) => redactJson(json, where, text, isIdentifier));
+  return redacted === plain ? value : new TextEncoder().encode(redacted);
+}
+
+// A text, mostly of JSON. Of a field that stands twice in an object, JSON reads the last one.
+function redactLine(plain: string, where: RedactWhere, text: RedactText, redact: (json: unknown) => unknown): string {
   const json = findJson(plain);
-  if (json === undefined) {
-    const redacted = text(plain, where);
-    return redacted === plain ? value : new TextEncoder().encode(redacted);
-  }
-  const redacted = redactJson(json, where, text, isIdentifier);
-  return redacted === json ? value : encodeJson(redacted);
+  if (json === undefined) return text(plain, where);
+  const redacted = redact(json);
+  return redacted === json && text(plain, where) === plain ? plain : JSON.stringify(redacted);
 }
 
 // What a client is told of the run names it and its messages.
@@ -73,10 +77,9 @@ function redactChunks(value: Uint8Array, where: RedactWhere, text: RedactText): 
 function redactPiece(value: Uint8Array, _key: string, where: RedactWhere, text: RedactText): Uint8Array {
   const piece = decodeJson(value);
   if (!isJsonObject(piece) || typeof piece.source !== "string") return redactBytes(value, where, text);
-  const json = findJson(piece.source);
-  if (json === undefined) return redactBytes(value, where, text, isOfPiece);
-  const source = redactJson(json, where, text);
-  return source === json ? value : encodeJson({ ...piece, source: JSON.stringify(source) });
+  if (findJson(piece.source) === undefined) return redactBytes(value, where, text, isOfPiece);
+  const source = redactLine(piece.source, where, text, (json) => redactJson(json, where, text));
+  return source === piece.source ? value : encodeJson({ ...piece, source });
 }
 
 // The header names channels, types and other records.
@@ -90,21 +93,10 @@ function redactFrames(value: Uint8Array, key: string, where: RedactWhere, text: 
 }
 
 function redactFrame(frame: Uint8Array, where: RedactWhere, text: RedactText, isCheckpoint: boolean): Uint8Array {
-  const json = findJson(plainText(frame) ?? "");
-  if (json === undefined) return redactBytes(frame, where, text);
-  const redacted = redactLangChain(json, where, text, isCheckpoint);
-  return redacted === json ? frame : encodeJson(redacted);
-}
-
-// Null for bytes that are no text: not UTF-8, or with characters that no text has.
-function plainText(value: Uint8Array): string | null {
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(value);
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
-    return /[\0-\x08\x0e-\x1f]/.test(text) ? null : text;
-  } catch {
-    return null;
-  }
+  const plain = plainText(frame);
+  if (plain === null) return frame;
+  const redacted = redactLine(plain, where, text, (json) => redactLangChain(json, where, text, isCheckpoint));
+  return redacted === plain ? frame : new TextEncoder().encode(redacted);
 }
 
 const CHUNK: ReadonlySet<string | number | undefined> = new Set([

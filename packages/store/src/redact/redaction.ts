@@ -1,10 +1,12 @@
-import { fromBase64, givenMessage, isJsonObject, isTooDeep, kindOf, StemmaError, toBase64 } from "@stemma/model";
+import { givenMessage, isJsonObject, isTooDeep, kindOf, StemmaError } from "@stemma/model";
 import type { RedactFunction, Redaction, RedactWhere } from "../contract/store.js";
+import { redactEncoded } from "./encoded.js";
 import { type IsIdentifier, type RedactText, redactJson } from "./json.js";
+
 /** Applies a user's function to the texts of a store, and `inner` to the result, where the store has a redaction already. */
 export function redactionOf(redact: RedactFunction, inner?: Redaction): Redaction {
   const text: RedactText = (given, where) => {
-    const redacted = redactDataUrl(given, (one) => checked(redact, one, where));
+    const redacted = redactEncoded(given, (one) => checked(redact, one, where));
     return inner === undefined ? redacted : inner.text(redacted, where);
   };
   return {
@@ -35,59 +37,25 @@ function failed(where: RedactWhere, why: string, options?: { cause: unknown }): 
   return new StemmaError("REDACTION_FAILED", { kind, sessionId, label }, message, options);
 }
 
-const HEAD = /^data:(?<type>[\w.+-]+\/[\w.+-]+)?(?:;[\w-]+=[^;,\s]*)*(?<base64>;base64)?,/i;
-const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
-const TEXTS = /^(?:text\/|application\/(?:json|xml|javascript|yaml|toml|sql|rtf|x-[\w-]*)|.*\+(?:json|xml)$)/i;
-
-/**
- * Redacts a text; of a `data:` URL the text that is encoded in it. One of bytes, as an image, is no text, and stays as it is.
- */
-export function redactDataUrl(text: string, redact: (text: string) => string): string {
-  const head = text.startsWith("data:") ? HEAD.exec(text) : null;
-  if (head === null) return redact(text);
-  const [start] = head;
-  const { type = "text/plain", base64 } = head.groups ?? {};
-  const data = text.slice(start.length);
-  if (base64 === undefined) {
-    const plain = decoded(() => decodeURIComponent(data));
-    if (plain === null || plain === data) return redact(text);
-    const redacted = redact(plain);
-    return redacted === plain ? text : start + encodeURIComponent(redacted);
-  }
-  if (!BASE64.test(data)) return redact(text);
-  if (!TEXTS.test(type)) return text;
-  const plain = decoded(() => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(fromBase64(data)));
-  if (plain === null) return text;
-  const redacted = redact(plain);
-  return redacted === plain ? text : start + toBase64(new TextEncoder().encode(redacted));
-}
-
-function decoded(decode: () => string): string | null {
-  try {
-    return decode();
-  } catch {
-    return null;
-  }
-}
-
 /** Fields of a message that name something. */
-const MESSAGE: ReadonlySet<string | number | undefined> = new Set(["id", "role", "createdAt"]);
-const PART: ReadonlySet<string | number | undefined> = new Set([
-  "type",
-  "id",
-  "toolName",
-  "toolCallId",
-  "state",
-  "mediaType",
-  "sourceId",
+const MESSAGE: ReadonlySet<string | number | undefined> = new Set(["id", "role"]);
+const PART: ReadonlySet<string | number | undefined> = new Set(["type", "id", "toolName", "toolCallId", "sourceId"]);
+/** Those that have a form: any other string in them is a text. */
+const FORMS: ReadonlyMap<string | number | undefined, RegExp> = new Map([
+  ["createdAt", /^[-+\dT:.Z ]*$/],
+  ["state", /^[a-z-]*$/],
+  ["mediaType", /^[\w.+-]*\/[\w.+*-]*$/],
 ]);
 
-const isIdentifier: IsIdentifier = (path) => {
+const isIdentifier: IsIdentifier = (path, text) => {
   const [field, , name, below] = path;
-  if (path.length === 1) return MESSAGE.has(field);
+  if (path.length === 1) return MESSAGE.has(field) || (field === "createdAt" && hasForm(field, text));
   if (field !== "parts") return false;
-  return path.length === 3 ? PART.has(name) : path.length === 4 && name === "approval" && below === "id";
+  if (path.length === 3) return PART.has(name) || (name !== "createdAt" && hasForm(name, text));
+  return path.length === 4 && name === "approval" && below === "id";
 };
+
+const hasForm = (field: string | number | undefined, text: string) => FORMS.get(field)?.test(text) ?? false;
 
 /**
  * A message as it would be stored. What is no message stays as it is, for the store to refuse. Errors: those of a message,

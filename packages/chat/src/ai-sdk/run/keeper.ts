@@ -70,9 +70,13 @@ export class RunKeeper {
     await this.#ticking;
     this.#batch.push(...(this.#finished?.rest() ?? []));
     try {
-      while (this.#sent.length + this.#batch.length > 0) await this.#flush();
-      if (!this.run.isLost) await this.log.chunksEnd(this.run.id);
-      await this.#own(() => this.hold.change({ status }));
+      try {
+        while (this.#sent.length + this.#batch.length > 0) await this.#flush();
+        if (!this.run.isLost) await this.log.chunksEnd(this.run.id);
+      } finally {
+        // Also of a run whose last chunks the store refuses, as where `redact` fails.
+        await this.#own(() => this.hold.change({ status }));
+      }
     } catch (error) {
       if (!this.run.isLost) throw error;
     }
@@ -104,8 +108,9 @@ export class RunKeeper {
   async #tick(): Promise<void> {
     // Many runs are due at once.
     await yieldIfDue();
+    // What is refused is written again at the end, when the run fails of it. Until then it goes on.
+    await this.#flush().catch(() => {});
     try {
-      await this.#flush();
       await this.#look();
     } catch {
       // The store may answer the next time. Until the lease ends the run is ours.

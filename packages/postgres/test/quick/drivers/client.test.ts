@@ -10,6 +10,13 @@ it("refuses the function that neon() gives, and names what does instead", () => 
   );
 });
 
+it("refuses what is nothing", () => {
+  for (const nothing of [null, undefined, 0, "", { $client: null }]) {
+    const driver = () => postgresDriver(clientOf(sourceOf(nothing)));
+    expect(driver).toThrow(expect.objectContaining({ code: "STORE_UNSUPPORTED" }));
+  }
+});
+
 it("takes the client that a database of Drizzle holds, or a transaction of it, and any other as it is", () => {
   const client = { query: async () => ({ rows: [] }) };
   const execute = async () => ({ rows: [] });

@@ -37,9 +37,52 @@ it.each([
   ["data: it is a secret, really", "data: it is a [gone], really"],
   ["data:text/plain;base64,secret!", "data:text/plain;base64,[gone]!"],
   ["data:text/plain,%secret", "data:text/plain,%[gone]"],
+  ["data:text/plain,%zz%20secre%74", "data:text/plain,%25zz%20%5Bgone%5D"],
+  ["data:text/plain,\ud800%20secret", "data:text/plain,\ud800 [gone]"],
+  [`DATA:text/plain;base64,${base64("a secret")}`, `DATA:text/plain;base64,${base64("a [gone]")}`],
+  [
+    `data:text/plain; charset=utf-8; base64, ${base64("secret")}`,
+    `data:text/plain; charset=utf-8; base64,${base64("[gone]")}`,
+  ],
+  [`data:text/plain;base64,${base64("a secret").replace("=", "%3D")}`, `data:text/plain;base64,${base64("a [gone]")}`],
+  [
+    `data:text/plain;base64,${Buffer.from("secret?>~~~ÿ").toString("base64url")}`,
+    `data:text/plain;base64,${base64("[gone]?>~~~ÿ")}`,
+  ],
+  [
+    `data:text/plain;base64,${Buffer.from("secret caf\xe9", "latin1").toString("base64")}`,
+    `data:text/plain;base64,${Buffer.from("[gone] caf\xe9", "latin1").toString("base64")}`,
+  ],
+  [
+    `data:application/octet-stream;base64,${base64("a secret")}`,
+    `data:application/octet-stream;base64,${base64("a [gone]")}`,
+  ],
+  [`data:message/rfc822;base64,${base64("a secret")}`, `data:message/rfc822;base64,${base64("a [gone]")}`],
+  [`data:application/zip;base64,${base64("PK\0secret")}`, `data:application/zip;base64,${base64("PK\0secret")}`],
+  [`see ![a](data:text/plain;base64,${base64("a secret")})`, `see ![a](data:text/plain;base64,${base64("a [gone]")})`],
+  [base64("it is a secret"), base64("it is a [gone]")],
+  [base64(base64("it is a secret")), base64(base64("it is a [gone]"))],
 ])("redacts the text in %s", (given, expected) => {
   expect(redaction.text(given, WHERE)).toBe(expected);
   expect(redaction.text(expected, WHERE)).toBe(expected);
+});
+
+it("redacts what JSON makes of a URL, a date and a string object", () => {
+  class Told extends Date {
+    override toJSON = () => "secret";
+  }
+  const value = { a: new URL("https://example.com/?secret"), b: new Told(), c: Object("secret") };
+  const made = { a: "https://example.com/?[gone]", b: "[gone]", c: "[gone]" };
+  expect(redaction.json(value as unknown, WHERE)).toEqual(made);
+});
+
+it("redacts dates, states and media types of a message that have not their form", () => {
+  const part = { type: "text", text: "plain", state: "done", mediaType: "text/plain" };
+  const message = { id: "secret", role: "user", createdAt: "2026-01-01T00:00:00.000Z", parts: [part] };
+  expect(redaction.message(message, "s")).toEqual(message);
+  const odd = { ...message, createdAt: "a secret", parts: [{ ...part, state: "a secret", mediaType: "secret" }] };
+  const made = { ...message, createdAt: "a [gone]", parts: [{ ...part, state: "a [gone]", mediaType: "[gone]" }] };
+  expect(redaction.message(odd, "s")).toEqual(made);
 });
 
 it("redacts base64 beside its media type, of a text only", () => {
@@ -53,6 +96,10 @@ it("redacts base64 beside its media type, of a text only", () => {
 
 it("leaves bytes that are no text as they are, and the frames of a checkpoint whole", () => {
   const scope = { sessionId: "s", label: "mine" };
+  const escaped = new TextEncoder().encode("\x1b[31msecret");
+  expect(new TextDecoder().decode(redactRecord(scope, "k", escaped, redaction.text))).toBe("\x1b[31m[gone]");
+  const twice = new TextEncoder().encode('{"a": "secret", "a": "plain"}');
+  expect(redactRecord(scope, "k", twice, redaction.text)).toEqual(encodeJson({ a: "plain" }));
   for (const bytes of [new Uint8Array([0, 115, 101]), new Uint8Array([255]), new Uint8Array()]) {
     expect(redactRecord(scope, "k", bytes, redaction.text)).toBe(bytes);
   }
