@@ -45,7 +45,9 @@ function redactAt(value: unknown, where: RedactWhere, text: RedactText, isIdenti
   if (value.lc === 2 && value.type === "constructor") {
     return changed(value, (item, key) => (key === "args" ? redactAt(item, below(where, key), text, none) : item));
   }
-  return changed(value, (item, key) => (isIdentifier([key]) ? item : redactAt(item, below(where, key), text, none)));
+  return changed(value, (item, key) =>
+    isIdentifier([key], "") ? item : redactAt(item, below(where, key), text, none),
+  );
 }
 
 const none: IsIdentifier = () => false;
