@@ -50,11 +50,11 @@ export async function measure(work: () => unknown): Promise<Measured> {
   // The observer is called a moment after the collector.
   await new Promise((resolve) => setTimeout(resolve, 20));
   observer.disconnect();
-  const collected = ({ from, to }: Stretch): number =>
-    collections.reduce(
-      (sum, { startTime, duration }) => (startTime >= from && startTime < to ? sum + duration : sum),
-      0,
-    );
+  // While other programs interrupted it, the collector was not at work either.
+  const collected = ({ from, to, used }: Stretch): number => {
+    const within = collections.filter(({ startTime }) => startTime >= from && startTime < to);
+    return within.reduce((sum, { duration }) => sum + duration, 0) * (used / (to - from));
+  };
   return {
     time,
     pause: Math.max(0, ...stretches.map((stretch) => stretch.used - collected(stretch))),

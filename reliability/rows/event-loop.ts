@@ -17,7 +17,8 @@ export const eventLoop: Row = {
   alone: true,
   title:
     "every public call and route on a session of {size} messages: how long the event loop stands still, the median of three",
-  target: "≤ 50 ms, but for the calls that docs/stores/sqlite.md names; at most linear",
+  target:
+    "≤ 50 ms without the collector of garbage, but for the calls that docs/stores/sqlite.md names; at most linear",
   sizes: { SQLite: [100_000, 0] },
   async run({ size }) {
     const folder = makeFastFolder();

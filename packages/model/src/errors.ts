@@ -63,7 +63,7 @@ export const ERROR_CODES = {
   STORE_REPLACED:
     "The database's file was replaced or deleted while the store was open; nothing more is written to it.",
   STORE_FAILED: "The database refused a statement; its own error is the cause.",
-  TABLES_MISSING: "Tables of the database are gone, although others of Stemma's are there.",
+  TABLES_MISSING: "Tables or functions of the database are gone, although others of Stemma's are there.",
   STORE_DAMAGED: "A backup was not made, because the check found damage in it.",
   FILE_EXISTS: "The file that would be written is there already; it was not overwritten.",
   STORE_UNSUPPORTED: "The object is no store, agent or provider that Stemma knows, or the store cannot do this.",

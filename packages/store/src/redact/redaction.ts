@@ -40,22 +40,20 @@ function failed(where: RedactWhere, why: string, options?: { cause: unknown }): 
 /** Fields of a message that name something. */
 const MESSAGE: ReadonlySet<string | number | undefined> = new Set(["id", "role"]);
 const PART: ReadonlySet<string | number | undefined> = new Set(["type", "id", "toolName", "toolCallId", "sourceId"]);
-/** Those that have a form: any other string in them is a text. */
-const FORMS: ReadonlyMap<string | number | undefined, RegExp> = new Map([
-  ["createdAt", /^[-+\dT:.Z ]*$/],
+/** Fields that have a form: any other string in them is a text. */
+const MESSAGE_FORMS: ReadonlyMap<string | number | undefined, RegExp> = new Map([["createdAt", /^[-+\dT:.Z ]*$/]]);
+const PART_FORMS: ReadonlyMap<string | number | undefined, RegExp> = new Map([
   ["state", /^[a-z-]*$/],
   ["mediaType", /^[\w.+-]*\/[\w.+*-]*$/],
 ]);
 
 const isIdentifier: IsIdentifier = (path, text) => {
   const [field, , name, below] = path;
-  if (path.length === 1) return MESSAGE.has(field) || (field === "createdAt" && hasForm(field, text));
+  if (path.length === 1) return MESSAGE.has(field) || MESSAGE_FORMS.get(field)?.test(text) === true;
   if (field !== "parts") return false;
-  if (path.length === 3) return PART.has(name) || (name !== "createdAt" && hasForm(name, text));
+  if (path.length === 3) return PART.has(name) || PART_FORMS.get(name)?.test(text) === true;
   return path.length === 4 && name === "approval" && below === "id";
 };
-
-const hasForm = (field: string | number | undefined, text: string) => FORMS.get(field)?.test(text) ?? false;
 
 /**
  * A message as it would be stored. What is no message stays as it is, for the store to refuse. Errors: those of a message,

@@ -40,6 +40,7 @@ export function mendFile(slot: Slot, role: string, { rules, report }: FilesConte
 export function* mendFiles(drafts: readonly Draft[], context: FilesContext): Pieces<readonly Draft[]> {
   const { limits } = context.rules;
   const files = (yield* mapped(drafts, ({ slots }) => slots.filter(isFile))).flat();
+  if (files.length === 0) return drafts;
   const changed = new Map<Slot, SessionMessagePart>();
   const leaveOut = (from: readonly Slot[], most: number, weight: (slot: Slot) => number, what: string) => {
     for (const slot of older(from, most, weight)) {
@@ -59,7 +60,6 @@ export function* mendFiles(drafts: readonly Draft[], context: FilesContext): Pie
   );
   const left = files.filter((slot) => !changed.has(slot));
   for (const [slot, part] of renamed(left.filter(isDocument), context)) changed.set(slot, part);
-  if (files.length === 0) return drafts;
   return yield* mapped(drafts, (draft) => {
     const shown = withParts(draft, changed);
     return context.rules.textBesideFiles ? withText(shown, context) : shown;
