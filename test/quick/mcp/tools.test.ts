@@ -97,7 +97,9 @@ describe("the tools of the MCP server", () => {
     const late = await allResults(client, { query: "tea", after: "2026-11-21T00:00:00Z" });
     expect(late.map(({ id }) => id)).toEqual(["session/a1/message/late"]);
     expect((await allResults(client, { query: "tea", role: "assistant" })).length).toBe(4);
-    expect(await failureOf(client, "search", { query: "tea", after: "soon" })).toContain("a date or a time in ISO form");
+    expect(await failureOf(client, "search", { query: "tea", after: "soon" })).toContain(
+      "a date or a time in ISO form",
+    );
   });
 
   it("fetch reads a message with its neighbours, whatever its tools gave", async () => {
