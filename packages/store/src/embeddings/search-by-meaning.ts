@@ -1,10 +1,10 @@
 import { type ByMeaning, Distribution, fuseRankings, type Ranked, withReasons } from "@stemma/model";
 import type { Dialect, RowRange } from "../engine/dialect.js";
-import { all, type Condition, column, type Operation, type SqlValue } from "../engine/operation.js";
+import { all, type Condition, column, type Operation, type SqlValue, tuples } from "../engine/operation.js";
 import type { RankEntries } from "../operations/memory/entries.js";
 import type { RankMessages } from "../operations/search/run-search.js";
-import { SignScan, signsOf } from "./signs.js";
-import { createBest, product, type VectorDialect, type VectorTable } from "./vector-bytes.js";
+import { PACK, packsOf, type Ranges, SignScan, signsOf } from "./signs.js";
+import { createBest, product, SIGN_TABLES, type VectorDialect, type VectorTable } from "./vector-bytes.js";
 
 /** Vectors that are compared: all of a table, or those of some rows. */
 interface Among {
@@ -12,7 +12,7 @@ interface Among {
   /** The sessions of the rows; null for all. */
   readonly ids: readonly string[] | null;
   /** The numbers of the rows, ascending; null for all. */
-  readonly ranges: readonly (readonly [lo: number, hi: number])[] | null;
+  readonly ranges: Ranges | null;
 }
 
 /** The rows whose vectors are most alike to a query, each above a least similarity. */
@@ -181,36 +181,40 @@ function rankingOf(likely: Iterable<Ranked>, usual: Iterable<Ranked>, limit: num
   return { ranked: best.take(), mean: scores.mean, deviation: scores.deviation };
 }
 
-/** How many characters of signs, and how many vectors, one statement reads: some milliseconds' work. */
-const SIGNS_AT_ONCE = 400_000;
+/** How many characters of signs, and how many vectors, one statement reads: a millisecond or two of work. */
+const SIGNS_AT_ONCE = 800_000;
 const VECTORS_AT_ONCE = 500;
+/** How many ranges of packs one statement is given. */
+const RANGES_AT_ONCE = 250;
 
-/** The signs of all vectors are read from an index and compared here, then the vectors whose signs are most alike. */
+/** The signs of all vectors, which are packed, are read and compared here, then the vectors whose signs are most alike. */
 export function nearestByScan({ sql, dialect, embedder, query, least }: Wanted): FindNearest {
-  const { length } = signsOf(query);
-  const rowsAtOnce = Math.ceil(SIGNS_AT_ONCE / length);
+  const packsAtOnce = Math.ceil(SIGNS_AT_ONCE / (PACK * signsOf(query).length));
   const isVector = (vector: Float32Array) => vector.length === query.length;
   return function* (among, depth) {
-    const { table } = among;
+    const { table, ranges } = among;
     const limit = Math.min(depth, MOST_READ);
-    const page = `SELECT group_concat(n) AS numbers, group_concat(signs, '') AS signs FROM (
-        SELECT v.n AS n, v.signs AS signs FROM ${sql.segmentTable} AS s CROSS JOIN ${table} v
-        WHERE v.embedder = ? AND v.n BETWEEN s.lo AND s.hi AND length(v.signs) = ${length} LIMIT ${rowsAtOnce})`;
-    const scan = new SignScan(query, limit);
-    for (let ranges = among.ranges ?? [[0, Number.MAX_SAFE_INTEGER]]; ranges.length > 0; ) {
-      const segments = JSON.stringify(ranges.map(([lo, hi]) => [0, lo, hi]));
-      const [row] = yield* all<{ numbers: string | null; signs: string | null }>(page, segments, embedder);
-      const numbers = scan.add(row?.numbers ?? "", row?.signs ?? "");
-      const last = numbers.length < rowsAtOnce ? Number.POSITIVE_INFINITY : (numbers.at(-1) as number);
-      ranges = ranges.filter(([, hi]) => hi > last).map(([lo, hi]) => [Math.max(lo, last + 1), hi]);
+    const rows = ranges ?? [[0, Number.MAX_SAFE_INTEGER]];
+    const scan = new SignScan(query, limit, rows);
+    const page = `SELECT p.pack, p.signs FROM ${sql.segmentTable} AS s CROSS JOIN ${SIGN_TABLES[table]} p
+      WHERE p.pack BETWEEN s.lo AND s.hi AND p.embedder = ? LIMIT ${packsAtOnce}`;
+    for (let packs = packsOf(rows); packs.length > 0; ) {
+      const some = packs.slice(0, RANGES_AT_ONCE);
+      const found = yield* tuples<[pack: number, signs: string]>(page, segmentsOf(some), embedder);
+      for (const [pack, signs] of found) scan.add(pack, signs);
+      const last = found.length < packsAtOnce ? (some.at(-1) as (typeof some)[0])[1] : (found.at(-1)?.[0] ?? 0);
+      const next = packs.findIndex(([, hi]) => hi > last);
+      packs = next < 0 ? [] : packs.slice(next);
+      if (packs[0] !== undefined) packs[0] = [Math.max(packs[0][0], last + 1), packs[0][1]];
     }
     const { likely, spread } = scan.take();
-    const read = `SELECT v.n AS n, ${dialect.read} AS vector FROM ${sql.segmentTable} AS s CROSS JOIN ${table} v WHERE v.n = s.lo`;
+    const read = `SELECT v.n, ${dialect.read} FROM ${sql.segmentTable} AS s CROSS JOIN ${table} v
+      WHERE v.n = s.lo AND v.embedder = ?`;
     const compared = new Map<number, Ranked>();
     const numbers = [...new Set([...likely, ...spread])].sort((a, b) => a - b);
     for (let start = 0; start < numbers.length; start += VECTORS_AT_ONCE) {
-      const some = numbers.slice(start, start + VECTORS_AT_ONCE).map((rowId) => [0, rowId, rowId]);
-      for (const { n: rowId, vector } of yield* all<{ n: number; vector: unknown }>(read, JSON.stringify(some))) {
+      const some = numbers.slice(start, start + VECTORS_AT_ONCE).map((rowId) => [rowId, rowId] as const);
+      for (const [rowId, vector] of yield* tuples<[n: number, vector: never]>(read, segmentsOf(some), embedder)) {
         const decoded = dialect.decode(vector);
         if (isVector(decoded)) compared.set(rowId, { n: rowId, score: product(query, decoded) });
       }
@@ -219,3 +223,5 @@ export function nearestByScan({ sql, dialect, embedder, query, least }: Wanted):
     return rankingOf(comparedOf(likely), comparedOf(spread), limit, least);
   };
 }
+
+const segmentsOf = (rows: Ranges): string => JSON.stringify(rows.map(([lo, hi]) => [0, lo, hi]));

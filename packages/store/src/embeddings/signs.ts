@@ -3,6 +3,8 @@ import { createBest } from "./vector-bytes.js";
 /** Signs of so many numbers stand in one character, from "0" on. */
 const SIGNS = 6;
 const ZERO = 48;
+/** Stands where a row has no signs. */
+const BLANK = 32;
 
 /** The signs of a vector's numbers as a text, which a SQL engine joins to others as it is. */
 export function signsOf(vector: Float32Array): string {
@@ -15,6 +17,24 @@ export function signsOf(vector: Float32Array): string {
   return String.fromCharCode(...codes);
 }
 
+/** The signs of so many rows stand in one text: those of row n in the pack n / PACK, at n % PACK. */
+export const PACK = 64;
+
+/** Numbers from `lo` to `hi`, in ascending order. */
+export type Ranges = readonly (readonly [lo: number, hi: number])[];
+
+/** The packs in which the signs of rows are. */
+export function packsOf(rows: Ranges): [lo: number, hi: number][] {
+  const packs: [lo: number, hi: number][] = [];
+  for (const row of rows) {
+    const [lo, hi] = [Math.floor(row[0] / PACK), Math.floor(row[1] / PACK)];
+    const last = packs.at(-1);
+    if (last !== undefined && lo <= last[1] + 1) last[1] = Math.max(last[1], hi);
+    else packs.push([lo, hi]);
+  }
+  return packs;
+}
+
 /** How many vectors tell how alike vectors usually are. */
 const USUAL = 256;
 
@@ -23,16 +43,26 @@ const USUAL = 256;
  * opposite. Keeps the numbers of the rows that are most alike, and of some that are spread evenly.
  */
 export class SignScan {
+  /** The characters of one vector. */
   readonly #length: number;
   /** The sums that each character adds, place by place. */
   readonly #adds: Float32Array;
+  readonly #bytes: Uint8Array;
   readonly #best;
   #spread: number[] = [];
   #step = 1;
   #count = 0;
+  /** The first of the ranges that may hold a row of the next pack. */
+  #range = 0;
 
-  constructor(query: Float32Array, limit: number) {
+  /** Of the rows in some ranges. */
+  constructor(
+    query: Float32Array,
+    limit: number,
+    private readonly rows: Ranges,
+  ) {
     this.#length = Math.ceil(query.length / SIGNS);
+    this.#bytes = new Uint8Array(PACK * this.#length);
     this.#adds = new Float32Array(this.#length << SIGNS);
     for (let index = 0; index < this.#adds.length; index += 1) {
       const start = (index >> SIGNS) * SIGNS;
@@ -44,26 +74,12 @@ export class SignScan {
     this.#best = createBest<{ n: number; score: number }>(limit, Number.NEGATIVE_INFINITY);
   }
 
-  /** Takes rows: their numbers with commas between them, and their signs one behind the other. Gives the numbers. */
-  add(joined: string, signs: string): Float64Array {
-    const numbers = new Float64Array(signs.length / this.#length);
-    const adds = this.#adds;
-    let comma = 0;
-    let at = 0;
-    for (let row = 0; row < numbers.length; row += 1) {
-      // To split the text would make an object of each number.
-      let n = 0;
-      for (let code = joined.charCodeAt(comma); code >= ZERO; code = joined.charCodeAt(comma)) {
-        n = n * 10 + code - ZERO;
-        comma += 1;
-      }
-      comma += 1;
-      numbers[row] = n;
-      let score = 0;
-      for (let start = 0; start < adds.length; start += 1 << SIGNS) {
-        score += adds[start + signs.charCodeAt(at) - ZERO] as number;
-        at += 1;
-      }
+  /** Takes the packs in ascending order. */
+  add(pack: number, signs: string): void {
+    const { written } = encoder.encodeInto(signs, this.#bytes);
+    for (let at = 0, n = pack * PACK; at + this.#length <= written; at += this.#length, n += 1) {
+      if (this.#bytes[at] === BLANK || !this.#isIn(n)) continue;
+      const score = this.#scoreAt(at);
       if (this.#best.takes(score)) this.#best.add({ n, score });
       if (this.#count % this.#step === 0) this.#spread.push(n);
       this.#count += 1;
@@ -71,7 +87,27 @@ export class SignScan {
       this.#spread = this.#spread.filter((_, index) => index % 2 === 0);
       this.#step *= 2;
     }
-    return numbers;
+  }
+
+  #isIn(n: number): boolean {
+    while ((this.rows[this.#range]?.[1] ?? n) < n) this.#range += 1;
+    return (this.rows[this.#range]?.[0] ?? Number.POSITIVE_INFINITY) <= n;
+  }
+
+  #scoreAt(at: number): number {
+    const adds = this.#adds;
+    const bytes = this.#bytes;
+    const end = at + this.#length;
+    let [even, odd] = [0, 0];
+    let index = at;
+    // The sums of the first character begin at its code. Two sums do not wait for each other.
+    let start = -ZERO;
+    for (; index + 1 < end; index += 2) {
+      even += adds[start + (bytes[index] as number)] as number;
+      odd += adds[start + (1 << SIGNS) + (bytes[index + 1] as number)] as number;
+      start += 2 << SIGNS;
+    }
+    return index < end ? even + odd + (adds[start + (bytes[index] as number)] as number) : even + odd;
   }
 
   /** The rows that are most alike, and those that are spread evenly over all, which are all where these are few. */
@@ -79,3 +115,5 @@ export class SignScan {
     return { likely: this.#best.take().map(({ n }) => n), spread: this.#spread };
   }
 }
+
+const encoder = new TextEncoder();

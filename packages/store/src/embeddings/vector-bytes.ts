@@ -5,6 +5,12 @@ import { first, type Operation, oneNumber, run, type SqlValue } from "../engine/
 /** Vectors of messages, and of searchable entries. */
 export type VectorTable = "assistant_vectors" | "assistant_entry_vectors";
 
+/** The tables of their signs, where these are compared here. */
+export const SIGN_TABLES = {
+  assistant_vectors: "assistant_vector_signs",
+  assistant_entry_vectors: "assistant_entry_vector_signs",
+} as const satisfies Record<VectorTable, string>;
+
 /**
  * The vectors of messages and entries. They stand in tables of their own, which are made when an embedder is first used; from then
  * on whoever writes keeps them right, also without an embedder: a deleted message takes its vector along, an edited one marks it.
@@ -30,8 +36,8 @@ export interface VectorDialect {
   readonly findSimilarity: (() => Operation<string | null>) | null;
   /**
    * SQL for how many signs of `v.vector` and of a bound vector differ, and what is bound to it; and for a whole number by which the
-   * rows of `near` are chosen evenly, whatever rows there are beside them. Null where `v.signs` are those of
-   * `signsOf`, which are read and compared here.
+   * rows of `near` are chosen evenly, whatever rows there are beside them. Null where `SIGN_TABLES` hold those of `signsOf`, packed
+   * as `PACK` says, which are read and compared here.
    */
   readonly signs: {
     readonly unlike: string;

@@ -1,27 +1,56 @@
-import { signsOf } from "../embeddings/signs.js";
-import { EMBEDDER_TABLE, hasVersion, type VectorDialect, versionColumn } from "../embeddings/vector-bytes.js";
+import { PACK, signsOf } from "../embeddings/signs.js";
+import {
+  EMBEDDER_TABLE,
+  hasVersion,
+  SIGN_TABLES,
+  type VectorDialect,
+  type VectorTable,
+  versionColumn,
+} from "../embeddings/vector-bytes.js";
 import { first, run } from "../engine/operation.js";
 
 const VERSION = 2;
 
-// The index holds the signs, so that a search reads no vectors to tell which are likely.
-const vectorTable = (name: string) => [
-  `CREATE TABLE ${name} (n INTEGER PRIMARY KEY, embedder INTEGER NOT NULL, vector BLOB, signs TEXT)`,
-  `CREATE INDEX ${name}_signs ON ${name} (embedder, n, signs)`,
-];
+/**
+ * The vectors of a table, and their signs, packed: row by row it takes longer to read these than to compare them. Whatever writes a
+ * vector writes its signs: a pack is of the vectors of one model, the last that wrote one.
+ */
+function vectorTables(name: VectorTable): string[] {
+  const packs = SIGN_TABLES[name];
+  const at = (row: string) => `${row}.n % ${PACK} * length(${row}.signs)`;
+  const behind = (row: string) => `substr(signs, ${at(row)} + length(${row}.signs) + 1)`;
+  const blank = `UPDATE ${packs} SET signs = rtrim(substr(signs, 1, ${at("OLD")}) || printf('%*s', length(OLD.signs), '') || ${behind("OLD")})
+      WHERE pack = OLD.n / ${PACK} AND embedder = OLD.embedder AND OLD.signs IS NOT NULL;
+    DELETE FROM ${packs} WHERE pack = OLD.n / ${PACK} AND signs = '';`;
+  const write = `INSERT INTO ${packs} (pack, embedder, signs)
+      SELECT NEW.n / ${PACK}, NEW.embedder, printf('%*s%s', ${at("NEW")}, '', NEW.signs)
+      WHERE NEW.signs IS NOT NULL AND NEW.embedder > 0
+      ON CONFLICT (pack) DO UPDATE SET embedder = excluded.embedder, signs = CASE WHEN embedder <> excluded.embedder THEN excluded.signs
+        ELSE substr(printf('%-*s', ${at("NEW")}, signs), 1, ${at("NEW")}) || NEW.signs || ${behind("NEW")} END;`;
+  const trigger = (does: string, when: string, work: string) =>
+    `CREATE TRIGGER ${packs}_${does} AFTER ${when} ON ${name} BEGIN\n    ${work}\n  END`;
+  return [
+    `DROP TABLE IF EXISTS ${name}`,
+    `DROP TABLE IF EXISTS ${packs}`,
+    `CREATE TABLE ${name} (n INTEGER PRIMARY KEY, embedder INTEGER NOT NULL, vector BLOB, signs TEXT)`,
+    `CREATE INDEX ${name}_by_embedder ON ${name} (embedder)`,
+    `CREATE TABLE ${packs} (pack INTEGER PRIMARY KEY, embedder INTEGER NOT NULL, signs TEXT NOT NULL)`,
+    trigger("added", "INSERT", write),
+    trigger("changed", "UPDATE OF embedder, signs", `${blank}\n    ${write}`),
+    trigger("deleted", "DELETE", blank),
+  ];
+}
 
 const TABLES = [
   EMBEDDER_TABLE,
-  "DROP TABLE IF EXISTS assistant_vectors",
-  ...vectorTable("assistant_vectors"),
+  ...vectorTables("assistant_vectors"),
   `CREATE TRIGGER IF NOT EXISTS assistant_vectors_deleted AFTER DELETE ON assistant_messages BEGIN
      DELETE FROM assistant_vectors WHERE n = OLD.n;
    END`,
   `CREATE TRIGGER IF NOT EXISTS assistant_vectors_edited AFTER UPDATE OF content ON assistant_messages BEGIN
      UPDATE assistant_vectors SET embedder = 0 WHERE n = OLD.n;
    END`,
-  "DROP TABLE IF EXISTS assistant_entry_vectors",
-  ...vectorTable("assistant_entry_vectors"),
+  ...vectorTables("assistant_entry_vectors"),
   "INSERT INTO assistant_entry_vectors (n, embedder) SELECT n, 0 FROM cf_agents_search_entries",
   `CREATE TRIGGER IF NOT EXISTS assistant_entry_vectors_added AFTER INSERT ON cf_agents_search_entries BEGIN
      INSERT INTO assistant_entry_vectors (n, embedder) VALUES (NEW.n, 0);
