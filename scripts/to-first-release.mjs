@@ -32,9 +32,10 @@ function makeAnew(database, table, sql) {
   const names = database.prepare("SELECT name FROM pragma_table_info(?)").pluck().all(table);
   const highest = database.prepare("SELECT seq FROM sqlite_sequence WHERE name = ?").pluck().get(table);
   database.exec(`ALTER TABLE ${table} RENAME TO before_release; ${sql}`);
-  // A store adds it that has an embedder.
-  if (names.includes("vectors")) database.exec(`ALTER TABLE ${table} ADD COLUMN vectors INTEGER NOT NULL DEFAULT 1`);
-  const values = names.map((name) => (name === "registered" ? "coalesce(registered, no)" : name));
+  // A store adds it that has an embedder. The vectors are of version 1, and are made anew.
+  if (names.includes("vectors")) database.exec(`ALTER TABLE ${table} ADD COLUMN vectors INTEGER NOT NULL DEFAULT 2`);
+  const changed = { registered: "coalesce(registered, no)", vectors: "1" };
+  const values = names.map((name) => changed[name] ?? name);
   database.exec(`INSERT INTO ${table} (${names}) SELECT ${values} FROM before_release; DROP TABLE before_release`);
   if (sql.includes("AUTOINCREMENT")) {
     database.prepare("DELETE FROM sqlite_sequence WHERE name = ?").run(table);
@@ -65,7 +66,7 @@ ALTER TABLE assistant_schema ALTER reindex_messages SET DEFAULT 0, ALTER reindex
 UPDATE assistant_schema SET version = 1;
 DO $$ DECLARE f REGPROCEDURE; BEGIN
   IF EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'assistant_schema'::regclass AND attname = 'vectors') THEN
-    ALTER TABLE assistant_schema ALTER vectors SET DEFAULT 1;
+    ALTER TABLE assistant_schema ALTER vectors SET DEFAULT 2;
     UPDATE assistant_schema SET vectors = 1;
   END IF;
   -- The script makes them anew. Tables refer to the others.

@@ -76,10 +76,11 @@ export class SignScan {
 
   /** Takes the packs in ascending order. */
   add(pack: number, signs: string): void {
-    const { written } = encoder.encodeInto(signs, this.#bytes);
-    for (let at = 0, n = pack * PACK; at + this.#length <= written; at += this.#length, n += 1) {
-      if (this.#bytes[at] === BLANK || !this.#isIn(n)) continue;
-      const score = this.#scoreAt(at);
+    const [bytes, adds, length] = [this.#bytes, this.#adds, this.#length];
+    const { written } = encoder.encodeInto(signs, bytes);
+    for (let at = 0, n = pack * PACK; at + length <= written; at += length, n += 1) {
+      if (bytes[at] === BLANK || !this.#isIn(n)) continue;
+      const score = sumOf(adds, bytes, at, at + length);
       if (this.#best.takes(score)) this.#best.add({ n, score });
       if (this.#count % this.#step === 0) this.#spread.push(n);
       this.#count += 1;
@@ -94,22 +95,6 @@ export class SignScan {
     return (this.rows[this.#range]?.[0] ?? Number.POSITIVE_INFINITY) <= n;
   }
 
-  #scoreAt(at: number): number {
-    const adds = this.#adds;
-    const bytes = this.#bytes;
-    const end = at + this.#length;
-    let [even, odd] = [0, 0];
-    let index = at;
-    // The sums of the first character begin at its code. Two sums do not wait for each other.
-    let start = -ZERO;
-    for (; index + 1 < end; index += 2) {
-      even += adds[start + (bytes[index] as number)] as number;
-      odd += adds[start + (1 << SIGNS) + (bytes[index + 1] as number)] as number;
-      start += 2 << SIGNS;
-    }
-    return index < end ? even + odd + (adds[start + (bytes[index] as number)] as number) : even + odd;
-  }
-
   /** The rows that are most alike, and those that are spread evenly over all, which are all where these are few. */
   take(): { likely: number[]; spread: number[] } {
     return { likely: this.#best.take().map(({ n }) => n), spread: this.#spread };
@@ -117,3 +102,17 @@ export class SignScan {
 }
 
 const encoder = new TextEncoder();
+
+function sumOf(adds: Float32Array, bytes: Uint8Array, begin: number, end: number): number {
+  let even = 0;
+  let odd = 0;
+  let index = begin;
+  // The sums of a character begin at its code. Two sums do not wait for each other.
+  let start = -ZERO;
+  for (; index + 1 < end; index += 2) {
+    even += adds[start + (bytes[index] as number)] as number;
+    odd += adds[start + (1 << SIGNS) + (bytes[index + 1] as number)] as number;
+    start += 2 << SIGNS;
+  }
+  return index < end ? even + odd + (adds[start + (bytes[index] as number)] as number) : even + odd;
+}
