@@ -1,4 +1,5 @@
 import type { RowAddress } from "@stemma/model";
+import type { VectorTable } from "../embeddings/vector-bytes.js";
 import type { Dialect, SearchIndex } from "../engine/dialect.js";
 import type { Operation } from "../engine/operation.js";
 import type { ReadTo } from "../operations/search/index-rows.js";
@@ -11,6 +12,8 @@ export interface CheckDialect {
   reindex(): Operation<void>;
   /** SQL for how many numbers the column `v.vector` holds. */
   readonly vectorLength: string;
+  /** SQL for the packs (`SIGN_TABLES`) that do not hold the signs of their vectors. Missing where rows hold their own. */
+  readonly wrongPacks?: ((table: VectorTable) => string) | undefined;
   /** Looking into a search index makes tables for a while. */
   readonly indexCheckWrites: boolean;
   /** How many documents are compared with one look at an index. */

@@ -1,4 +1,6 @@
 import type { CheckRule } from "../contract/store.js";
+import { PACK } from "../embeddings/signs.js";
+import { SIGN_TABLES, type VectorTable } from "../embeddings/vector-bytes.js";
 import type { Dialect } from "../engine/dialect.js";
 import {
   all,
@@ -229,15 +231,18 @@ export const VERSIONS = rowCheck({
   },
 });
 
-const VECTOR_TABLES = { assistant_vectors: "assistant_messages", assistant_entry_vectors: "cf_agents_search_entries" };
+const VECTOR_TABLES: readonly (readonly [table: VectorTable, of: string])[] = [
+  ["assistant_vectors", "assistant_messages"],
+  ["assistant_entry_vectors", "cf_agents_search_entries"],
+];
 
 const orphanVectors = (sql: Dialect, table: string, of: string) =>
   `${table} WHERE NOT EXISTS (SELECT 1 FROM ${of} m WHERE ${sameSession(sql, "m", table)}m.n = ${table}.n)`;
 
-/** Vectors of messages and entries that are not there, and those of another length than the model's. */
+/** Vectors of messages and entries that are not there, those of another length than the model's, and signs that are not theirs. */
 export function* checkVectors(sql: Dialect, check: CheckDialect, found: Findings): Operation<void> {
   if ((yield* sql.columns("assistant_vectors")).length === 0) return;
-  for (const [table, of] of Object.entries(VECTOR_TABLES)) {
+  for (const [table, of] of VECTOR_TABLES) {
     found.count(table, yield* oneNumber(`SELECT count(*) AS count FROM ${table}`));
     for (const rowId of yield* column<number>(`SELECT n FROM ${orphanVectors(sql, table, of)}`)) {
       const what = of === "assistant_messages" ? "message" : "entry";
@@ -245,6 +250,10 @@ export function* checkVectors(sql: Dialect, check: CheckDialect, found: Findings
     }
     for (const rowId of yield* column<number>(`SELECT v.n FROM ${wrongLength(check, table)}`)) {
       found.add("vector", table, null, null, `The vector of row ${rowId} is not one of the model's.`);
+    }
+    if (check.wrongPacks === undefined) continue;
+    for (const pack of yield* column<number>(check.wrongPacks(table))) {
+      found.add("vector", SIGN_TABLES[table], null, null, `Pack ${pack} does not hold the signs of its vectors.`);
     }
   }
 }
@@ -255,10 +264,15 @@ const wrongLength = (check: CheckDialect, table: string) => `${table} v CROSS JO
 /** Vectors are made anew by the embedder, so a wrong one is marked as old. */
 export function* repairVectors(sql: Dialect, check: CheckDialect): Operation<void> {
   if ((yield* sql.columns("assistant_vectors")).length === 0) return;
-  for (const [table, of] of Object.entries(VECTOR_TABLES)) {
+  for (const [table, of] of VECTOR_TABLES) {
     yield* run(`DELETE FROM ${orphanVectors(sql, table, of)}`);
     const named = sql.layout === "local" ? "n" : "session_id, n";
     const wrong = `SELECT ${named.replace(/\w+/g, "v.$&")} FROM ${wrongLength(check, table)}`;
     yield* run(`UPDATE ${table} SET embedder = 0 WHERE (${named}) IN (${wrong})`);
+    if (check.wrongPacks === undefined) continue;
+    const packs = JSON.stringify(yield* column<number>(check.wrongPacks(table)));
+    yield* run(`DELETE FROM ${SIGN_TABLES[table]} WHERE pack IN (SELECT value FROM json_each(?))`, packs);
+    // What writes signs writes the pack.
+    yield* run(`UPDATE ${table} SET signs = signs WHERE n / ${PACK} IN (SELECT value FROM json_each(?))`, packs);
   }
 }

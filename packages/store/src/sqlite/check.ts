@@ -1,4 +1,6 @@
 import { addSum, addTerm, type CheckDialect, type EngineFault, type IndexSums } from "../check/check-dialect.js";
+import { PACK } from "../embeddings/signs.js";
+import { SIGN_TABLES, type VectorTable } from "../embeddings/vector-bytes.js";
 import { INDEX_TABLES, type SearchIndex } from "../engine/dialect.js";
 import { all, type Operation, pause, run } from "../engine/operation.js";
 import {
@@ -35,6 +37,7 @@ export function sqliteCheck({ schema, integrity }: { schema: "temp" | "main"; in
     integrity: integrity ? findFaults : null,
     reindex: () => run("REINDEX"),
     vectorLength: "length(v.vector) / 4",
+    wrongPacks,
     indexCheckWrites: schema === "main",
     window: { messages: WINDOW, entries: WINDOW },
     *open() {
@@ -63,6 +66,15 @@ export function sqliteCheck({ schema, integrity }: { schema: "temp" | "main"; in
     emptyIndex: emptySearchTables,
   };
 }
+
+// Those that lack signs of a vector, and those that have more.
+const wrongPacks = (table: VectorTable) => `
+  SELECT v.n / ${PACK} AS pack FROM assistant_embedder e CROSS JOIN ${table} v
+    LEFT JOIN ${SIGN_TABLES[table]} p ON p.pack = v.n / ${PACK} AND p.embedder = e.no
+    WHERE v.embedder = e.no AND substr(p.signs, v.n % ${PACK} * length(v.signs) + 1, length(v.signs)) IS NOT v.signs
+  UNION SELECT p.pack FROM assistant_embedder e CROSS JOIN ${SIGN_TABLES[table]} p
+    WHERE p.embedder = e.no AND length(replace(p.signs, ' ', '')) <> (SELECT total(length(v.signs)) FROM ${table} v
+      WHERE v.n BETWEEN p.pack * ${PACK} AND p.pack * ${PACK} + ${PACK - 1} AND v.embedder = e.no)`;
 
 type ReadIndex = (index: SearchIndex, note: (entries: IndexEntries) => void) => Operation<void>;
 
