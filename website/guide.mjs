@@ -15,7 +15,7 @@ export const GUIDE = [
       { text: "A turn", link: "/turns" },
       { text: "Compaction and learning", link: "/compaction" },
       { text: "Search", link: "/search" },
-      { text: "Reranking", link: "/reranking" },
+      { text: "Search with a model", link: "/search-models" },
       { text: "Evaluation", link: "/evaluation" },
       { text: "Local models", link: "/local-models" },
       { text: "Session manager", link: "/session-manager" },

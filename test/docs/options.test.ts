@@ -8,9 +8,9 @@ import { pages } from "./snippets.js";
 const TABLES: Record<string, readonly string[]> = {
   "docs/ai-sdk.md": ["chatHandler"],
   "docs/langgraph.md": ["new StemmaSaver"],
-  "docs/reranking.md": ["RerankableStore.withReranker"],
+  "docs/search-models.md": ["EmbeddableStore.withEmbedder", "RerankableStore.withReranker"],
   "docs/local-models.md": ["localModel"],
-  "docs/search.md": ["SessionManager.search", "EmbeddableStore.withEmbedder"],
+  "docs/search.md": ["SessionManager.search"],
   "docs/stores/postgres.md": ["postgres"],
   "docs/stores/sqlite.md": ["sqlite"],
   "docs/studio.md": ["createStudio", "instrument"],

@@ -128,7 +128,7 @@ describe("a copy of vectors", () => {
     const { texts, embedder } = counting();
     const embedded = target.withEmbedder(embedder);
     await embedded.embeddings.flush();
-    expect(texts.sort()).toEqual(["umbrella", "umbrellas"]);
+    expect(texts.sort()).toEqual(["user: umbrella", "user: umbrellas"]);
     expect((await copyStore(store, target)).parts.filter(({ state }) => state !== "present")).toEqual([]);
     expect(await embedded.embeddings.backlog()).toBe(0);
   });
