@@ -17,16 +17,18 @@ const VERSION = 2;
  */
 function vectorTables(name: VectorTable): string[] {
   const packs = SIGN_TABLES[name];
-  const at = (row: string) => `${row}.n % ${PACK} * length(${row}.signs)`;
-  const behind = (row: string) => `substr(signs, ${at(row)} + length(${row}.signs) + 1)`;
-  const blank = `UPDATE ${packs} SET signs = rtrim(substr(signs, 1, ${at("OLD")}) || printf('%*s', length(OLD.signs), '') || ${behind("OLD")})
+  const begin = (row: string) => `${row}.n % ${PACK} * length(${row}.signs)`;
+  const behind = (row: string) => `substr(signs, ${begin(row)} + length(${row}.signs) + 1)`;
+  const blanks = (count: string) => `replace(hex(zeroblob(${count})), '00', ' ')`;
+  const blank = `UPDATE ${packs} SET signs = rtrim(substr(signs, 1, ${begin("OLD")}) || ${blanks("length(OLD.signs)")} || ${behind("OLD")})
       WHERE pack = OLD.n / ${PACK} AND embedder = OLD.embedder AND OLD.signs IS NOT NULL;
     DELETE FROM ${packs} WHERE pack = OLD.n / ${PACK} AND signs = '';`;
+  const before = `substr(signs || ${blanks(`${begin("NEW")} - length(signs)`)}, 1, ${begin("NEW")})`;
   const write = `INSERT INTO ${packs} (pack, embedder, signs)
-      SELECT NEW.n / ${PACK}, NEW.embedder, printf('%*s%s', ${at("NEW")}, '', NEW.signs)
+      SELECT NEW.n / ${PACK}, NEW.embedder, ${blanks(begin("NEW"))} || NEW.signs
       WHERE NEW.signs IS NOT NULL AND NEW.embedder > 0
       ON CONFLICT (pack) DO UPDATE SET embedder = excluded.embedder, signs = CASE WHEN embedder <> excluded.embedder THEN excluded.signs
-        ELSE substr(printf('%-*s', ${at("NEW")}, signs), 1, ${at("NEW")}) || NEW.signs || ${behind("NEW")} END;`;
+        ELSE ${before} || NEW.signs || ${behind("NEW")} END;`;
   const trigger = (does: string, when: string, work: string) =>
     `CREATE TRIGGER ${packs}_${does} AFTER ${when} ON ${name} BEGIN\n    ${work}\n  END`;
   return [
