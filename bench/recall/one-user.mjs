@@ -1,4 +1,4 @@
-// npm run bench -- one-user [--user 50000] [--store 1000000] [--postgres] [--vectors <file of float32, 384 each>]
+// npm run bench -- one-user [--user 50000] [--store 1000000] [--queries 40] [--postgres] [--vectors <file of float32, 384 each>]
 //
 // How long a search takes for a user with so many vectors, alone in the store and in a store of so many; how long it holds the event
 // loop, and how many of the ten nearest of all it finds. In the same rounds: all of the user's vectors read and compared, and
@@ -21,18 +21,18 @@ import { verify } from "../verify.mjs";
 const DIMENSIONS = 384;
 const IN_SESSION = 50;
 const CENTRES = 2_000;
-const QUERIES = 40;
 const SESSION = 2 ** 28;
 
 const { values } = parseArgs({
   options: {
     user: { type: "string", default: "50000" },
     store: { type: "string", default: "1000000" },
+    queries: { type: "string", default: "40" },
     postgres: { type: "boolean", default: false },
     vectors: { type: "string" },
   },
 });
-const [own, total] = [Number(values.user), Number(values.store)];
+const [own, total, count] = [Number(values.user), Number(values.store), Number(values.queries)];
 
 let seed = 1;
 const random = () => {
@@ -66,7 +66,7 @@ const vectorAt = (index) => {
   return real !== null && index < centres.length ? centre : noisy(centre, 0.03);
 };
 const vectors = Array.from({ length: own }, (_, index) => vectorAt(index));
-const queries = Array.from({ length: QUERIES }, () => noisy(vectorAt(Math.floor(random() * own)), 0.04));
+const queries = Array.from({ length: count }, () => noisy(vectorAt(Math.floor(random() * own)), 0.04));
 const embedder = {
   id: "seeded",
   dimensions: DIMENSIONS,
@@ -133,7 +133,7 @@ async function measure(among) {
     const times = `p50 ${at(wall, 0.5)} ms, p95 ${at(wall, 0.95)} ms, CPU p50 ${at(cpu, 0.5)} ms, p95 ${at(cpu, 0.95)} ms`;
     console.log(`${name.padEnd(36)} ${times}`);
   }
-  const share = (found / QUERIES).toFixed(4);
+  const share = (found / count).toFixed(4);
   const longest = ({ wall, cpu }, of) => `${at(wall, of)} ms (${at(cpu, of)} ms of CPU)`;
   console.log(
     `found of the ten nearest ${share}; event loop held p50 ${longest(held, 0.5)}, at most ${longest(held, 1)}`,
