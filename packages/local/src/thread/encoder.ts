@@ -1,5 +1,5 @@
-import { StemmaError } from "@stemma/model";
-import { lateInteraction, type TokenStates } from "./late-interaction.js";
+import { Recent, StemmaError } from "@stemma/model";
+import { lateInteraction, packStates, type TokenStates } from "./late-interaction.js";
 import type { Network, Tensor, Tokenizer, Transformers } from "./transformers.js";
 
 /** Tokens of a text that are read: what the model was trained on. */
@@ -8,6 +8,8 @@ const MAX_TOKENS = 256;
 const MAX_QUERY_TOKENS = 64;
 /** No token that is read stands further back in a text; to cut a long one into tokens takes long. */
 const CHARACTERS_PER_TOKEN = 8;
+/** How much the states of passages may take that were read lately, in bytes: searches of one store find the same messages. */
+const REMEMBERED = 32_000_000;
 interface EncoderParts {
   readonly tokenizer: Tokenizer;
   readonly network: Network;
@@ -16,8 +18,7 @@ interface EncoderParts {
   readonly pooling: "mean" | "cls";
 }
 
-/** A text as tokens. */
-export interface Tokens {
+interface Tokens {
   readonly ids: readonly number[];
   readonly types: readonly number[];
 }
@@ -32,6 +33,7 @@ export type EncodedQuery = string | TokenStates;
 export class Encoder {
   readonly #special: ReadonlySet<number>;
   readonly #maxTokens: number;
+  readonly #passages = new Recent<TokenStates>(REMEMBERED);
 
   private constructor(
     private readonly parts: EncoderParts,
@@ -47,7 +49,7 @@ export class Encoder {
   static async create(parts: EncoderParts): Promise<Encoder> {
     const probe = new Encoder(parts, null);
     const { isCrossEncoder } = parts;
-    const output = await probe.#run(probe.tokens("a", isCrossEncoder ? "a" : undefined));
+    const output = await probe.#run(probe.#tokens("a", isCrossEncoder ? "a" : undefined));
     const width = output?.dims.at(-1);
     if (width === undefined || (isCrossEncoder && width !== 1)) {
       const found = isCrossEncoder ? `${width ?? "no"} scores, where a reranker gives one` : "no states of tokens";
@@ -58,7 +60,7 @@ export class Encoder {
   }
 
   /** The tokens of a text, or of a query's text and a passage that a cross-encoder reads together. */
-  tokens(text: string, pair?: string): Tokens {
+  #tokens(text: string, pair?: string): Tokens {
     const cut = (part: string, tokens: number) => part.slice(0, tokens * CHARACTERS_PER_TOKEN);
     const { input_ids: ids, token_type_ids: types } = this.parts.tokenizer(cut(text, this.#maxTokens), {
       ...(pair === undefined ? {} : { text_pair: cut(pair, this.#maxTokens) }),
@@ -69,11 +71,6 @@ export class Encoder {
     return { ids, types: types ?? ids.map(() => 0) };
   }
 
-  /** The tokens that the network reads to score a passage. */
-  passage(query: EncodedQuery, text: string): Tokens {
-    return typeof query === "string" ? this.tokens(query, text) : this.tokens(text);
-  }
-
   /** Frees the memory of the network. */
   async dispose(): Promise<void> {
     await this.parts.network.dispose();
@@ -81,24 +78,29 @@ export class Encoder {
 
   async query(text: string): Promise<EncodedQuery> {
     if (this.parts.isCrossEncoder) return text.slice(0, MAX_QUERY_TOKENS * CHARACTERS_PER_TOKEN);
-    const { ids, types } = this.tokens(text);
-    const tokens = { ids: ids.slice(0, MAX_QUERY_TOKENS), types: types.slice(0, MAX_QUERY_TOKENS) };
-    return this.#statesOf((await this.#run(tokens)) as Tensor, tokens);
+    const { ids, types } = this.#tokens(text);
+    return this.#states({ ids: ids.slice(0, MAX_QUERY_TOKENS), types: types.slice(0, MAX_QUERY_TOKENS) });
   }
 
-  /** Scores a passage, which are tokens that `passage` gave. */
-  async score(query: EncodedQuery, passage: Tokens): Promise<number> {
-    const output = (await this.#run(passage)) as Tensor;
-    return typeof query === "string"
-      ? (output.data[0] as number)
-      : lateInteraction(query, this.#statesOf(output, passage));
+  /** Scores a passage. */
+  async score(query: EncodedQuery, passage: string): Promise<number> {
+    if (typeof query === "string") {
+      const { data } = (await this.#run(this.#tokens(query, passage))) as Tensor;
+      return data[0] as number;
+    }
+    const known = this.#passages.get(passage);
+    const states = known ?? (await this.#states(this.#tokens(passage)));
+    // Of strings two bytes a character.
+    this.#passages.set(passage, states, states.states.length + passage.length * 2);
+    return lateInteraction(query, states);
   }
 
   /** A vector of length one, or of zeros for a text without words. */
-  async vector(text: Tokens): Promise<Float32Array> {
-    const { data } = (await this.#run(text)) as Tensor;
+  async vector(text: string): Promise<Float32Array> {
+    const tokens = this.#tokens(text);
+    const { data } = (await this.#run(tokens)) as Tensor;
     const width = this.dimensions as number;
-    const read = this.parts.pooling === "cls" ? 1 : text.ids.length;
+    const read = this.parts.pooling === "cls" ? 1 : tokens.ids.length;
     const vector = new Float32Array(width);
     for (let token = 0; token < read; token += 1) {
       for (let i = 0; i < width; i += 1) vector[i] = (vector[i] as number) + (data[token * width + i] as number);
@@ -119,8 +121,9 @@ export class Encoder {
     return isCrossEncoder ? logits : states;
   }
 
-  #statesOf({ data, dims }: Tensor, { ids }: Tokens): TokenStates {
-    const rows = ids.flatMap((id, index) => (this.#special.has(id) ? [] : [index]));
-    return { states: data, width: dims.at(-1) as number, rows };
+  async #states(tokens: Tokens): Promise<TokenStates> {
+    const { data, dims } = (await this.#run(tokens)) as Tensor;
+    const rows = tokens.ids.flatMap((id, index) => (this.#special.has(id) ? [] : [index]));
+    return packStates(data, dims.at(-1) as number, rows);
   }
 }

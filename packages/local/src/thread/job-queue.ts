@@ -10,8 +10,8 @@ interface Job {
   query: EncodedQuery | null;
   /** Numbers for each text that was read. */
   readonly done: (number | Float32Array)[];
-  /** Tokens that were read. */
-  tokens: number;
+  /** Milliseconds that were spent on it. */
+  spent: number;
 }
 
 interface Answers {
@@ -20,7 +20,7 @@ interface Answers {
 }
 
 /**
- * Requests that wait for the network. A text of the one for which the least was read is next, so a short request passes a long one,
+ * Requests that wait for the network. A text of the one on which the least time was spent is next, so a short request passes a long one,
  * and many at once get as much each. One whose time is over is answered with what was scored by then.
  */
 export class JobQueue {
@@ -30,7 +30,7 @@ export class JobQueue {
   constructor(private readonly answers: Answers) {}
 
   add(id: number, encoder: Encoder, task: ModelTask): void {
-    this.#jobs.set(id, { id, encoder, task, query: null, done: [], tokens: 0 });
+    this.#jobs.set(id, { id, encoder, task, query: null, done: [], spent: 0 });
     if (!this.#isWorking) void this.#work();
   }
 
@@ -64,7 +64,7 @@ export class JobQueue {
     let next: Job | null = null;
     for (const job of this.#jobs.values()) {
       if ("deadline" in job.task && job.task.deadline <= sharedClock()) this.#finish(job);
-      else if (next === null || job.tokens < next.tokens) next = job;
+      else if (next === null || job.spent < next.spent) next = job;
     }
     return next;
   }
@@ -74,16 +74,12 @@ export class JobQueue {
     const { task, encoder, done } = job;
     const text = task.texts[done.length];
     if (text === undefined) return;
+    const began = sharedClock();
     if ("query" in task) {
       job.query ??= await encoder.query(task.query);
-      const passage = encoder.passage(job.query, text);
-      done.push(await encoder.score(job.query, passage));
-      job.tokens += passage.ids.length;
-    } else {
-      const tokens = encoder.tokens(text);
-      done.push(await encoder.vector(tokens));
-      job.tokens += tokens.ids.length;
-    }
+      done.push(await encoder.score(job.query, text));
+    } else done.push(await encoder.vector(text));
+    job.spent += sharedClock() - began;
   }
 
   // Unless it was dropped meanwhile.

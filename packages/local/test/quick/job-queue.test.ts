@@ -1,22 +1,20 @@
 import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";
-import type { Encoder, Tokens } from "../../src/thread/encoder.js";
+import type { Encoder } from "../../src/thread/encoder.js";
 import { JobQueue } from "../../src/thread/job-queue.js";
 import { type ModelTask, sharedClock } from "../../src/thread/protocol.js";
 
 /** A network that takes so long for a token, and whose score is the number of them; its vectors have two numbers. */
 function slowEncoder(msPerToken: number): Encoder {
-  const tokens = (text: string): Tokens => ({ ids: text.split(" ").map(Number), types: [] });
-  const read = async ({ ids }: Tokens) => {
-    await setTimeout(ids.length * msPerToken);
-    return ids.length;
+  const read = async (text: string) => {
+    const tokens = text.split(" ").length;
+    await setTimeout(tokens * msPerToken);
+    return tokens;
   };
   return {
-    tokens,
-    passage: (_: unknown, text: string) => tokens(text),
     query: async () => "query",
-    score: (_: unknown, text: Tokens) => read(text),
-    vector: async (text: Tokens) => Float32Array.of(await read(text), 0.5),
+    score: (_: unknown, text: string) => read(text),
+    vector: async (text: string) => Float32Array.of(await read(text), 0.5),
   } as unknown as Encoder;
 }
 
