@@ -58,13 +58,13 @@ describe.skipIf(models === null)("the command", () => {
     writeFileSync(questions, JSON.stringify({ question: "How is the cat?", ids: ["m"] }));
     const report = join(folder, "report.json");
     const asked = ["--db", db, "eval", "recall", "own", questions];
-    const before = readFileSync(db);
     const { out, code } = await stemma.run(...asked, "--reranker", minilm, "--output", report);
     expect(code).toBe(0);
     expect(out).toMatch(/Reranked: 1 search\. Of 0 only the first results were scored, of 0 none\.\n$/);
     expect(JSON.parse(readFileSync(report, "utf8"))).toMatchObject({
       reranking: { asked: 1, shortened: 0, failed: 0 },
     });
+    const before = readFileSync(db);
     const { err, code: refused } = await stemma.run(...asked, "--embedder", minilm);
     expect(refused).toBe(2);
     expect(err).toContain("--embedder stores vectors, and your own database is only read");

@@ -4,7 +4,7 @@ import type { Network, Tensor, Tokenizer, Transformers } from "./transformers.js
 
 /** Tokens of a text that are read: what the model was trained on. */
 const MAX_TOKENS = 256;
-/** Tokens of a query: a longer one says what it is after by then. */
+/** Tokens of a query that a cross-encoder reads, since the passage is to have room beside it. */
 const MAX_QUERY_TOKENS = 64;
 /** No token that is read stands further back in a text; to cut a long one into tokens takes long. */
 const CHARACTERS_PER_TOKEN = 8;
@@ -78,8 +78,7 @@ export class Encoder {
 
   async query(text: string): Promise<EncodedQuery> {
     if (this.parts.isCrossEncoder) return text.slice(0, MAX_QUERY_TOKENS * CHARACTERS_PER_TOKEN);
-    const { ids, types } = this.#tokens(text);
-    return this.#states({ ids: ids.slice(0, MAX_QUERY_TOKENS), types: types.slice(0, MAX_QUERY_TOKENS) });
+    return this.#states(this.#tokens(text));
   }
 
   /** Scores a passage. */
