@@ -20,7 +20,9 @@ export async function openLocal({ local, ...options }: DatabaseOptions & LocalOp
   try {
     const { localModel } = await import("@stemma/local");
     const model = await localModel(local === true ? {} : { model: local });
-    return store.withEmbedder(model.embedder()).withReranker(model.reranker());
+    // A cross-encoder makes no vectors.
+    const embedded = model.dimensions === null ? store : store.withEmbedder(model.embedder());
+    return embedded.withReranker(model.reranker());
   } catch (error) {
     await store.close();
     throw error;

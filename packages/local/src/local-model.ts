@@ -51,6 +51,8 @@ export interface LocalRerankerOptions {
 export interface LocalModel {
   /** Names the model and the digest of its weights: the vectors of two models with one id can be compared. */
   readonly id: string;
+  /** How many numbers a vector of this model has; null for a cross-encoder, which makes none. */
+  readonly dimensions: number | null;
   /**
    * Makes a function that scores passages for a query, higher is better, in their order. A cross-encoder reads both together; any
    * other model compares their tokens (late interaction): for each token of the query the best cosine among those of the
@@ -108,6 +110,7 @@ export async function localModel(options: LocalModelOptions = {}): Promise<Local
   };
   return {
     id,
+    dimensions,
     reranker: (options = {}) => {
       RERANKER.assert(options, "reranker()");
       const { timeBudget = TIME_BUDGET } = options;

@@ -12,7 +12,7 @@ import {
 import { invalid, reasonOf, StemmaError } from "@stemma/model";
 import type { Command } from "commander";
 import { writeJson } from "../context.js";
-import { describeComparison, describeQa, describeRecall } from "../eval/print.js";
+import { describeComparison, describeQa, describeRecall, describeReranking } from "../eval/print.js";
 import { OWN, SETS, type SetOptions, withSet } from "../eval/with-set.js";
 import { type Io, writeOutput } from "../io.js";
 import { nonEmpty, oneOf, positiveNumber } from "../options.js";
@@ -35,7 +35,7 @@ interface RecallCommandOptions extends SetOptions {
   html?: string;
 }
 
-/** Adds `stemma eval recall`. As JSON: a `RecallReport`; with `--against` also `against`, a `RecallComparison`. */
+/** Adds `stemma eval recall`. As JSON: a `RecallReport`; with `--reranker` also `reranking`, with `--against` also `against`, a `RecallComparison`. */
 function registerRecall(parent: Command, io: Io): void {
   const command = parent.command("recall").description("Measure what search finds, beside bare BM25. Needs no model.");
   ofSet(command)
@@ -46,14 +46,16 @@ function registerRecall(parent: Command, io: Io): void {
     .action(async (name: string, path: string, { against, output, html }: RecallCommandOptions, self: Command) => {
       const { json = false } = self.optsWithGlobals<{ json?: boolean }>();
       const before = against === undefined ? null : readReport(against);
-      await withSet(self, name, path, async ({ set, ...options }) => {
-        const report = await withProgress(io, (onQuestion) => evaluateRecall(set, { ...options, onQuestion }));
+      await withSet(self, name, path, async ({ set, ...options }, reranking) => {
+        const measured = await withProgress(io, (onQuestion) => evaluateRecall(set, { ...options, onQuestion }));
+        const report = reranking === null ? measured : { ...measured, reranking };
         const comparison = before === null ? null : compareRecall(report, before);
         if (comparison !== null && comparison.lost.length > 0) io.fail();
         if (output !== undefined) await writeOutput(output, `${JSON.stringify(report)}\n`);
         if (html !== undefined) await writeOutput(html, recallPage(report, comparison));
         if (json) return writeJson(io, comparison === null ? report : { ...report, against: comparison });
         await io.write(asText(report, comparison, against));
+        if (reranking !== null) await io.write(describeReranking(reranking));
       });
     });
 }

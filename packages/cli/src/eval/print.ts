@@ -8,6 +8,7 @@ import {
   type RecallRow,
 } from "@stemma/eval";
 import { columns, count } from "../text.js";
+import type { Reranking } from "./with-set.js";
 
 /** A report of `stemma eval recall` as text. */
 export function describeRecall(report: RecallReport): string {
@@ -65,6 +66,12 @@ function withIntervals(intervals: Intervals, cellsOf: (name: Measure) => string[
     const { mean, low, high } = interval;
     return [[name, ...cellsOf(name), signed(mean), `${signed(low)} … ${signed(high)}`]];
   });
+}
+
+/** How often a reranker was asked, as text. */
+export function describeReranking({ asked, shortened, failed }: Reranking): string {
+  const [some, none] = [shortened, failed].map((each) => each.toLocaleString("en"));
+  return `\nReranked: ${count(asked, "search", "searches")}. Of ${some} only the first results were scored, of ${none} none.\n`;
 }
 
 /** A report of `stemma eval qa` as text. */

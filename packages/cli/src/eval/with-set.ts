@@ -27,6 +27,13 @@ export interface SetOptions {
   embedder?: string | true;
 }
 
+/** How often a reranker was asked, how often it scored only the first candidates, and how often it failed. */
+export interface Reranking {
+  asked: number;
+  shortened: number;
+  failed: number;
+}
+
 /** A set to ask, and what opens its stores. */
 export interface OpenSet extends SetOptions {
   readonly set: EvalSet;
@@ -41,41 +48,63 @@ export async function withSet(
   command: Command,
   name: string,
   path: string,
-  work: (open: OpenSet) => Promise<void>,
+  work: (open: OpenSet, reranking: Reranking | null) => Promise<void>,
 ): Promise<void> {
   const options = command.optsWithGlobals<DatabaseOptions & SetOptions>();
   const { limitConversations, half, together, user } = options;
   const parts = Object.fromEntries(
     Object.entries({ limitConversations, half, together }).filter(([, value]) => value !== undefined),
   );
-  const configured = await configuring(options);
+  const own = options.db !== undefined ? "--db" : user !== undefined ? "--user" : null;
+  if (name !== OWN && own !== null) {
+    command.error(`${own} is for your own questions; a set is put into a store in memory`);
+  }
+  if (name === OWN && options.embedder !== undefined) {
+    command.error(
+      "--embedder stores vectors, and your own database is only read: use --reranker, which stores nothing",
+    );
+  }
+  const { configured, reranking } = await configuring(options);
   const openStore = () => configured(memory());
   if (name !== OWN) {
-    const own = options.db !== undefined ? "--db" : user !== undefined ? "--user" : null;
-    if (own !== null) command.error(`${own} is for your own questions; a set is put into a store in memory`);
-    return work({ ...parts, set: readEvalSet(name as EvalSetName, path), openStore });
+    return work({ ...parts, set: readEvalSet(name as EvalSetName, path), openStore }, reranking);
   }
   assertThere(options);
   const store = configured(openDatabase(options));
   try {
     const set = await readOwnQuestions(path, user === undefined ? store : store.forUser(user));
-    await work({ ...parts, set, openStore });
+    await work({ ...parts, set, openStore }, reranking);
   } finally {
     await store.close();
   }
 }
 
-/** Loads the models that are asked for. Gives what puts them on every store that is measured. Errors: those of `localModel()`. */
-async function configuring({ reranker, embedder }: SetOptions): Promise<(store: EmbeddableStore) => Store> {
-  if (reranker === undefined && embedder === undefined) return (store) => store;
+interface Configuring {
+  configured(store: EmbeddableStore): Store;
+  /** Null without a reranker. */
+  readonly reranking: Reranking | null;
+}
+
+/** Loads the models that are asked for, and gives what puts them on every store that is measured. Errors: those of `localModel()`. */
+async function configuring({ reranker, embedder }: SetOptions): Promise<Configuring> {
+  if (reranker === undefined && embedder === undefined) return { configured: (store) => store, reranking: null };
   const { localModel } = await import("@stemma/local");
   const load = async (model: string | true | undefined) =>
     model === undefined ? null : localModel(model === true ? {} : { model });
   const [ranks, embeds] = [await load(reranker), await load(embedder)];
-  // No search falls back while it is measured, however busy the machine is.
-  const patient = { timeout: PATIENCE };
-  return (store) => {
-    const embedded = embeds === null ? store : store.withEmbedder(embeds.embedder());
-    return ranks === null ? embedded : embedded.withReranker(ranks.reranker({ timeBudget: PATIENCE }), patient);
+  const embedded = (store: EmbeddableStore) => (embeds === null ? store : store.withEmbedder(embeds.embedder()));
+  if (ranks === null) return { configured: embedded, reranking: null };
+  const reranking = { asked: 0, shortened: 0, failed: 0 };
+  const rerank = ranks.reranker({ timeBudget: PATIENCE });
+  const counted: typeof rerank = async (...request) => {
+    reranking.asked += 1;
+    const scores = await rerank(...request);
+    if (scores.includes(null)) reranking.shortened += 1;
+    return scores;
   };
+  const onError = () => {
+    reranking.failed += 1;
+  };
+  // No search falls back while it is measured, however busy the machine is.
+  return { configured: (store) => embedded(store).withReranker(counted, { timeout: PATIENCE, onError }), reranking };
 }

@@ -1,16 +1,15 @@
-import { StemmaError } from "@stemma/model";
-import { lateInteraction, type TokenStates } from "./late-interaction.js";
+import { Recent, StemmaError } from "@stemma/model";
+import { lateInteraction, packStates, type TokenStates } from "./late-interaction.js";
 import type { Network, Tensor, Tokenizer, Transformers } from "./transformers.js";
 
 /** Tokens of a text that are read: what the model was trained on. */
 const MAX_TOKENS = 256;
-/** Tokens of a query: a longer one says what it is after by then. */
+/** Tokens of a query that a cross-encoder reads, since the passage is to have room beside it. */
 const MAX_QUERY_TOKENS = 64;
 /** No token that is read stands further back in a text; to cut a long one into tokens takes long. */
 const CHARACTERS_PER_TOKEN = 8;
-/** How many texts one run of the network gets: more take more memory, and no less time. */
-const BATCH_SIZE = 8;
-
+/** How much the states of passages may take that were read lately, in bytes: searches of one store find the same messages. */
+const REMEMBERED = 32_000_000;
 interface EncoderParts {
   readonly tokenizer: Tokenizer;
   readonly network: Network;
@@ -19,8 +18,7 @@ interface EncoderParts {
   readonly pooling: "mean" | "cls";
 }
 
-/** A text as tokens. */
-export interface Tokens {
+interface Tokens {
   readonly ids: readonly number[];
   readonly types: readonly number[];
 }
@@ -28,10 +26,14 @@ export interface Tokens {
 /** A query, read once for all of its passages. */
 export type EncodedQuery = string | TokenStates;
 
-/** A network and its tokenizer: texts become tokens, tokens scores or vectors. */
+/**
+ * A network and its tokenizer: texts become tokens, tokens scores or vectors. The network reads one text at a time: several take
+ * longer, since what they need is larger than the caches of a core, and in 8 bits the numbers of each would depend on the others.
+ */
 export class Encoder {
   readonly #special: ReadonlySet<number>;
   readonly #maxTokens: number;
+  readonly #passages = new Recent<TokenStates>(REMEMBERED);
 
   private constructor(
     private readonly parts: EncoderParts,
@@ -47,7 +49,7 @@ export class Encoder {
   static async create(parts: EncoderParts): Promise<Encoder> {
     const probe = new Encoder(parts, null);
     const { isCrossEncoder } = parts;
-    const output = await probe.#run([probe.tokens("a", isCrossEncoder ? "a" : undefined)]);
+    const output = await probe.#run(probe.#tokens("a", isCrossEncoder ? "a" : undefined));
     const width = output?.dims.at(-1);
     if (width === undefined || (isCrossEncoder && width !== 1)) {
       const found = isCrossEncoder ? `${width ?? "no"} scores, where a reranker gives one` : "no states of tokens";
@@ -58,7 +60,7 @@ export class Encoder {
   }
 
   /** The tokens of a text, or of a query's text and a passage that a cross-encoder reads together. */
-  tokens(text: string, pair?: string): Tokens {
+  #tokens(text: string, pair?: string): Tokens {
     const cut = (part: string, tokens: number) => part.slice(0, tokens * CHARACTERS_PER_TOKEN);
     const { input_ids: ids, token_type_ids: types } = this.parts.tokenizer(cut(text, this.#maxTokens), {
       ...(pair === undefined ? {} : { text_pair: cut(pair, this.#maxTokens) }),
@@ -69,11 +71,6 @@ export class Encoder {
     return { ids, types: types ?? ids.map(() => 0) };
   }
 
-  /** The tokens that the network reads to score a passage. */
-  passage(query: EncodedQuery, text: string): Tokens {
-    return typeof query === "string" ? this.tokens(query, text) : this.tokens(text);
-  }
-
   /** Frees the memory of the network. */
   async dispose(): Promise<void> {
     await this.parts.network.dispose();
@@ -81,73 +78,51 @@ export class Encoder {
 
   async query(text: string): Promise<EncodedQuery> {
     if (this.parts.isCrossEncoder) return text.slice(0, MAX_QUERY_TOKENS * CHARACTERS_PER_TOKEN);
-    const { ids, types } = this.tokens(text);
-    const tokens = { ids: ids.slice(0, MAX_QUERY_TOKENS), types: types.slice(0, MAX_QUERY_TOKENS) };
-    return this.#statesOf((await this.#run([tokens])) as Tensor, 0, tokens);
+    return this.#states(this.#tokens(text));
   }
 
-  /** Scores passages, which are tokens that `passage` gave. */
-  scores(query: EncodedQuery, passages: readonly Tokens[]): Promise<number[]> {
-    return this.#each(passages, (output, row, tokens) =>
-      typeof query === "string"
-        ? (output.data[row] as number)
-        : lateInteraction(query, this.#statesOf(output, row, tokens)),
-    );
-  }
-
-  /** Vectors of length one, or of zeros for a text without words. */
-  vectors(texts: readonly Tokens[]): Promise<Float32Array[]> {
-    return this.#each(texts, (output, row, { ids }) => {
-      const width = this.dimensions as number;
-      const start = row * (output.dims[1] as number) * width;
-      const read = this.parts.pooling === "cls" ? 1 : ids.length;
-      const vector = new Float32Array(width);
-      for (let token = 0; token < read; token += 1) {
-        for (let i = 0; i < width; i += 1) {
-          vector[i] = (vector[i] as number) + (output.data[start + token * width + i] as number);
-        }
-      }
-      const size = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0)) || 1;
-      return vector.map((value) => value / size);
-    });
-  }
-
-  /** Reads texts of like length together, and gives what is made of each in their order. */
-  async #each<Made>(
-    texts: readonly Tokens[],
-    make: (output: Tensor, row: number, tokens: Tokens) => Made,
-  ): Promise<Made[]> {
-    const made: Made[] = [];
-    const order = texts.map((_, index) => index).sort((a, b) => lengthAt(texts, a) - lengthAt(texts, b));
-    for (let from = 0; from < order.length; from += BATCH_SIZE) {
-      const batch = order.slice(from, from + BATCH_SIZE);
-      const output = (await this.#run(batch.map((index) => texts[index] as Tokens))) as Tensor;
-      for (const [row, index] of batch.entries()) made[index] = make(output, row, texts[index] as Tokens);
+  /** Scores a passage. */
+  async score(query: EncodedQuery, passage: string): Promise<number> {
+    if (typeof query === "string") {
+      const { data } = (await this.#run(this.#tokens(query, passage))) as Tensor;
+      return data[0] as number;
     }
-    return made;
+    const known = this.#passages.get(passage);
+    const states = known ?? (await this.#states(this.#tokens(passage)));
+    // Of strings two bytes a character.
+    this.#passages.set(passage, states, states.states.length + passage.length * 2);
+    return lateInteraction(query, states);
   }
 
-  async #run(texts: readonly Tokens[]): Promise<Tensor | undefined> {
-    const { network, Tensor, tokenizer } = this.parts;
-    const length = Math.max(...texts.map(({ ids }) => ids.length));
-    const tensor = (numbers: (text: Tokens) => readonly number[], padding = 0) => {
-      const data = new BigInt64Array(texts.length * length).fill(BigInt(padding));
-      for (const [row, text] of texts.entries()) data.set(numbers(text).map(BigInt), row * length);
-      return new Tensor("int64", data, [texts.length, length]);
-    };
+  /** A vector of length one, or of zeros for a text without words. */
+  async vector(text: string): Promise<Float32Array> {
+    const tokens = this.#tokens(text);
+    const { data } = (await this.#run(tokens)) as Tensor;
+    const width = this.dimensions as number;
+    const read = this.parts.pooling === "cls" ? 1 : tokens.ids.length;
+    const vector = new Float32Array(width);
+    for (let token = 0; token < read; token += 1) {
+      for (let i = 0; i < width; i += 1) vector[i] = (vector[i] as number) + (data[token * width + i] as number);
+    }
+    const size = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0)) || 1;
+    return vector.map((value) => value / size);
+  }
+
+  async #run({ ids, types }: Tokens): Promise<Tensor | undefined> {
+    const { network, Tensor, isCrossEncoder } = this.parts;
+    const tensor = (numbers: readonly number[]) =>
+      new Tensor("int64", BigInt64Array.from(numbers, BigInt), [1, numbers.length]);
     const { last_hidden_state: states, logits } = await network({
-      input_ids: tensor(({ ids }) => ids, tokenizer.pad_token_id),
-      attention_mask: tensor(({ ids }) => ids.map(() => 1)),
-      token_type_ids: tensor(({ types }) => types),
+      input_ids: tensor(ids),
+      attention_mask: tensor(ids.map(() => 1)),
+      token_type_ids: tensor(types),
     });
-    return this.parts.isCrossEncoder ? logits : states;
+    return isCrossEncoder ? logits : states;
   }
 
-  #statesOf({ data, dims }: Tensor, row: number, { ids }: Tokens): TokenStates {
-    const [, length, width] = dims as [number, number, number];
-    const rows = ids.flatMap((id, index) => (this.#special.has(id) ? [] : [index]));
-    return { states: data.subarray(row * length * width, (row + 1) * length * width), width, rows };
+  async #states(tokens: Tokens): Promise<TokenStates> {
+    const { data, dims } = (await this.#run(tokens)) as Tensor;
+    const rows = tokens.ids.flatMap((id, index) => (this.#special.has(id) ? [] : [index]));
+    return packStates(data, dims.at(-1) as number, rows);
   }
 }
-
-const lengthAt = (texts: readonly Tokens[], index: number) => (texts[index] as Tokens).ids.length;

@@ -1,14 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { StemmaError } from "@stemma/model";
-import type { EncodedQuery, Encoder, Tokens } from "./encoder.js";
+import type { EncodedQuery, Encoder } from "./encoder.js";
 import { type ModelTask, sharedClock } from "./protocol.js";
-
-/** Tokens that are read before another request has its turn: a twentieth of a second or so. */
-const TOKENS_PER_TURN = 1_000;
-/** Milliseconds that a token takes on a slow machine: the guess until it is known. */
-const FIRST_GUESS = 0.2;
-/** How much the latest turn counts for what the next one is thought to take. */
-const LATEST = 0.3;
 
 interface Job {
   readonly id: number;
@@ -17,8 +10,8 @@ interface Job {
   query: EncodedQuery | null;
   /** Numbers for each text that was read. */
   readonly done: (number | Float32Array)[];
-  /** Tokens that were read. */
-  tokens: number;
+  /** Milliseconds that were spent on it. */
+  spent: number;
 }
 
 interface Answers {
@@ -27,18 +20,17 @@ interface Answers {
 }
 
 /**
- * Requests that wait for the network. The one for which the least was read is next, so a short request passes a long one, and many
- * at once get as much each. One whose time is over is answered with what was scored by then.
+ * Requests that wait for the network. A text of the one on which the least time was spent is next, so a short request passes a long one,
+ * and many at once get as much each. One whose time is over is answered with what was scored by then.
  */
 export class JobQueue {
   readonly #jobs = new Map<number, Job>();
   #isWorking = false;
-  #msPerToken = FIRST_GUESS;
 
   constructor(private readonly answers: Answers) {}
 
   add(id: number, encoder: Encoder, task: ModelTask): void {
-    this.#jobs.set(id, { id, encoder, task, query: null, done: [], tokens: 0 });
+    this.#jobs.set(id, { id, encoder, task, query: null, done: [], spent: 0 });
     if (!this.#isWorking) void this.#work();
   }
 
@@ -54,10 +46,10 @@ export class JobQueue {
 
   async #work(): Promise<void> {
     this.#isWorking = true;
-    while (this.#jobs.size > 0) {
-      const job = [...this.#jobs.values()].reduce((least, each) => (each.tokens < least.tokens ? each : least));
+    for (let job = this.#next(); job !== null; job = this.#next()) {
       try {
-        if (await this.#turn(job)) this.#finish(job);
+        await this.#read(job);
+        if (job.done.length >= job.task.texts.length) this.#finish(job);
       } catch (error) {
         this.#fail(job.id, error);
       }
@@ -67,36 +59,27 @@ export class JobQueue {
     this.#isWorking = false;
   }
 
-  /** Reads the next texts of a request. Gives true when it is to be answered. */
-  async #turn(job: Job): Promise<boolean> {
-    const { task, encoder, done } = job;
-    if (leftOf(task) <= 0) return true;
-    if ("query" in task) job.query ??= await encoder.query(task.query);
-    const left = leftOf(task);
-    // Those that wait share half of the time that is left, so that each has a turn before it is over, even if one takes longer.
-    const most = Math.min(TOKENS_PER_TURN, left / 2 / this.#waiting() / this.#msPerToken);
-    const next: Tokens[] = [];
-    let tokens = 0;
-    for (const text of task.texts.slice(done.length)) {
-      const read = job.query === null ? encoder.tokens(text) : encoder.passage(job.query, text);
-      if (next.length > 0 && tokens + read.ids.length > most) break;
-      next.push(read);
-      tokens += read.ids.length;
+  /** The request whose turn it is, after those were answered whose time is over. */
+  #next(): Job | null {
+    let next: Job | null = null;
+    for (const job of this.#jobs.values()) {
+      if ("deadline" in job.task && job.task.deadline <= sharedClock()) this.#finish(job);
+      else if (next === null || job.spent < next.spent) next = job;
     }
-    // One passage more would be too late.
-    if (done.length > 0 && tokens * this.#msPerToken > left) return true;
-    const began = sharedClock();
-    done.push(...(job.query === null ? await encoder.vectors(next) : await encoder.scores(job.query, next)));
-    job.tokens += tokens;
-    if (tokens > 0) this.#msPerToken += LATEST * ((sharedClock() - began) / tokens - this.#msPerToken);
-    return done.length === task.texts.length;
+    return next;
   }
 
-  /** How many have had no turn yet, this one included. */
-  #waiting(): number {
-    let count = 0;
-    for (const { tokens } of this.#jobs.values()) if (tokens === 0) count += 1;
-    return Math.max(1, count);
+  /** Reads the next text of a request. */
+  async #read(job: Job): Promise<void> {
+    const { task, encoder, done } = job;
+    const text = task.texts[done.length];
+    if (text === undefined) return;
+    const began = sharedClock();
+    if ("query" in task) {
+      job.query ??= await encoder.query(task.query);
+      done.push(await encoder.score(job.query, text));
+    } else done.push(await encoder.vector(text));
+    job.spent += sharedClock() - began;
   }
 
   // Unless it was dropped meanwhile.
@@ -119,8 +102,4 @@ export class JobQueue {
     }
     this.answers.answer(id, numbers);
   }
-}
-
-function leftOf(task: ModelTask): number {
-  return "deadline" in task ? task.deadline - sharedClock() : Number.POSITIVE_INFINITY;
 }

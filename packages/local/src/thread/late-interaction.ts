@@ -1,9 +1,30 @@
-/** The states of a text's tokens, one row of `width` numbers after the other (a multiple of four), and which rows count. */
+/** The states of those tokens of a text that count, in eight bits, one row of `width` numbers after the other. */
 export interface TokenStates {
-  readonly states: Float32Array;
+  readonly states: Int8Array;
   readonly width: number;
-  /** The rows of known words: a token that stands for any unknown one says nothing. */
-  readonly rows: readonly number[];
+  /** The length of each row. */
+  readonly sizes: Float32Array;
+}
+
+const LARGEST = 127;
+
+/**
+ * Packs rows of a network's output into a quarter of their size: each is turned into whole numbers of its own scale, since only its
+ * direction is compared.
+ */
+export function packStates(output: Float32Array, width: number, rows: readonly number[]): TokenStates {
+  const states = new Int8Array(rows.length * width);
+  const sizes = new Float32Array(rows.length);
+  for (const [index, row] of rows.entries()) {
+    const state = output.subarray(row * width, (row + 1) * width);
+    let most = 0;
+    for (const value of state) most = Math.max(most, Math.abs(value));
+    const scale = most === 0 ? 0 : LARGEST / most;
+    for (let i = 0; i < width; i += 1) states[index * width + i] = Math.round((state[i] as number) * scale);
+    // A row of zeros is like nothing.
+    sizes[index] = Math.sqrt(dot(states, index * width, states, index * width, width)) || 1;
+  }
+  return { states, width, sizes };
 }
 
 /**
@@ -11,38 +32,23 @@ export interface TokenStates {
  * one of the two has no token that counts.
  */
 export function lateInteraction(query: TokenStates, passage: TokenStates): number {
-  if (query.rows.length === 0 || passage.rows.length === 0) return 0;
+  if (query.sizes.length === 0 || passage.sizes.length === 0) return 0;
   const { width } = query;
-  const sizes = passage.rows.map((row) => sizeOf(passage, row));
   let sum = 0;
-  for (const row of query.rows) {
+  for (let row = 0; row < query.sizes.length; row += 1) {
     let best = Number.NEGATIVE_INFINITY;
-    for (let index = 0; index < sizes.length; index += 1) {
-      const other = passage.rows[index] as number;
+    for (let other = 0; other < passage.sizes.length; other += 1) {
       const product = dot(query.states, row * width, passage.states, other * width, width);
-      best = Math.max(best, product / (sizes[index] as number));
+      best = Math.max(best, product / (passage.sizes[other] as number));
     }
-    sum += best / sizeOf(query, row);
+    sum += best / (query.sizes[row] as number);
   }
-  return sum / query.rows.length;
+  return sum / query.sizes.length;
 }
 
-function sizeOf({ states, width }: TokenStates, row: number): number {
-  // A row of zeros is like nothing.
-  return Math.sqrt(dot(states, row * width, states, row * width, width)) || 1;
-}
-
-// Four sums beside each other: this is most of what a score takes outside of the model.
-function dot(left: Float32Array, from: number, right: Float32Array, at: number, width: number): number {
-  let a = 0;
-  let b = 0;
-  let c = 0;
-  let d = 0;
-  for (let i = 0; i < width; i += 4) {
-    a += (left[from + i] as number) * (right[at + i] as number);
-    b += (left[from + i + 1] as number) * (right[at + i + 1] as number);
-    c += (left[from + i + 2] as number) * (right[at + i + 2] as number);
-    d += (left[from + i + 3] as number) * (right[at + i + 3] as number);
-  }
-  return a + b + c + d;
+// This is most of what a score takes outside of the model.
+function dot(left: Int8Array, from: number, right: Int8Array, at: number, width: number): number {
+  let sum = 0;
+  for (let i = 0; i < width; i += 1) sum += (left[from + i] as number) * (right[at + i] as number);
+  return sum;
 }

@@ -11,7 +11,6 @@ export interface Tokenizer {
     options: { text_pair?: string; truncation: true; max_length: number; return_tensor: false },
   ): { input_ids: number[]; token_type_ids?: number[] };
   readonly all_special_ids: readonly number[];
-  readonly pad_token_id: number | undefined;
   readonly model_max_length: number;
 }
 

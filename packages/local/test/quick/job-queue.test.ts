@@ -1,22 +1,20 @@
 import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";
-import type { Encoder, Tokens } from "../../src/thread/encoder.js";
+import type { Encoder } from "../../src/thread/encoder.js";
 import { JobQueue } from "../../src/thread/job-queue.js";
 import { type ModelTask, sharedClock } from "../../src/thread/protocol.js";
 
 /** A network that takes so long for a token, and whose score is the number of them; its vectors have two numbers. */
 function slowEncoder(msPerToken: number): Encoder {
-  const tokens = (text: string): Tokens => ({ ids: text.split(" ").map(Number), types: [] });
-  const read = async (texts: readonly Tokens[]) => {
-    await setTimeout(texts.reduce((sum, { ids }) => sum + ids.length, 0) * msPerToken);
-    return texts.map(({ ids }) => ids.length);
+  const read = async (text: string) => {
+    const tokens = text.split(" ").length;
+    await setTimeout(tokens * msPerToken);
+    return tokens;
   };
   return {
-    tokens,
-    passage: (_: unknown, text: string) => tokens(text),
     query: async () => "query",
-    scores: (_: unknown, texts: readonly Tokens[]) => read(texts),
-    vectors: async (texts: readonly Tokens[]) => (await read(texts)).map((length) => Float32Array.of(length, 0.5)),
+    score: (_: unknown, text: string) => read(text),
+    vector: async (text: string) => Float32Array.of(await read(text), 0.5),
   } as unknown as Encoder;
 }
 
@@ -86,7 +84,7 @@ it("fails what waits for a model that goes, and what the model fails with, and g
   add(1, { texts: texts(20, 100) });
   add(2, { texts: texts(20, 100) });
   queue.dropAll(going, new Error("gone"));
-  const broken = { ...slowEncoder(0), vectors: () => Promise.reject(new Error("broken")) } as unknown as Encoder;
+  const broken = { ...slowEncoder(0), vector: () => Promise.reject(new Error("broken")) } as unknown as Encoder;
   queue.add(3, broken, { texts: [text(1)] });
   queue.add(4, slowEncoder(0), { texts: [text(1)] });
   await answered(4);
