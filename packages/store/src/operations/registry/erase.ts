@@ -95,8 +95,10 @@ export function* countRows(sql: Dialect, erased: ErasedRows, byId: object = BY_I
     values.push(...rows.ids, lo, hi, JSON.stringify(entries.map((rowId) => [0, rowId, 0])), ...rows.ids);
   }
   if ((yield* sql.columns("assistant_vectors")).length > 0) {
+    // An entry that waits for its vector has a row, too.
     selects.push(`(SELECT count(*) FROM assistant_vectors WHERE ${rows.own}n BETWEEN ? AND ?)
-      + (SELECT count(*) FROM ${sql.segmentTable} AS s JOIN assistant_entry_vectors AS v ON ${ownOf(rows, "v")}v.n = s.lo) AS vectors`);
+      + (SELECT count(*) FROM ${sql.segmentTable} AS s JOIN assistant_entry_vectors AS v
+        ON ${ownOf(rows, "v")}v.n = s.lo AND v.vector IS NOT NULL) AS vectors`);
     values.push(...rows.ids, lo, hi, JSON.stringify(entries.map((rowId) => [0, rowId, 0])), ...rows.ids);
   }
   const row = yield* first<Partial<RowCounts>>(`SELECT ${selects.join(", ")}`, ...values);
