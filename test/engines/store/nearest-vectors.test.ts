@@ -3,7 +3,7 @@ import type { Database } from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { postgres } from "../../../packages/postgres/src/postgres.js";
 import { SessionManager } from "../../../packages/stemma/src/session.js";
-import type { EmbeddableStore } from "../../../packages/store/src/embeddings/contract.js";
+import type { EmbeddableStore, EmbeddedStore } from "../../../packages/store/src/embeddings/contract.js";
 import { sqlite } from "../../../packages/store/src/sqlite.js";
 import { longestHold } from "../../helpers/longest-hold.js";
 import { textMessage } from "../../helpers/messages.js";
@@ -46,7 +46,7 @@ function unit(vector: Float32Array): Float32Array {
 
 const similarity = (a: Float32Array, b: Float32Array) => a.reduce((sum, x, at) => sum + x * (b[at] as number), 0);
 
-async function append(store: EmbeddableStore, user: string, count: number, kind = "message"): Promise<void> {
+async function append(store: EmbeddedStore, user: string, count: number, kind = "message"): Promise<void> {
   const manager = SessionManager.create(store.forUser(user));
   for (let start = 0; start < count; start += IN_SESSION) {
     const messages = Array.from({ length: IN_SESSION }, (_, at) =>
@@ -56,13 +56,13 @@ async function append(store: EmbeddableStore, user: string, count: number, kind 
   }
 }
 
-const found = async (store: EmbeddableStore, query: number) =>
+const found = async (store: EmbeddedStore, query: number) =>
   // The mean of some similarities depends on the order of their sum, in the last digits.
   (await SessionManager.create(store.forUser("ada")).search(`query ${query}`, { limit: 10 })).map(
     ({ id, score }) => [id, score.toFixed(9)] as const,
   );
 
-async function expectNearest(store: EmbeddableStore, { vectorOf }: ReturnType<typeof seeded>): Promise<void> {
+async function expectNearest(store: EmbeddedStore, { vectorOf }: ReturnType<typeof seeded>): Promise<void> {
   const vectors = Array.from({ length: OWN }, (_, at) => ({ id: `m${at}`, vector: vectorOf(`message ${at}`) }));
   let shares = 0;
   for (let query = 0; query < 20; query += 1) {
