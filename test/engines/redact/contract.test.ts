@@ -169,9 +169,9 @@ it("refuses a redact that is no function, and works for a store of a class", asy
 const migrated = join(folder, "migrated.db");
 describeStore(
   "sqlite",
-  fileTarget("SQLite, with a redact that changes nothing", folder, openDatabase, (path, before) => {
+  fileTarget("SQLite, with a redact that changes nothing", folder, openDatabase, (path, before, search) => {
     if (existsSync(migrated) && !existsSync(path)) copyFileSync(migrated, path);
     if (before !== undefined) return sqlite(path, { synchronous: "normal" });
-    return sqlite(path, { synchronous: "normal", redact: (text) => text });
+    return sqlite(path, { synchronous: "normal", search, redact: (text) => text });
   }),
 );
