@@ -1,5 +1,6 @@
 import { isInlineMedia } from "./media.js";
 import type { SessionMessage } from "./message.js";
+import { storableText } from "./storable-text.js";
 import { cut, dateWords, isoTime, searchableText, senderName } from "./text.js";
 import { readToolPart } from "./tool-parts.js";
 
@@ -34,7 +35,7 @@ function toolText(message: SessionMessage): string {
     if (tool === null) continue;
     for (const payload of [tool.input, tool.output, tool.errorText]) text += payloadText(payload);
   }
-  return cut(text, 0, MOST).trimEnd();
+  return storableText(cut(text, 0, MOST).trimEnd());
 }
 
 /** The beginning of a JSON value: its texts and numbers, each on a line of its own, behind the name of the field that holds it. */
@@ -42,10 +43,11 @@ function payloadText(payload: unknown): string {
   let text = "";
   const add = (value: unknown, holder: unknown, key: string, depth: number): void => {
     if (text.length >= MOST_OF_EACH) return;
-    const name = key === "" || Array.isArray(holder) ? "" : `${key}: `;
+    const name = key === "" ? "" : `${key}: `;
     if (typeof value === "object" && value !== null && depth < DEEPEST) {
       text += name;
-      for (const [each, item] of Object.entries(value)) add(item, value, each, depth + 1);
+      if (Array.isArray(value)) for (const item of value) add(item, value, "", depth + 1);
+      else for (const [each, item] of Object.entries(value)) add(item, value, each, depth + 1);
     } else if (typeof value === "number" || (typeof value === "string" && !isInlineMedia(holder, key, value))) {
       text += `${name}${cut(`${value}`, 0, MOST_OF_EACH).replaceAll(ENCODED, "…")}\n`;
     }
