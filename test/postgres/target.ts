@@ -1,5 +1,6 @@
 import { type PostgresSource, postgres } from "../../packages/postgres/src/postgres.js";
 import type { StoreTarget } from "../../packages/stemma/src/testing.js";
+import type { SearchSettings } from "../../packages/store/src/contract/search-settings.js";
 import type { Store } from "../../packages/store/src/contract/store.js";
 import { Places } from "./places.js";
 
@@ -17,7 +18,7 @@ export interface TargetOptions {
   /** Gives the name of a new schema. */
   readonly nextSchema?: () => string;
   /** Makes the store in a schema, on the client that is given. */
-  readonly openStore?: (source: PostgresSource, schema: string) => Store;
+  readonly openStore?: (source: PostgresSource, schema: string, search?: SearchSettings) => Store;
   /** Says a statement that damages rows as the database takes it. */
   readonly damaging?: (sql: string) => string;
 }
@@ -28,12 +29,13 @@ export function postgresTarget(
   database: () => TestDatabase,
   {
     nextSchema = () => `s${process.pid}_${++count}`,
-    openStore = (source, schema) => postgres(source, { schema }),
+    openStore = (source, schema, search) => postgres(source, { schema, search }),
     damaging = (sql) => sql,
   }: TargetOptions = {},
 ): StoreTarget {
   const schemas = new Places(nextSchema, (schema) => emptySchema(database(), schema));
-  const open = (source: PostgresSource, schema: string) => schemas.hold(openStore(source, schema), schema);
+  const open = (source: PostgresSource, schema: string, search?: SearchSettings) =>
+    schemas.hold(openStore(source, schema, search), schema);
   return {
     name,
     open: async () => open(database().source, await schemas.take()),
@@ -49,6 +51,7 @@ export function postgresTarget(
       await database().query(damaging(qualified));
     },
     openWithFaults: async (before) => open(database().failing(before), await schemas.take()),
+    openWithTools: async () => open(database().source, await schemas.take(), { tools: true }),
     dump: (store) => dumpSchema(database(), schemas.of(store)),
   };
 }

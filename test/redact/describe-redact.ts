@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RedactFunction, Store } from "../../packages/store/src/contract/store.js";
-import { occurrences, prepare, redact, SECRET, WAYS } from "./canary.js";
+import { everywhere, occurrences, prepare, redact, SECRET, WAYS } from "./canary.js";
 
 export interface Opened {
   readonly store: Store;
@@ -14,8 +14,25 @@ export type OpenRedacted = (redact: RedactFunction | undefined) => Promise<Opene
 const names = Object.keys(WAYS);
 
 /** What redact promises of a store: each way in leaves no secret, and stores nothing where redact fails. */
-export function describeRedact(engine: string, open: OpenRedacted): void {
-  describe(`redact on ${engine}`, () => ways(open));
+export function describeRedact(engine: string, open: OpenRedacted, { tools }: { readonly tools: boolean }): void {
+  describe(`redact on ${engine}`, () => {
+    ways(open);
+    if (tools) searches(open);
+  });
+}
+
+function searches(open: OpenRedacted): void {
+  it("indexes what is stored of tool calls", async () => {
+    const { store, kept } = await open(redact);
+    const { parts, ...message } = everywhere("a");
+    await store.session("s").append([{ ...message, parts: parts.filter(({ type }) => type === "tool-look") }]);
+    const [hit] = await store.search("keep", { limit: 1 });
+    expect(hit?.content).toBe(
+      "deep: er: my key is [key], keep it\nid: my key is [key], keep it\ntype: my key is [key], keep it\ncontent: type: text\ntext: my key is [key], keep it\nmy key is [key], keep it",
+    );
+    expect(occurrences(await kept())).toBe(0);
+    await store.close();
+  });
 }
 
 function ways(open: OpenRedacted): void {

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { StoreTarget } from "../../packages/stemma/src/testing.js";
+import type { SearchSettings } from "../../packages/store/src/contract/search-settings.js";
 import type { Store } from "../../packages/store/src/contract/store.js";
 import type { SqliteClient, SqliteStatement } from "../../packages/store/src/sqlite.js";
 
@@ -14,12 +15,12 @@ export function fileTarget(
   name: string,
   folder: string,
   openClient: (path: string) => SqliteClient,
-  openStore: (path: string, before?: Before) => Store,
+  openStore: (path: string, before?: Before, search?: SearchSettings) => Store,
 ) {
   const paths = new WeakMap<Store, string>();
   let files = 0;
-  const open = (path: string, before?: Before): Store => {
-    const store = openStore(path, before);
+  const open = (path: string, before?: Before, search?: SearchSettings): Store => {
+    const store = openStore(path, before, search);
     paths.set(store, path);
     return store;
   };
@@ -41,6 +42,7 @@ export function fileTarget(
       withClient(store, (client) => corruptMessage(client, sessionId, messageId)),
     damage: (store, sql) => withClient(store, (client) => void client.prepare(sql).run()),
     openWithFaults: (before) => open(nextPath(), before),
+    openWithTools: () => open(nextPath(), undefined, { tools: true }),
     dump: (store) => withClient(store, dumpTables),
   } satisfies StoreTarget;
 }

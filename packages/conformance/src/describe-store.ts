@@ -39,6 +39,7 @@ import { reranking } from "./search/reranking.js";
 import { searchGroups } from "./search/search-groups.js";
 import { searchOptions } from "./search/search-options.js";
 import { search } from "./search/searching.js";
+import { toolCalls } from "./search/tool-calls.js";
 import { copying } from "./sessions/copying.js";
 import { erasing } from "./sessions/erasing.js";
 import { forks } from "./sessions/forks.js";
@@ -99,6 +100,7 @@ const TOPICS: readonly Topic[] = [
   search,
   searchOptions,
   searchGroups,
+  toolCalls,
   embeddings,
   reranking,
   concurrency,

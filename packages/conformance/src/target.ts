@@ -27,12 +27,14 @@ export interface StoreTarget {
    * transactions included. What `before` throws must fail that statement.
    */
   openWithFaults?(before: (statement: string) => void): Awaitable<Store>;
+  /** Opens a store like `open` that searches tool calls as well. */
+  openWithTools?(): Awaitable<Store>;
   /** Everything that the engine holds, so that nothing half-written hides. Default: all that the contract shows. */
   dump?(store: Store): Awaitable<unknown>;
 }
 
 /** A need of a case beyond a store that opens. */
-export type Need = keyof StoreCapabilities | "corrupt" | "damage" | "openWithFaults";
+export type Need = keyof StoreCapabilities | "corrupt" | "damage" | "openWithFaults" | "openWithTools";
 
 type Capability = keyof StoreCapabilities;
 
@@ -50,6 +52,7 @@ const UNSUPPLIED = {
   damage: "the target has no damage() to change rows with",
   corrupt: "the target has no corrupt() to damage a stored message with",
   openWithFaults: "the target has no openWithFaults() to fail statements with",
+  openWithTools: "the target has no openWithTools() to search tool calls with",
 };
 
 const NO_REOPEN = "the target has no reopen() to open the store again with";

@@ -48,6 +48,11 @@ export class Workspace {
     return store;
   };
 
+  /** A workspace on another store, which searches tool calls and holds nothing yet; see `openAnother`. Needs `openWithTools`. */
+  readonly withTools = async (): Promise<Workspace> => {
+    return new Workspace(this.target, (await this.target.openWithTools?.()) as Store, this.#opened);
+  };
+
   /** Opens the data again after the store was closed. Needs `durable`. */
   readonly restart = async (): Promise<Workspace> => {
     await this.store.close();

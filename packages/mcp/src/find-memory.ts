@@ -19,8 +19,14 @@ const MAX_LABELS = 20;
 /** A hit that is not read yet: only what is shown is read further. */
 export type Found = () => Promise<Document>;
 
+/** How many are found at most, and what ends the wait for a reranker. */
+export interface FindOptions {
+  readonly limit: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** The entries in scope that match, best first; of several collections by turns. */
-export async function findEntries(scope: McpScope, query: string, limit: number): Promise<Found[]> {
+export async function findEntries(scope: McpScope, query: string, options: FindOptions): Promise<Found[]> {
   const { store, owner, label: own } = scope;
   const known = scope.isOnlyLabel ? [] : (await store.entries.labels(owner)).map(({ label }) => label);
   const labels = [own, ...known.filter((label) => label !== own).slice(0, MAX_LABELS)];
@@ -28,7 +34,7 @@ export async function findEntries(scope: McpScope, query: string, limit: number)
   const found = await Promise.all(
     labels.map(async (label) => {
       const place = entryScope(scope, label);
-      const entries = await store.entries.search(place, query, { limit }).catch((error) => none(scope, error));
+      const entries = await store.entries.search(place, query, options).catch((error) => none(scope, error));
       return entries.map(({ key, content, updatedAt }) => async () => ({
         ...placeOf({ kind: "entry", label, key }),
         title: titleOf(key),

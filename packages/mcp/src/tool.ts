@@ -12,7 +12,8 @@ interface ToolDefinition<Input extends ObjectSchema> {
   /** The JSON Schema of what it answers. */
   readonly output: JsonObject;
   readonly annotations: ToolAnnotations;
-  run(scope: McpScope, input: ValueOf<Input>): Promise<JsonObject>;
+  /** `signal` is aborted where the client cancels its call. */
+  run(scope: McpScope, input: ValueOf<Input>, signal: AbortSignal): Promise<JsonObject>;
 }
 
 /** A tool of the server, in one file each. */
@@ -37,11 +38,11 @@ export function defineTool<Input extends ObjectSchema>(tool: ToolDefinition<Inpu
         inputSchema: toolSchema(shown, read),
         outputSchema: toolSchema(output, (value) => ({ value })),
       };
-      server.registerTool(name, { title, description, annotations, ...schemas }, async (given) => {
+      server.registerTool(name, { title, description, annotations, ...schemas }, async (given, { mcpReq }) => {
         const reading = read(given);
         if ("problem" in reading) return failed(reading.problem);
         try {
-          const answer = sendable(await tool.run(scope, reading.value));
+          const answer = sendable(await tool.run(scope, reading.value, mcpReq.signal));
           return {
             structuredContent: answer as Record<string, unknown>,
             content: [{ type: "text" as const, text: JSON.stringify(answer) }],

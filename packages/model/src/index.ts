@@ -121,6 +121,7 @@ export {
   takeRecent,
   takeSerialised,
 } from "./messages/message.js";
+export { documentOf, searchedText } from "./messages/searched-text.js";
 export { sendable, sendableMessage, sendableText } from "./messages/sendable.js";
 export {
   applyMergePatch,
@@ -157,12 +158,10 @@ export {
   appendText,
   assertBudget,
   cut,
-  documentOf,
   embeddedText,
   foldLabel,
   isoTime,
   searchableText,
-  searchDocument,
   senderName,
 } from "./messages/text.js";
 export {
@@ -219,5 +218,5 @@ export {
   type SearchExplanation,
   withReasons,
 } from "./search/score-fusion.js";
-export { beginning, excerpt, markedSnippet } from "./search/snippet.js";
+export { beginning, excerpt, holdsMatch, markedSnippet } from "./search/snippet.js";
 export { documentTerms, queryTerms, type TermSequences } from "./search/terms.js";

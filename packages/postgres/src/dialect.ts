@@ -6,6 +6,7 @@ import { appendRow, appendRows, attachmentTo, resultOf, rowOf } from "./append/a
 import type { Placement } from "./citus/placement.js";
 import { isMessageId, readPath, readRecent } from "./path/read-path.js";
 import { postgresSearch } from "./search/search-sql.js";
+import type { PostgresOptions } from "./store.js";
 import type { PostgresMigration } from "./tables/migration.js";
 import { POSTGRES_MIGRATIONS } from "./tables/migrations/index.js";
 import { qualify } from "./tables/names.js";
@@ -19,12 +20,12 @@ export function postgresDialect(
   schema: string | null,
   migrations: readonly PostgresMigration[] = POSTGRES_MIGRATIONS,
   placement: Placement = { isSpread: false, isApart: false, code: null },
-  spreads = false,
+  { citus = false, search = {} }: Pick<PostgresOptions, "citus" | "search"> = {},
 ): Dialect {
   const dialect: Dialect = {
     name: "postgres",
     maxTextBytes: MAX_TEXT_BYTES,
-    search: postgresSearch(placement),
+    search: postgresSearch(placement, search.tools === true),
     // From text: some clients would write a string to JSON once more.
     segmentTable: `(SELECT (value->>0)::int AS branch, (value->>1)::bigint AS lo, (value->>2)::bigint AS hi, value->>3 AS owner FROM json_array_elements(?::text::json) AS value)`,
     textTable: "(SELECT value AS text FROM json_array_elements_text(?::text::json) AS value)",
@@ -58,7 +59,7 @@ export function postgresDialect(
       return rows.map(({ name }) => name);
     },
     native: postgresNative(placement),
-    migrate: () => migratePostgres(dialect, schema, migrations, placement, spreads),
+    migrate: () => migratePostgres(dialect, schema, migrations, placement, citus),
   };
   return dialect;
 }

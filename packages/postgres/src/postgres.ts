@@ -1,6 +1,6 @@
 import { check, defineOptions, invalid } from "@stemma/model";
 import type { EmbeddableStore, OpenStore } from "@stemma/store";
-import { checkable, embeddable, redactedWith } from "@stemma/store";
+import { checkable, checkSettings, embeddable, redactedWith } from "@stemma/store";
 import { postgresCheck } from "./check.js";
 import { SPREAD_TABLES } from "./citus/spread.js";
 import type { PostgresSource } from "./drivers/client.js";
@@ -25,6 +25,7 @@ const OPTIONS = defineOptions<PostgresOptions>({
   schema: check.text,
   citus: check.flag,
   prepare: check.flag,
+  search: checkSettings,
   redact: check.callable,
 });
 const SCHEMA_SQL = defineOptions<PostgresOptions & { embeddings?: boolean }>({

@@ -1,5 +1,5 @@
 import { invalid, perObject, Queue, StemmaError } from "@stemma/model";
-import type { RedactFunction, Store } from "@stemma/store";
+import type { RedactFunction, SearchSettings, Store } from "@stemma/store";
 import { isStore, type OpenStore, openSqlStore } from "@stemma/store";
 import { loadSpreadCode, type Placement } from "./citus/placement.js";
 import { postgresDialect } from "./dialect.js";
@@ -31,6 +31,8 @@ export interface PostgresOptions {
    * where a pooler does not know them again. With postgres.js, `false` prepares no statement. Default: true.
    */
   prepare?: boolean | undefined;
+  /** The texts of messages are searched; the settings say what else. */
+  search?: SearchSettings | undefined;
   /** Called on each text before it is stored, indexed or embedded: what it gives is stored instead. Default: none. */
   redact?: RedactFunction | undefined;
 }
@@ -81,7 +83,7 @@ export function openPostgres(
     if (!isReady || placement.isSpread || options.citus === true) placement.code = await loadSpreadCode();
     return isReady && (placement.isSpread || options.citus !== true);
   };
-  return openSqlStore(connection, postgresDialect(schema, migrations, placement, options.citus), {
+  return openSqlStore(connection, postgresDialect(schema, migrations, placement, options), {
     durable: true,
     transactions: true,
     isPrepared,

@@ -164,6 +164,7 @@ export type {
   RerankFunction,
   RerankingModel,
   SearchHit,
+  SearchSettings,
   SessionInfo,
   SqlProvider,
   Store,

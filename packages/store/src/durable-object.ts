@@ -1,5 +1,6 @@
 import { check, defineOptions, queueOf, StemmaError } from "@stemma/model";
 import { checkable } from "./check/store-check.js";
+import { checkSearch, type SearchSettings } from "./contract/search-settings.js";
 import type { RedactFunction } from "./contract/store.js";
 import type { EmbeddableStore } from "./embeddings/contract.js";
 import { embeddable } from "./embeddings/embed-store.js";
@@ -35,13 +36,16 @@ export interface DurableObjectCursor {
 }
 
 export interface DurableObjectOptions {
-  /** Index messages for search. Default true. With false, an append writes two rows instead of three, and `search()` fails. */
-  search?: boolean;
+  /**
+   * Index messages for search, and what of them. Default true: their texts. With false, an append writes two rows instead of three,
+   * and `search()` fails.
+   */
+  search?: boolean | SearchSettings;
   /** Called on each text before it is stored, indexed or embedded: what it gives is stored instead. Default: none. */
   redact?: RedactFunction | undefined;
 }
 
-const OPTIONS = defineOptions<DurableObjectOptions>({ search: check.flag, redact: check.callable });
+const OPTIONS = defineOptions<DurableObjectOptions>({ search: checkSearch, redact: check.callable });
 
 /**
  * A store in the database of a Durable Object: `durableObject(this.ctx)`. Each write is one `transactionSync`. What a call

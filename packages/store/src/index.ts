@@ -53,6 +53,7 @@ export {
   type WriteRecordOptions,
 } from "./contract/records.js";
 export type { RedactFunction, Redaction, RedactWhere } from "./contract/redact.js";
+export { checkSettings, type SearchSettings } from "./contract/search-settings.js";
 export type { SessionStore } from "./contract/session.js";
 export type {
   CompactionSum,

@@ -44,7 +44,7 @@ export function createStudio(host: Store | SessionManager, options: StudioOption
       if (route.access === "write") assertWrite(request, write);
       const fields =
         route.access === "write" ? new Fields(await readJsonObject(request, BODY)) : Fields.ofQuery(url.searchParams);
-      const answer = await route.answer({ ...sourceFor(access), fields });
+      const answer = await route.answer({ ...sourceFor(access), fields, signal: request.signal });
       return answer instanceof Response ? answer : respondJson(answer);
     } catch (error) {
       return failed(error, onError);

@@ -15,6 +15,8 @@ export interface StudioSource {
 export interface StudioCall extends StudioSource {
   /** The query of a read, the posted object of a write. */
   readonly fields: Fields;
+  /** Aborted where nobody waits for the answer. */
+  readonly signal: AbortSignal;
 }
 
 export interface StudioRoute {

@@ -60,7 +60,7 @@ describeCitus("a cluster of Citus behind PgBouncer in transaction mode", (cluste
         "citus-pooler",
         postgresTarget("Citus behind PgBouncer, rows by session", () => database, {
           nextSchema: cluster.nextSchema,
-          openStore: (source, schema) => postgres(source, { schema, citus: true }),
+          openStore: (source, schema, search) => postgres(source, { schema, search, citus: true }),
         }),
         { topics: TOPICS },
       );

@@ -337,7 +337,7 @@ describeCitus("rows spread by session on Citus", (cluster) => {
       "citus-rows",
       postgresTarget("Citus, rows by session", () => database, {
         nextSchema: cluster.nextSchema,
-        openStore: (source, schema) => postgres(source, { schema, citus: true }),
+        openStore: (source, schema, search) => postgres(source, { schema, search, citus: true }),
         damaging: movingRows,
       }),
     );

@@ -19,7 +19,7 @@ function suite(server: Parameters<Parameters<typeof describeServer>[1]>[0]): voi
   describeStore(
     "postgres",
     postgresTarget("Postgres, with a redact that changes nothing", () => database, {
-      openStore: (source, schema) => postgres(source, { schema, redact: (text) => text }),
+      openStore: (source, schema, search) => postgres(source, { schema, search, redact: (text) => text }),
     }),
     { concurrent: true },
   );

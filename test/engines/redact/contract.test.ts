@@ -29,7 +29,7 @@ const filesOf = (path: string) =>
 const ENGINES: Readonly<Record<string, OpenRedacted>> = {
   "a SQLite file": async (given) => {
     const path = join(folder, `${++files}.db`);
-    const store = sqlite(path, { redact: given, synchronous: "normal" });
+    const store = sqlite(path, { redact: given, search: { tools: true }, synchronous: "normal" });
     return { store, kept: async () => filesOf(path) };
   },
   "a Durable Object": async (given) => {
@@ -37,7 +37,10 @@ const ENGINES: Readonly<Record<string, OpenRedacted>> = {
     const tables = () =>
       ctx.storage.sql.exec("SELECT name FROM sqlite_master WHERE type = 'table'").toArray() as { name: string }[];
     const rows = () => tables().map(({ name }) => ctx.storage.sql.exec(`SELECT * FROM "${name}"`).toArray());
-    return { store: durableObject(ctx, { redact: given }), kept: async () => textOfRows(rows()) };
+    return {
+      store: durableObject(ctx, { redact: given, search: { tools: true } }),
+      kept: async () => textOfRows(rows()),
+    };
   },
   "files of the runner": async (given) => {
     const directory = join(folder, `files-${++files}`);
@@ -54,7 +57,8 @@ const ENGINES: Readonly<Record<string, OpenRedacted>> = {
 
 const names = Object.keys(WAYS);
 
-for (const [name, open] of Object.entries(ENGINES)) describeRedact(name, open);
+for (const [name, open] of Object.entries(ENGINES))
+  describeRedact(name, open, { tools: name !== "files of the runner" });
 
 it("knows what each method of the contract takes, and tries each that takes a text", async () => {
   const store = memory();
@@ -169,9 +173,9 @@ it("refuses a redact that is no function, and works for a store of a class", asy
 const migrated = join(folder, "migrated.db");
 describeStore(
   "sqlite",
-  fileTarget("SQLite, with a redact that changes nothing", folder, openDatabase, (path, before) => {
+  fileTarget("SQLite, with a redact that changes nothing", folder, openDatabase, (path, before, search) => {
     if (existsSync(migrated) && !existsSync(path)) copyFileSync(migrated, path);
     if (before !== undefined) return sqlite(path, { synchronous: "normal" });
-    return sqlite(path, { synchronous: "normal", redact: (text) => text });
+    return sqlite(path, { synchronous: "normal", search, redact: (text) => text });
   }),
 );

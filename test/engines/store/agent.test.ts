@@ -1,6 +1,7 @@
 import { rmSync } from "node:fs";
 import { afterAll, expect, it } from "vitest";
 import { Session } from "../../../packages/stemma/src/session.js";
+import type { StoreTarget } from "../../../packages/stemma/src/testing.js";
 import type { Store } from "../../../packages/store/src/contract/store.js";
 import { storeOf } from "../../../packages/store/src/sql/store-of.js";
 import { describeStore } from "../../describe-store.js";
@@ -66,9 +67,15 @@ it("asks a new agent nothing that fails, for an agent logs whatever fails", asyn
 });
 
 const capabilities = { embeddings: false, check: false };
-describeStore("agent", { ...fileTarget("agent", folder, openDatabase, open), capabilities });
+/** An agent's store takes no settings of a search. */
+function targetOf(name: string, openStore: (path: string, before?: (statement: string) => void) => Store): StoreTarget {
+  const { openWithTools: _, ...target } = fileTarget(name, folder, openDatabase, openStore);
+  return { ...target, capabilities };
+}
 
-const target = fileTarget("agent without transactionSync", folder, openDatabase, (path, before) =>
+describeStore("agent", targetOf("agent", open));
+
+const target = targetOf("agent without transactionSync", (path, before) =>
   open(path, before, { transactionSync: undefined }),
 );
 describeStore("agent", { ...target, capabilities: { ...capabilities, transactions: false } });

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import type { StoreTarget } from "../../../packages/stemma/src/testing.js";
 import type { Store } from "../../../packages/store/src/contract/store.js";
-import { memory } from "../../../packages/store/src/memory.js";
+import { type MemoryOptions, memory } from "../../../packages/store/src/memory.js";
 import type { SqliteClient } from "../../../packages/store/src/sqlite.js";
 import { describeStore } from "../../describe-store.js";
 import { corruptMessage, failingClient } from "../../store/file-target.js";
@@ -24,16 +24,17 @@ function reachingIn(): Partial<StoreTarget> {
     opened = failingClient(new real(path), next);
     return opened;
   };
-  const open = (before: (statement: string) => void = () => {}): Store => {
+  const open = (before: (statement: string) => void = () => {}, options: MemoryOptions = {}): Store => {
     next = before;
-    const store = memory();
+    const store = memory(options);
     clients.set(store, opened as SqliteClient);
     return store;
   };
   return {
     open: () => open(),
     corrupt: (store, sessionId, messageId) => corruptMessage(clients.get(store) as SqliteClient, sessionId, messageId),
-    openWithFaults: open,
+    openWithFaults: (before) => open(before),
+    openWithTools: () => open(undefined, { search: { tools: true } }),
   };
 
   function findModule(): NodeJS.Module | undefined {

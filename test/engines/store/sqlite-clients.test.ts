@@ -26,8 +26,8 @@ const minimal = (path: string): SqliteClient => {
 
 describeStore(
   "sqlite-clients",
-  fileTarget("SQLite client of the least shape", folder, minimal, (path, before = () => {}) =>
-    sqlite(failingClient(minimal(path), before)),
+  fileTarget("SQLite client of the least shape", folder, minimal, (path, before = () => {}, search) =>
+    sqlite(failingClient(minimal(path), before), { search }),
   ),
 );
 
@@ -40,7 +40,9 @@ describe.skipIf(DatabaseSync === null)(DatabaseSync ? "node:sqlite" : "node:sqli
   };
   describeStore(
     "sqlite-clients",
-    fileTarget("node:sqlite", folder, open, (path, before = () => {}) => sqlite(failingClient(open(path), before))),
+    fileTarget("node:sqlite", folder, open, (path, before = () => {}, search) =>
+      sqlite(failingClient(open(path), before), { search }),
+    ),
   );
 });
 

@@ -19,5 +19,7 @@ function open(path: string): SqliteClient {
 
 describeStore(
   "libsql",
-  fileTarget("libSQL", folder, open, (path, before = () => {}) => sqlite(failingClient(open(path), before))),
+  fileTarget("libSQL", folder, open, (path, before = () => {}, search) =>
+    sqlite(failingClient(open(path), before), { search }),
+  ),
 );

@@ -73,6 +73,10 @@ const targets: StoreTarget[] = [
       await empty();
       return durableObject({ storage: storage(before) });
     },
+    openWithTools: async () => {
+      await empty();
+      return durableObject({ storage: storage() }, { search: { tools: true } });
+    },
   },
   {
     ...common,

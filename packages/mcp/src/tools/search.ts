@@ -15,7 +15,7 @@ import {
   parseId,
   provenanceField,
 } from "../fields.js";
-import { byTurns, type Found, findBlocks, findEntries } from "../find-memory.js";
+import { byTurns, type FindOptions, type Found, findBlocks, findEntries } from "../find-memory.js";
 import { filterOf, findSession, type McpScope } from "../scope.js";
 import { defineTool } from "../tool.js";
 
@@ -58,10 +58,11 @@ export const searchTool = defineTool({
 export async function searchMemory(
   scope: McpScope,
   { limit = USUAL_HITS, cursor, ...asked }: ValueOf<typeof input>,
+  signal?: AbortSignal,
 ): Promise<{ results: Document[]; nextCursor: string | null }> {
   const question = ["search", asked];
   const offset = Math.min(offsetOf(question, cursor), DEEPEST);
-  const found = await find(scope, asked, offset + limit + 1);
+  const found = await find(scope, asked, { limit: offset + limit + 1, signal });
   const page = await Promise.all(found.slice(offset, offset + limit).map((read) => read()));
   const results = fitting(page, roomOf(scope.maxTokens));
   const next = offset + results.length;
@@ -71,18 +72,18 @@ export async function searchMemory(
 
 type Asked = Omit<ValueOf<typeof input>, "limit" | "cursor">;
 
-async function find(scope: McpScope, asked: Asked, limit: number): Promise<Found[]> {
+async function find(scope: McpScope, asked: Asked, options: FindOptions): Promise<Found[]> {
   const { query, ...narrowed } = asked;
-  const messages = findMessages(scope, asked, limit);
+  const messages = findMessages(scope, asked, options);
   if (Object.values(narrowed).some((value) => value !== undefined)) return messages;
-  return byTurns(await Promise.all([findEntries(scope, query, limit), findBlocks(scope, query), messages]));
+  return byTurns(await Promise.all([findEntries(scope, query, options), findBlocks(scope, query), messages]));
 }
 
-async function findMessages(scope: McpScope, asked: Asked, limit: number): Promise<Found[]> {
+async function findMessages(scope: McpScope, asked: Asked, options: FindOptions): Promise<Found[]> {
   const { query, session, role } = asked;
   const sessionId = session === undefined ? undefined : await sessionIdOf(scope, session);
   const hits = await scope.store.search(query, {
-    limit,
+    ...options,
     role,
     ...readTimes(asked),
     ...(sessionId === undefined ? { sessionMetadata: filterOf(scope).metadata } : { sessionId }),

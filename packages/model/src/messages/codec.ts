@@ -1,7 +1,8 @@
 import { findJsonObject, isJsonObject } from "../lib/json.js";
 import { type MediaPlace, MIN_MEDIA_LENGTH, mayHoldMedia, putMedia, takeMedia } from "./media.js";
 import { assertMessage, givenMessage, type SessionMessage, takeSerialised } from "./message.js";
-import { isoTime, searchableText, senderName } from "./text.js";
+import { documentOf } from "./searched-text.js";
+import { isoTime, searchableText } from "./text.js";
 import { estimateMessageTokens } from "./tokens.js";
 
 /** A last field of the stored object, for what plain JSON cannot say. Readers of the table may ignore it. */
@@ -41,8 +42,8 @@ export interface EncodedMessage {
   readonly content: string;
   /** The searchable text; "" when there is none. */
   readonly text: string;
-  /** The sender's name; "" when there is none. */
-  readonly name: string;
+  /** The text that is indexed; "" when there is none. */
+  readonly document: string;
   readonly tokens: number;
   /** The message's own `createdAt` as ISO text, when it has one that is a time. */
   readonly createdAt: string | null;
@@ -67,9 +68,9 @@ export function assertEncodable(given: unknown): void {
 
 /**
  * Validates a message and makes it ready to be written. It is read once, as JSON; all that is checked, indexed and measured
- * is what that gave. Errors: `INVALID_MESSAGE`, `INVALID_TEXT`, `MESSAGE_TOO_LARGE`.
+ * is what that gave; `tools` says whether its tool calls are indexed. Errors: `INVALID_MESSAGE`, `INVALID_TEXT`, `MESSAGE_TOO_LARGE`.
  */
-export function encodeMessage(given: unknown): EncodedMessage {
+export function encodeMessage(given: unknown, tools = false): EncodedMessage {
   const message = givenMessage(given);
   let content = takeSerialised(message) as string;
   assertMessage(message, content);
@@ -93,17 +94,18 @@ export function encodeMessage(given: unknown): EncodedMessage {
   if (marker.date || marker.media || marker.own !== undefined) {
     content = `${content.slice(0, -1)},"${MARKER}":${JSON.stringify(marker)}}`;
   }
-  const { text, name, tokens, createdAt } = measureMessage(message);
-  return { id: message.id, role: message.role, content, text, name, tokens, createdAt, media };
+  const { text, document, tokens, createdAt } = measureMessage(message, tools);
+  return { id: message.id, role: message.role, content, text, document, tokens, createdAt, media };
 }
 
 /** Measures a message for the columns beside its content. */
 export function measureMessage(
   message: SessionMessage,
-): Pick<EncodedMessage, "text" | "name" | "tokens" | "createdAt"> {
+  tools: boolean,
+): Pick<EncodedMessage, "text" | "document" | "tokens" | "createdAt"> {
   return {
     text: searchableText(message),
-    name: senderName(message),
+    document: documentOf(message, tools),
     tokens: estimateMessageTokens(message),
     createdAt: isoTime(message.createdAt),
   };

@@ -2,7 +2,7 @@ import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "./message.js";
 import { estimateStringTokens } from "./tokens.js";
 
-/** The text that a search looks at and shows: the message's text parts, one below the other. Never tool payloads, reasoning or files. */
+/** The text of a message: its text parts, one below the other. Never tool payloads, reasoning or files. */
 export function searchableText(message: SessionMessage): string {
   let text = "";
   for (const part of message.parts) {
@@ -27,22 +27,6 @@ export function appendText(before: string, text: string): string {
   return joins ? before + text : `${before}\n${text}`;
 }
 
-/** The text that is indexed of a message: the sender's name and date, then the text. "" for a message without text. */
-export function searchDocument(message: { text: string; name: string; createdAt: string | null }): string {
-  const { text, name, createdAt } = message;
-  if (text === "" || (name === "" && createdAt === null)) return text;
-  return `${name} ${createdAt === null ? "" : dateWords(createdAt)}\n${text}`;
-}
-
-/** The text that is indexed of a message that is not encoded. */
-export function documentOf(message: SessionMessage): string {
-  return searchDocument({
-    text: searchableText(message),
-    name: senderName(message),
-    createdAt: isoTime(message.createdAt),
-  });
-}
-
 /** The text that is embedded of a message: its sender's name, or its role without one, then the text. "" for a message without text. */
 export function embeddedText(message: SessionMessage): string {
   const text = searchableText(message);
@@ -58,8 +42,8 @@ export function isoTime(createdAt: SessionMessage["createdAt"]): string | null {
 
 const MONTHS = "January February March April May June July August September October November December".split(" ");
 
-// A date as people write it and as machines do.
-function dateWords(iso: string): string {
+/** The date of an ISO time, as people write it and as machines do. */
+export function dateWords(iso: string): string {
   const [year, month, day] = iso.slice(0, 10).split("-");
   return `${Number(day)} ${MONTHS[Number(month) - 1] ?? ""} ${year} ${iso.slice(0, 10)}`;
 }

@@ -16,6 +16,11 @@ export function markedSnippet(text: string, query: SearchQuery): string {
   return excerpt(text, query, SNIPPET_LENGTH, ["«", "»"]);
 }
 
+/** True for a text in which a word that a query looks for would be marked. */
+export function holdsMatch(text: string, query: SearchQuery): boolean {
+  return findMatches(text, query, SNIPPET_LENGTH).length > 0;
+}
+
 /** A piece of `text` of at most `length` characters in which most of what the query looks for occurs. */
 export function excerpt(
   text: string,

@@ -1,5 +1,5 @@
 import type { EncodedMessage } from "@stemma/model";
-import { joinedTerms, searchDocument, storableText } from "@stemma/model";
+import { joinedTerms, storableText } from "@stemma/model";
 import type { Appended, Operation, ParentRef, Statement } from "@stemma/store";
 import { isoNow } from "@stemma/store";
 
@@ -83,7 +83,7 @@ export function resultOf(row: Result | undefined): Appended {
 /** Makes a message ready for the functions. */
 export function rowOf(message: EncodedMessage, attachment: Attachment): AppendedRow {
   const { id, role, content, tokens, createdAt, media } = message;
-  const terms = joinedTerms(searchDocument(message));
+  const terms = joinedTerms(message.document);
   return {
     // Not spread: V8 takes a microsecond for each property that stands behind a spread.
     attach: attachment.attach,

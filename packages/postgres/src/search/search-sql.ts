@@ -28,8 +28,9 @@ import { callMatches, callMatchesOf, frequentQuery, quotasOf, timesOfPhrase } fr
  * more than a megabyte, and ranks without regard to how rare a word is.
  */
 
-export const postgresSearch = (placement: Placement): SearchDialect => ({
+export const postgresSearch = (placement: Placement, tools: boolean): SearchDialect => ({
   rows: INDEX_TABLES,
+  tools,
   get atOnce() {
     return !placement.isSpread && !placement.isApart;
   },

@@ -1,4 +1,4 @@
-import type { Dialect } from "@stemma/store";
+import type { Dialect, SearchDialect } from "@stemma/store";
 import {
   assertKnown,
   column,
@@ -15,7 +15,6 @@ import {
   tablesMissing,
 } from "@stemma/store";
 import type { Placement } from "../citus/placement.js";
-import { postgresSearch } from "../search/search-sql.js";
 import {
   assertMayMigrate,
   createSchema,
@@ -112,7 +111,7 @@ export function* migratePostgres(
   }
   if (spreads) yield* spreadTables(placement);
   yield* findPlacement(placement);
-  return yield* reindexSome(sql, postgresSearch(placement));
+  return yield* reindexSome(sql, sql.search as SearchDialect);
 }
 
 function* findPlacement(placement: Placement): Operation<void> {

@@ -632,7 +632,7 @@ export class SessionManager {
 
   /** The AI SDK tool that searches all sessions: `session_search`. Never fails; a failed search is a result of the tool. */
   async tools(): Promise<SessionTools & { session_search: SessionTool }> {
-    return { session_search: createSessionSearchTool((query, times) => this.search(query, times)) };
+    return { session_search: createSessionSearchTool((query, options) => this.search(query, options)) };
   }
 
   #deleteSession(id: string): Promise<Erased> {

@@ -84,14 +84,14 @@ function oneLine(text: string): string {
 
 /** `session_search`: finds messages of every session. `search` gives the best hits first. */
 export function createSessionSearchTool(
-  search: (query: string, times: SearchTimes) => Promise<readonly SearchHit[]>,
+  search: (query: string, options: SearchTimes & { signal?: AbortSignal | undefined }) => Promise<readonly SearchHit[]>,
 ): SessionTool {
   return createTool({
     description:
       "Search past conversations, this one included, for messages that match. The best come first, each as a short excerpt with its session, message, sender and time.",
     input: objectSchema({ query: QUERY, ...TIMES }, ["query"]),
-    async run({ query, ...times }) {
-      const hits = await search(query, readTimes(times));
+    async run({ query, ...times }, { abortSignal: signal }) {
+      const hits = await search(query, { ...readTimes(times), signal });
       return hits.length === 0 ? `No message matches ${quote(query)}.` : formatHits(hits, query);
     },
   });

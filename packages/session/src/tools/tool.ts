@@ -5,6 +5,8 @@ import type { SearchTimes } from "./times.js";
 /** A caller's options of a call. The AI SDK passes more, which is not read. */
 export interface ToolCallOptions {
   toolCallId?: string | undefined;
+  /** Aborted, a search waits for the reranker no longer. */
+  abortSignal?: AbortSignal | undefined;
 }
 
 /** A tool of the AI SDK, without depending on it. `execute` never rejects: a refusal is text that starts with `Error:`. */

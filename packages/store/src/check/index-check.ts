@@ -59,7 +59,7 @@ async function checkWindow(run: CheckRun, index: SearchIndex, window: IndexWindo
   const { runner, sql } = run.open;
   let counted = 0;
   const look = async (): Promise<Differing[] | Error> => {
-    const compare = () => compareIndex(sql, run.dialect, index, window);
+    const compare = () => compareIndex(sql, run.dialect, index, window, run.mayRepair);
     try {
       const glanced = await run.glances(compare, keysOf);
       const whole = () => (run.dialect.indexCheckWrites ? runner.write(compare) : runner.read(compare));
@@ -119,7 +119,8 @@ function findingsOf(index: SearchIndex, seen: Differing[] | Error): Findings {
     found.add("index", table, null, null, `The search index could not be read: ${seen.message}`);
     return found;
   }
-  for (const { address, text, sessionId, id } of seen) {
+  for (const { address, text, sessionId, id, isOther } of seen) {
+    if (isOther) continue;
     const message =
       text === null ? `It holds row ${address.n}, which is not there.` : "It does not hold what the text says.";
     found.add("index", table, sessionId, id, message);
@@ -134,6 +135,8 @@ interface Differing {
   readonly sessionId: string | null;
   /** The message's id, or the entry's key. */
   readonly id: string | null;
+  /** It is no damage: a store with other settings indexed it without its tool calls. */
+  readonly isOther?: boolean;
 }
 
 interface IndexedRow {
@@ -152,12 +155,16 @@ const MESSAGE_COLUMNS = "m.n AS n, m.session_id AS session_id, m.id AS id, m.con
 const ENTRY_COLUMNS =
   "m.n AS n, m.session_id AS session_id, m.key AS id, m.key AS key, m.content AS content, m.value AS value";
 
-/** The rows of an index that differ from their documents, and how many documents there are. */
+/**
+ * The rows of an index that differ from their documents, and how many documents there are. What a store with other settings indexed is
+ * right; only where it is `wanted` a row that lacks the tool calls is among them.
+ */
 function* compareIndex(
   sql: Dialect,
   check: CheckDialect,
   index: SearchIndex,
   window: IndexWindow,
+  wanted: boolean,
 ): Operation<{ differing: Differing[]; documents: number }> {
   yield* check.open();
   const indexed = yield* check.indexed(sql, index, window);
@@ -165,11 +172,19 @@ function* compareIndex(
   const differing: Differing[] = [];
   const documents = yield* readDocuments(sql, index, window, function* (rows, readable) {
     const expected = yield* check.expected(sql, readable);
-    for (const { key, text, row } of rows) {
+    const isWrong = ({ key }: IndexedDocument) => indexed.get(key) !== expected.get(key);
+    const others = rows
+      .filter(isWrong)
+      .flatMap(({ key, other }) => (other ? [{ ...addressOfKey(key), text: other }] : []));
+    const otherwise = yield* check.expected(sql, others);
+    for (const document of rows) {
+      const { key, text, other, row } = document;
       // A message that became unreadable is found by what it said.
       const isOut = waiting.has(key) && !indexed.has(key);
-      const isRight = text === null || isOut || indexed.get(key) === expected.get(key);
-      if (!isRight) differing.push({ address: addressOfKey(key), text, sessionId: row.session_id, id: row.id });
+      const isOther = other !== null && indexed.get(key) === otherwise.get(key);
+      if (text !== null && !isOut && isWrong(document) && !(isOther && !(wanted && sql.search?.tools))) {
+        differing.push({ address: addressOfKey(key), text, sessionId: row.session_id, id: row.id, isOther });
+      }
       indexed.delete(key);
     }
   });
@@ -210,6 +225,8 @@ interface IndexedDocument {
   readonly key: number | string;
   /** Null where it cannot be read. */
   readonly text: string | null;
+  /** The text of a message that a store with other settings indexes; null where it is the same, or of an entry. */
+  readonly other: string | null;
 }
 
 /** Reads a window of documents page by page; `readable` has those whose text is there. Gives how many these are. */
@@ -224,10 +241,11 @@ function* readDocuments(
   for (let { after } = window; ; ) {
     const [query, ...values] = rowsInWindow(sql, index, columns, { ...window, after });
     const rows = yield* all<IndexedRow>(`${query} LIMIT ${PAGE}`, ...values);
-    const texts = index === "messages" ? yield* textsOf(sql, rows) : rows.map((row) => entryDocument(row));
+    const texts = index === "messages" ? yield* textsOf(sql, rows) : rows.map((row) => [entryDocument(row)]);
     const found = rows.map((row, at): IndexedDocument => {
       const key = index === "messages" ? rowKey(sql, row) : row.n;
-      return { row, key, text: texts[at] ?? null };
+      const [text = null, other = text] = texts[at] ?? [];
+      return { row, key, text, other: other === text ? null : other };
     });
     const readable = found.flatMap(({ key, text }) => (text === null ? [] : [{ ...addressOfKey(key), text }]));
     documents += readable.length;
@@ -239,9 +257,10 @@ function* readDocuments(
   }
 }
 
-// Null for a message that cannot be read.
-function* textsOf(sql: Dialect, rows: readonly IndexedRow[]): Operation<(string | null)[]> {
-  const texts: (string | null)[] = [];
+// Of each message as this store indexes it, and as others do; none of one that cannot be read.
+function* textsOf(sql: Dialect, rows: readonly IndexedRow[]): Operation<string[][]> {
+  const tools = sql.search?.tools === true;
+  const texts: string[][] = [];
   for (let start = 0; start < rows.length; ) {
     const { n: rowId, session_id } = rows[start] as IndexedRow;
     const sessionNumber = sessionOf(rowId);
@@ -251,18 +270,18 @@ function* textsOf(sql: Dialect, rows: readonly IndexedRow[]): Operation<(string 
     while (end < rows.length && isSame(rows[end] as IndexedRow)) end += 1;
     const contents = rows.slice(start, end).map(({ content }) => textOf(content));
     for (const message of yield* readContents(rowsOf(sql, session_id, sessionNumber), contents, null, () => {})) {
-      texts.push(message === null ? null : attempt(() => documentOf(message)));
+      texts.push(message === null ? [] : attempt(() => [documentOf(message, tools), documentOf(message, !tools)]));
     }
     start = end;
   }
   return texts;
 }
 
-function attempt(read: () => string): string | null {
+function attempt(read: () => string[]): string[] {
   try {
     return read();
   } catch {
-    return null;
+    return [];
   }
 }
 

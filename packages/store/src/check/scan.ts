@@ -1,7 +1,6 @@
 import type { SessionMessage } from "@stemma/model";
 import {
   decodeMessage,
-  documentOf,
   estimateMessageTokens,
   isJsonObject,
   isoTime,
@@ -46,7 +45,6 @@ export interface Said {
   readonly tokens: number;
   readonly datedAt: string | null;
   readonly text: string;
-  readonly document: string;
   /** Keys of what stands outside the row. */
   readonly keys: readonly string[];
 }
@@ -111,7 +109,6 @@ function sayingOf(message: SessionMessage, keys: readonly string[]): Said | null
       tokens: estimateMessageTokens(message),
       datedAt: isoTime(message.createdAt),
       text: storableText(searchableText(message)),
-      document: documentOf(message),
       keys,
     };
   } catch {

@@ -139,6 +139,8 @@ export interface SearchDialect {
    * where it never may; whether it may is known when the store has looked at its tables.
    */
   readonly atOnce?: boolean;
+  /** What this store writes is indexed with its tool calls. What another one wrote may be indexed otherwise, and is right as it is. */
+  readonly tools: boolean;
   /** Indexes documents of messages or of entries, none of which is indexed yet. */
   add(index: SearchIndex, documents: readonly IndexedDocument[]): Operation<void>;
   /** Indexes documents, ascending by `n`, anew: whatever was indexed of the rows from the first to the last of them is gone. */

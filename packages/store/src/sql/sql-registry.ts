@@ -1,4 +1,3 @@
-import { encodeMessage } from "@stemma/model";
 import type { NewSession, SessionRegistry } from "../contract/store.js";
 import type { Dialect } from "../engine/dialect.js";
 import type { Operation } from "../engine/operation.js";
@@ -15,6 +14,7 @@ import * as sessions from "../operations/registry/sessions.js";
 import { addUsage, importUsage, readUsage, readUsageRows } from "../operations/registry/usage.js";
 import { assertSessionTexts, userScope } from "./session-id.js";
 import { confined } from "./sql-calls.js";
+import { encodeFor } from "./sql-session.js";
 
 /** The registry of a SQL store, for a user where there is one. */
 export function sqlRegistry(
@@ -84,7 +84,7 @@ export function sqlRegistry(
     },
     split: async (id, opening, next) => {
       assertSessionTexts(next);
-      const encoded = encodeMessage(opening);
+      const encoded = encodeFor(sql, opening);
       return write([id, next.id], () => fork.splitSession(sql, id, encoded, next, userId));
     },
     claim: async (from, to) => {

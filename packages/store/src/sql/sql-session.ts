@@ -40,14 +40,14 @@ export function sqlSession(sql: Dialect, id: string, calls: SqlCalls): SessionSt
     append: async (given, parent, options = {}) => {
       assertSessionFits(id);
       if (given.length > MOST_AT_ONCE) {
-        const encode = encodeInSteps(given);
+        const encode = encodeInSteps(sql, given);
         const inSteps = function* () {
           const list = yield* encode();
           return appendResult(list.encoded, yield* append(sql, id, list, parent, options));
         };
         return calls.write(id, inSteps, "idempotent");
       }
-      const list = encodeAll(given);
+      const list = encodeAll(sql, given);
       const { encoded, summaryIds } = list;
       const isPlain = summaryIds.length === 0 && options.expectedLeaf === undefined;
       const result = await (isPlain && native?.mayAppend(encoded, parent)
@@ -59,19 +59,19 @@ export function sqlSession(sql: Dialect, id: string, calls: SqlCalls): SessionSt
     },
     appendSibling: async (siblingId, message) => {
       assertSessionFits(id);
-      const encoded = encodeMessage(message);
+      const encoded = encodeFor(sql, message);
       const sibling = () => branches.appendSibling(sql, id, siblingId, encoded);
       return appendResult([encoded], await calls.write(id, sibling, "idempotent"));
     },
     update: async (message) => {
-      const { encoded, summaryIds } = encodeAll([message]);
+      const { encoded, summaryIds } = encodeAll(sql, [message]);
       const [one] = encoded;
       if (one !== undefined) await calls.write(id, () => messages.updateMessage(sql, id, one));
       else await passOver(summaryIds);
     },
     upsert: async (message, parent, options = {}) => {
       assertSessionFits(id);
-      const { encoded, summaryIds } = encodeAll([message]);
+      const { encoded, summaryIds } = encodeAll(sql, [message]);
       const [one] = encoded;
       if (one !== undefined) {
         return calls.write(id, function* () {
@@ -86,7 +86,7 @@ export function sqlSession(sql: Dialect, id: string, calls: SqlCalls): SessionSt
     clear: () => calls.write(id, () => messages.clearMessages(sql, id)),
     importTree: async (tree) => {
       assertSessionFits(id);
-      const encode = madeInSteps(tree.messages, (given) => ({ ...given, message: encodeMessage(given.message) }));
+      const encode = madeInSteps(tree.messages, (given) => ({ ...given, message: encodeFor(sql, given.message) }));
       const inSteps = function* () {
         return yield* importTree(sql, id, { ...tree, messages: yield* encode() });
       };
@@ -198,17 +198,20 @@ interface EncodedList {
   readonly summaryIds: readonly string[];
 }
 
-export function encodeAll(given: readonly SessionMessage[]): EncodedList {
-  if (!given.some(isSummary)) return { encoded: given.map(encodeMessage), summaryIds: [] };
+/** A message made ready to be written, its tool calls indexed where the store says so. Errors: those of `encodeMessage`. */
+export const encodeFor = ({ search }: Dialect, given: unknown): EncodedMessage =>
+  encodeMessage(given, search?.tools === true);
+
+export function encodeAll(sql: Dialect, given: readonly SessionMessage[]): EncodedList {
   return {
-    encoded: given.filter((message) => !isSummary(message)).map(encodeMessage),
+    encoded: given.filter((message) => !isSummary(message)).map((message) => encodeFor(sql, message)),
     summaryIds: given.filter(isSummary).map(({ id }) => id),
   };
 }
 
 /** As `encodeAll`, while the operation runs, with pauses. */
-export function encodeInSteps(given: readonly SessionMessage[]): () => Operation<EncodedList> {
-  const made = madeInSteps(given, (message) => (isSummary(message) ? message.id : encodeMessage(message)));
+export function encodeInSteps(sql: Dialect, given: readonly SessionMessage[]): () => Operation<EncodedList> {
+  const made = madeInSteps(given, (message) => (isSummary(message) ? message.id : encodeFor(sql, message)));
   return function* () {
     const all = yield* made();
     return {

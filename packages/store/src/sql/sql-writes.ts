@@ -1,6 +1,5 @@
 import {
   type EncodedMessage,
-  encodeMessage,
   givenMessage,
   MOST_AT_ONCE,
   messageChanged,
@@ -23,7 +22,7 @@ import { addUsage, importUsage } from "../operations/registry/usage.js";
 
 import { assertNames, assertSessionFits, assertSessionId, assertSessionTexts } from "./session-id.js";
 import type { WriteOfItem } from "./sql-calls.js";
-import { encodeAll, encodeInSteps, insertedOf } from "./sql-session.js";
+import { encodeAll, encodeFor, encodeInSteps, insertedOf } from "./sql-session.js";
 
 /** Records that are written by one statement, each with six values. */
 const RECORDS_AT_ONCE = 100;
@@ -134,7 +133,7 @@ function messageWrite(sql: Dialect, write: MessageWrite): MessageOperation {
   assertSessionFits(id);
   if ("upsert" in write) return upserting(sql, id, write.upsert, write.parent);
   if ("appendSibling" in write) {
-    const message = encodeMessage(write.appendSibling);
+    const message = encodeFor(sql, write.appendSibling);
     return {
       operation: () => idsFrom(appendSibling(sql, id, write.of, message), (result) => insertedOf([message], result)),
     };
@@ -147,7 +146,7 @@ type AppendWrite = Extract<MessageWrite, { readonly append: unknown }>;
 function appending(sql: Dialect, write: AppendWrite): MessageOperation {
   const { session: id, append: given, parent, expectedLeaf } = write;
   if (given.length > MOST_AT_ONCE) return appendingInSteps(sql, write);
-  const { encoded, summaryIds } = encodeAll(given);
+  const { encoded, summaryIds } = encodeAll(sql, given);
   const isPlain = summaryIds.length === 0 && expectedLeaf === undefined;
   const native = isPlain && sql.native?.mayAppend(encoded, parent) ? sql.native : null;
   return {
@@ -164,7 +163,7 @@ function appending(sql: Dialect, write: AppendWrite): MessageOperation {
 
 function appendingInSteps(sql: Dialect, write: AppendWrite): MessageOperation {
   const { session: id, append: given, parent } = write;
-  const read = encodeInSteps(given);
+  const read = encodeInSteps(sql, given);
   return {
     *operation() {
       const { encoded, summaryIds } = yield* read();
@@ -190,7 +189,7 @@ function updating(
   given: SessionMessage,
   expected: SessionMessage | undefined,
 ): MessageOperation {
-  const message = encodeMessage(given);
+  const message = encodeFor(sql, given);
   const before = expected === undefined ? null : givenMessage(expected);
   return {
     *operation() {
@@ -204,7 +203,7 @@ function updating(
 }
 
 function upserting(sql: Dialect, id: string, given: SessionMessage, parent: ParentRef): MessageOperation {
-  const message = encodeMessage(given);
+  const message = encodeFor(sql, given);
   const idsOf = ({ inserted }: UpsertResult) => (inserted ? [message.id] : []);
   return { operation: () => idsFrom(upsertMessage(sql, id, message, parent), idsOf) };
 }

@@ -1,5 +1,6 @@
+import type { SearchSettings } from "../contract/search-settings.js";
 import type { MetadataValue } from "../contract/store.js";
-import type { Dialect } from "../engine/dialect.js";
+import type { Dialect, SearchDialect } from "../engine/dialect.js";
 import type { Migration } from "../engine/migrations.js";
 import { all, type Condition } from "../engine/operation.js";
 import { sqliteSearch } from "./full-text.js";
@@ -10,11 +11,15 @@ export interface SqliteDialectOptions {
   readonly name: string;
   /** Bytes that one column takes; without a limit of its own a file of SQLite takes a gigabyte. */
   readonly maxTextBytes: number;
-  readonly search: boolean;
+  readonly search: boolean | SearchSettings;
   /** Passed on to `SearchDialect`. Default false: where written rows are paid for, a note is one more. */
   readonly indexesLater?: boolean;
   /** Default: those of this version of the program. */
   readonly migrations?: readonly Migration[] | undefined;
+}
+
+function searchOf({ search, maxTextBytes, indexesLater = false }: SqliteDialectOptions): SearchDialect | null {
+  return search === false ? null : sqliteSearch(maxTextBytes, indexesLater, search !== true && search.tools === true);
 }
 
 /** SQLite, wherever it runs: a file, memory, a Durable Object. */
@@ -22,7 +27,7 @@ export function sqliteDialect(options: SqliteDialectOptions): Dialect {
   const dialect: Dialect = {
     name: options.name,
     maxTextBytes: options.maxTextBytes,
-    search: options.search ? sqliteSearch(options.maxTextBytes, options.indexesLater ?? false) : null,
+    search: searchOf(options),
     // The LIMIT keeps SQLite from taking the JSON apart for every row that is compared with it.
     segmentTable: `(SELECT json_extract(value, '$[0]') AS branch, json_extract(value, '$[1]') AS lo, json_extract(value, '$[2]') AS hi FROM json_each(?) LIMIT -1)`,
     textTable: "(SELECT value AS text FROM json_each(?) LIMIT -1)",

@@ -63,7 +63,7 @@ const ROWS: Record<SearchIndex, string> = {
  * Full-text search with FTS5, which keeps no text of its own, and no more of a document than one value of `maxBytes` holds. It
  * is given the terms that every store has. Its own words would be others: it knows an older stemmer, and Unicode of 2012.
  */
-export function sqliteSearch(maxBytes: number, indexesLater: boolean): SearchDialect {
+export function sqliteSearch(maxBytes: number, indexesLater: boolean, tools: boolean): SearchDialect {
   function* add(index: SearchIndex, documents: readonly IndexedDocument[]): Operation<void> {
     const indexed = documents.filter(({ document }) => document !== "");
     // All their terms are found before any are written: between the statements of an engine that takes twice as long.
@@ -84,7 +84,7 @@ export function sqliteSearch(maxBytes: number, indexesLater: boolean): SearchDia
     const size = yield* sizeOfIndex("messages");
     return yield* findMatches(sequences, yield* searchedRows(range, size.documents), limit, { size, rarities });
   }
-  return { rows: ROWS, indexesLater, add, replace, remove, matches, entries: searchEntries };
+  return { rows: ROWS, indexesLater, tools, add, replace, remove, matches, entries: searchEntries };
 }
 
 /** So many documents are removed as one is. */

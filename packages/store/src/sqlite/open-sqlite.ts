@@ -2,6 +2,7 @@ import { closeSync, existsSync, openSync } from "node:fs";
 import { createRequire } from "node:module";
 import { check, defineOptions, kindOf, Queue, queueOf, reasonOf, StemmaError } from "@stemma/model";
 import { checkable } from "../check/store-check.js";
+import { checkSearch, type SearchSettings } from "../contract/search-settings.js";
 import type { RedactFunction } from "../contract/store.js";
 import type { EmbeddableStore } from "../embeddings/contract.js";
 import { embeddable } from "../embeddings/embed-store.js";
@@ -22,8 +23,11 @@ export interface SqliteOptions {
   synchronous?: "full" | "normal";
   /** How long a write waits for another process, in milliseconds. Default 5,000. */
   busyTimeout?: number;
-  /** Index messages for search. Default true. With false, an append is cheaper and `search()` fails with `SEARCH_UNAVAILABLE`. */
-  search?: boolean | undefined;
+  /**
+   * Index messages for search, and what of them. Default true: their texts. With false, an append is cheaper and `search()` fails with
+   * `SEARCH_UNAVAILABLE`.
+   */
+  search?: boolean | SearchSettings | undefined;
   /**
    * Encrypts the file, its log and its backups; needs `better-sqlite3-multiple-ciphers`. A database that you opened is
    * encrypted where you set its key: then this is the same key, with which a backup is checked. Default: not encrypted.
@@ -36,7 +40,7 @@ export interface SqliteOptions {
 const OPTIONS = defineOptions<SqliteOptions>({
   synchronous: check.oneOf("full", "normal"),
   busyTimeout: check.whole(0),
-  search: check.flag,
+  search: checkSearch,
   key: check.rule("a text that is not empty", (key) => typeof key === "string" && key !== "" && !key.includes("\0")),
   redact: check.callable,
 });

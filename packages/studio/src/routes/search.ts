@@ -8,7 +8,7 @@ const DEEPEST = 10_000;
 
 export const searchRoutes = [read("search", search)];
 
-async function search({ store, fields }: StudioCall): Promise<SearchResults> {
+async function search({ store, fields, signal }: StudioCall): Promise<SearchResults> {
   const limit = fields.limit(USUAL_HITS, MOST_HITS);
   const offset = Math.min(fields.optionalWhole("offset") ?? 0, DEEPEST);
   const sessionId = fields.optionalText("session");
@@ -22,6 +22,7 @@ async function search({ store, fields }: StudioCall): Promise<SearchResults> {
     after: fields.optionalTime("after"),
     before: fields.optionalTime("before"),
     explain: true,
+    signal,
   });
   const shown = found.slice(0, limit);
   const names = await findNames(

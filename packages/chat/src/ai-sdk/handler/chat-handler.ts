@@ -109,9 +109,9 @@ async function post(call: Call, options: ChatHandlerOptions): Promise<Response> 
   return submit(submission, submission.chatId, call, options);
 }
 
-async function list({ manager, url }: Call): Promise<Response> {
+async function list({ manager, url, request }: Call): Promise<Response> {
   const query = url.searchParams.get("q");
-  return json(await (query === null ? listChats(manager, url) : searchChats(manager, query, url)));
+  return json(await (query === null ? listChats(manager, url) : searchChats(manager, query, url, request.signal)));
 }
 
 async function change({ manager, request }: Call, chatId: string, options: ChatHandlerOptions): Promise<Response> {

@@ -144,9 +144,14 @@ export interface ChatMatches {
 }
 
 /** Errors: `SEARCH_UNAVAILABLE`, `INVALID_ARGUMENT`. */
-export async function searchChats(manager: SessionManager, query: string, url: URL): Promise<ChatMatches> {
+export async function searchChats(
+  manager: SessionManager,
+  query: string,
+  url: URL,
+  signal: AbortSignal,
+): Promise<ChatMatches> {
   const cursor = url.searchParams.get("cursor") ?? undefined;
-  const { results, nextCursor } = await manager.searchPage(query, { limit: limitOf(url.searchParams), cursor });
+  const { results, nextCursor } = await manager.searchPage(query, { limit: limitOf(url.searchParams), cursor, signal });
   const names = await namesOf(
     manager,
     results.map(({ sessionId }) => sessionId),

@@ -1,13 +1,5 @@
 // All ways of writing messages, which end in one row.
-import {
-  type EncodedMessage,
-  leafMoved,
-  noParent,
-  reservedId,
-  SUMMARY_ID_PREFIX,
-  searchDocument,
-  storableText,
-} from "@stemma/model";
+import { type EncodedMessage, leafMoved, noParent, reservedId, SUMMARY_ID_PREFIX, storableText } from "@stemma/model";
 import {
   type AppendMessageOptions,
   type ParentRef,
@@ -199,7 +191,7 @@ function* removeInPortions(sql: Dialect, rows: SessionRows, range: readonly [num
 }
 
 function documentAt({ rows }: SessionHead, { rowId }: MessagePosition, message: EncodedMessage): IndexedDocument {
-  return { sessionId: rows.id, rowId, document: searchDocument(message), isLarge: isLarge(message) };
+  return { sessionId: rows.id, rowId, document: message.document, isLarge: isLarge(message) };
 }
 
 // The parent of a message that is known does not matter, so it need not be there.

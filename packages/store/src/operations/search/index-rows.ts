@@ -35,7 +35,7 @@ export function* indexSession(sql: Dialect, search: SearchDialect, rows: Session
     for (const row of yield* tuples<ContentTuple>(
       ...rows.where("SELECT n, content FROM assistant_messages", "n > ? AND n <= ? ORDER BY n", after, last),
     )) {
-      documents.push(yield* readDocument(rows, row));
+      documents.push(yield* readDocument(search, rows, row));
     }
     yield* addMessages(search, documents);
     after = last;
@@ -70,9 +70,13 @@ export function* addMessages(search: SearchDialect, documents: readonly IndexedD
 }
 
 /** The document of a row, "" where it cannot be read. One row at a time: what stands outside may be a thousand times as large. */
-export function* readDocument(session: SessionRows, row: ContentTuple): Operation<IndexedDocument> {
+export function* readDocument(
+  { tools }: SearchDialect,
+  session: SessionRows,
+  row: ContentTuple,
+): Operation<IndexedDocument> {
   const [message] = yield* readRows(session, [row], () => {});
-  return { sessionId: session.id, rowId: row[0], document: message == null ? "" : documentOf(message) };
+  return { sessionId: session.id, rowId: row[0], document: message == null ? "" : documentOf(message, tools) };
 }
 
 /** Where a look at the messages of all sessions is: behind this row. They come by session where rows name theirs, else by number. */
@@ -156,7 +160,7 @@ function* indexNoted(sql: Dialect, search: SearchDialect): Operation<void> {
   yield* run("DELETE FROM assistant_unindexed");
   const documents: IndexedDocument[] = [];
   for (const [rowId, content, sessionId] of rows) {
-    documents.push(yield* readDocument(rowsOf(sql, sessionId, sessionOf(rowId)), [rowId, content]));
+    documents.push(yield* readDocument(search, rowsOf(sql, sessionId, sessionOf(rowId)), [rowId, content]));
   }
   yield* addMessages(search, documents);
 }

@@ -51,7 +51,7 @@ function* reindexMessages(sql: Dialect, search: SearchDialect, after: ReadTo): O
   if (last === null) return null;
   // Nobody may edit what is read here before it is indexed.
   yield* lockSessions(sql, after.sessionId, last.sessionId);
-  yield* search.replace("messages", yield* readDocuments(sql, after, last));
+  yield* search.replace("messages", yield* readDocuments(sql, search, after, last));
   return last;
 }
 
@@ -125,13 +125,18 @@ function lastOfPage<R extends { readonly size: number }>(rows: readonly R[]): R 
   return last;
 }
 
-function* readDocuments(sql: Dialect, after: ReadTo, last: ReadTo): Operation<IndexedDocument[]> {
+function* readDocuments(
+  sql: Dialect,
+  search: SearchDialect,
+  after: ReadTo,
+  last: ReadTo,
+): Operation<IndexedDocument[]> {
   const rows = yield* tuples<readonly [n: number, content: string, sessionId: string]>(
     ...messagesBetween(sql, "m.n AS n, m.content AS content, m.session_id AS session_id", after, last),
   );
   const documents: IndexedDocument[] = [];
   for (const [rowId, content, sessionId] of rows) {
-    documents.push(yield* readDocument(rowsOf(sql, sessionId, sessionOf(rowId)), [rowId, content]));
+    documents.push(yield* readDocument(search, rowsOf(sql, sessionId, sessionOf(rowId)), [rowId, content]));
   }
   return documents;
 }

@@ -1,12 +1,14 @@
 import type { SearchQuery, SessionMessage } from "@stemma/model";
 import {
+  documentOf,
   explainResult,
+  holdsMatch,
   keyOf,
   markedSnippet,
   type Ranked,
   type RowAddress,
   searchableText,
-  searchDocument,
+  searchedText,
   senderName,
 } from "@stemma/model";
 import type { FoundMessage, SearchHit, SearchRequest } from "../../contract/store.js";
@@ -41,14 +43,26 @@ const sessionRows = (sql: Dialect, { n: rowId, session_id }: HitRow) => rowsOf(s
 /** The columns that are read of it. */
 const HIT_COLUMNS = "n, id, session_id, branch, role, dated_at, created_at, content";
 
-/** The message of such a row. One that cannot be read has no text. */
-function* readFound(sql: Dialect, row: HitRow): Operation<FoundMessage> {
-  const message: SessionMessage | null = yield* readContent(sessionRows(sql, row), row, () => {});
+/** The message of such a row; null for one that cannot be read. */
+const readMessage = (sql: Dialect, row: HitRow): Operation<SessionMessage | null> =>
+  readContent(sessionRows(sql, row), row, () => {});
+
+/** Shows a message. One that cannot be read has no text. */
+function shown(row: HitRow, message: SessionMessage | null, content = textOf(message)): FoundMessage {
   const name = message === null ? "" : senderName(message);
-  const content = message === null ? "" : searchableText(message);
   const { id, role } = row;
   const createdAt = row.dated_at ?? row.created_at;
   return name === "" ? { id, role, content, createdAt } : { id, role, name, content, createdAt };
+}
+
+const textOf = (message: SessionMessage | null): string => (message === null ? "" : searchableText(message));
+
+/** The text of a message; with that of its tool calls where what is looked for stands only there. */
+function matchedText({ search }: Dialect, message: SessionMessage | null, query: SearchQuery): string {
+  const text = textOf(message);
+  if (message === null || search?.tools !== true || holdsMatch(text, query)) return text;
+  const whole = searchedText(message, true);
+  return holdsMatch(whole, query) ? whole : text;
 }
 
 /** Reads no damage: what was found is found, also where the rows around it are damaged. */
@@ -91,7 +105,8 @@ export function* readHits(
     const { score, reasons } = each;
     const row = rows.get(keyOf(each));
     if (row === undefined) continue;
-    const message = yield* readFound(sql, row);
+    const stored = yield* readMessage(sql, row);
+    const message = shown(row, stored, matchedText(sql, stored, query));
     // Not spread: V8 takes a microsecond for what stands behind a spread.
     const hit: SearchHit = Object.assign(message, {
       sessionId: row.session_id,
@@ -102,17 +117,16 @@ export function* readHits(
     if (request.context) hit.context = yield* contextOf(sql, yield* paths(row), row, request.context);
     const exchange = exchanges?.get(row);
     if (exchange !== undefined) hit.exchange = exchange;
-    if (reasons !== undefined) hit.explanation = explainResult(query, documentOf(message, row), reasons);
+    if (reasons !== undefined) {
+      const document = stored === null ? "" : documentOf(stored, sql.search?.tools === true);
+      hit.explanation = explainResult(query, document, reasons);
+    }
     hits.push(hit);
   }
   return hits;
 }
 
 const coveredBy = ({ covered_by }: FoundRow): string[] => (covered_by == null ? [] : JSON.parse(covered_by));
-
-function documentOf({ name = "", content: text }: FoundMessage, { dated_at: createdAt }: HitRow): string {
-  return searchDocument({ text, name, createdAt });
-}
 
 /**
  * How many compactions have a row `m` in their range, of its session: nearly always none. Where rows are spread over servers,
@@ -219,10 +233,10 @@ function* neighbours(
   order: "ASC" | "DESC",
   part: (segment: Segment) => [lo: number, hi: number],
 ): Operation<FoundMessage[]> {
-  const found: FoundMessage[] = [];
+  const messages: FoundMessage[] = [];
   for (const segment of segments) {
     const [lo, hi] = part(segment);
-    if (lo > hi || found.length === size) continue;
+    if (lo > hi || messages.length === size) continue;
     const rows = yield* all<HitRow>(
       ...session.where(
         `SELECT ${HIT_COLUMNS} FROM assistant_messages`,
@@ -230,12 +244,12 @@ function* neighbours(
         lo,
         hi,
         segment.branch,
-        size - found.length,
+        size - messages.length,
       ),
     );
-    for (const row of rows) found.push(yield* readFound(sql, row));
+    for (const row of rows) messages.push(shown(row, yield* readMessage(sql, row)));
   }
-  return found;
+  return messages;
 }
 
 /**

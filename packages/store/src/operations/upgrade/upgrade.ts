@@ -131,7 +131,7 @@ function* copyMessage(sql: Dialect, old: OldMessage): Operation<void> {
   const parent: MessagePosition | null =
     old.parent_id === null ? null : yield* findPosition(old.session_id, old.parent_id);
   const head = yield* openSessionHead(sql, old.session_id);
-  const position = known ?? (yield* insertRow(sql, head, head.newest, encodeOld(old.id, row), parent));
+  const position = known ?? (yield* insertRow(sql, head, head.newest, encodeOld(sql, old.id, row), parent));
   const written = isoFromSql(row.created_at);
   if (position === null || written === null) return;
   const update = "UPDATE assistant_messages SET created_at = ? WHERE session_id = ? AND n = ?";
@@ -139,11 +139,11 @@ function* copyMessage(sql: Dialect, old: OldMessage): Operation<void> {
 }
 
 // Content is kept to the letter, also where this program would not have written it.
-function encodeOld(id: string, row: { role: string; content: string }): EncodedMessage {
+function encodeOld({ search }: Dialect, id: string, row: { role: string; content: string }): EncodedMessage {
   const read = foreignContent(row.content);
   const base = { id, role: row.role, content: read?.content ?? row.content, media: [] };
-  if (read === null || isTooDeep(read.message)) return { ...base, text: "", name: "", tokens: 0, createdAt: null };
-  return { ...base, ...measureMessage(read.message) };
+  if (read === null || isTooDeep(read.message)) return { ...base, text: "", document: "", tokens: 0, createdAt: null };
+  return { ...base, ...measureMessage(read.message, search?.tools === true) };
 }
 
 interface OldCompaction {

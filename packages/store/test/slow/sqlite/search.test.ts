@@ -24,7 +24,7 @@ function termsOfIndex(documents: readonly string[]): string[][] {
     for (let step = operation.next(); !step.done; step = operation.next([])) execute(step.value);
   };
   drive(createSearchTables());
-  const { add } = sqliteSearch(900_000_000, false);
+  const { add } = sqliteSearch(900_000_000, false, false);
   db.exec("CREATE VIRTUAL TABLE v USING fts5vocab(assistant_fts, instance); BEGIN");
   drive(add("messages", inRows(documents, 0)));
   const found: string[][] = documents.map(() => []);
@@ -66,7 +66,7 @@ function openIndex(documents: readonly string[], first: number) {
     return step.value;
   };
   drive(createSearchTables());
-  const { add, matches } = sqliteSearch(900_000_000, false);
+  const { add, matches } = sqliteSearch(900_000_000, false, false);
   drive(add("messages", inRows(documents, first)));
   const ask = (words: readonly string[], range: RowRange, limit = 250) => {
     const sequences = words.map((word) => [word]);

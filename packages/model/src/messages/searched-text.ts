@@ -1,0 +1,57 @@
+import { isInlineMedia } from "./media.js";
+import type { SessionMessage } from "./message.js";
+import { storableText } from "./storable-text.js";
+import { cut, dateWords, isoTime, searchableText, senderName } from "./text.js";
+import { readToolPart } from "./tool-parts.js";
+
+/** So many characters of each input, output and error are searched: some 700 words, of which the first tell what it is about. */
+const MOST_OF_EACH = 4_000;
+/** So many of all calls of a message. */
+const MOST = 32_000;
+/** What lies deeper in a payload is not looked at. */
+const DEEPEST = 50;
+/** Bytes as text, also where no field tells that they are: a word of that length is of no language. */
+const ENCODED = /data:[\w.+-]+\/[^\s,]*,[^\s"'<>)]*|[\w+/-]{200,}={0,2}/g;
+
+/** The text that a search looks at: that of `searchableText`, and with `tools` below it what the tool calls were given and gave. */
+export function searchedText(message: SessionMessage, tools: boolean): string {
+  const text = searchableText(message);
+  const added = tools ? toolText(message) : "";
+  return text === "" || added === "" ? text + added : `${text}\n${added}`;
+}
+
+/** The text that is indexed of a message: the sender's name and date, then what is searched. "" for a message without that. */
+export function documentOf(message: SessionMessage, tools: boolean): string {
+  const text = searchedText(message, tools);
+  const [name, createdAt] = [senderName(message), isoTime(message.createdAt)];
+  if (text === "" || (name === "" && createdAt === null)) return text;
+  return `${name} ${createdAt === null ? "" : dateWords(createdAt)}\n${text}`;
+}
+
+function toolText(message: SessionMessage): string {
+  let text = "";
+  for (const part of message.parts) {
+    const tool = text.length < MOST ? readToolPart(part) : null;
+    if (tool === null) continue;
+    for (const payload of [tool.input, tool.output, tool.errorText]) text += payloadText(payload);
+  }
+  return storableText(cut(text, 0, MOST).trimEnd());
+}
+
+/** The beginning of a JSON value: its texts and numbers, each on a line of its own, behind the name of the field that holds it. */
+function payloadText(payload: unknown): string {
+  let text = "";
+  const add = (value: unknown, holder: unknown, key: string, depth: number): void => {
+    if (text.length >= MOST_OF_EACH) return;
+    const name = key === "" ? "" : `${key}: `;
+    if (typeof value === "object" && value !== null && depth < DEEPEST) {
+      text += name;
+      if (Array.isArray(value)) for (const item of value) add(item, value, "", depth + 1);
+      else for (const [each, item] of Object.entries(value)) add(item, value, each, depth + 1);
+    } else if (typeof value === "number" || (typeof value === "string" && !isInlineMedia(holder, key, value))) {
+      text += `${name}${cut(`${value}`, 0, MOST_OF_EACH).replaceAll(ENCODED, "…")}\n`;
+    }
+  };
+  add(payload, null, "", 0);
+  return text === "" ? "" : `${cut(text, 0, MOST_OF_EACH).trimEnd()}\n`;
+}
