@@ -1,12 +1,11 @@
 import type { EncodedMessage } from "@stemma/model";
 import { fromBase64, toBase64 } from "@stemma/model";
-import type { Appended, Dialect, NativeOperations, ParentRef } from "@stemma/store";
+import type { Appended, Dialect, NativeOperations, ParentRef, SearchSettings } from "@stemma/store";
 import { all, appendMessages, importMessages, type Operation, run } from "@stemma/store";
 import { appendRow, appendRows, attachmentTo, resultOf, rowOf } from "./append/append.js";
 import type { Placement } from "./citus/placement.js";
 import { isMessageId, readPath, readRecent } from "./path/read-path.js";
 import { postgresSearch } from "./search/search-sql.js";
-import type { PostgresOptions } from "./store.js";
 import type { PostgresMigration } from "./tables/migration.js";
 import { POSTGRES_MIGRATIONS } from "./tables/migrations/index.js";
 import { qualify } from "./tables/names.js";
@@ -20,7 +19,7 @@ export function postgresDialect(
   schema: string | null,
   migrations: readonly PostgresMigration[] = POSTGRES_MIGRATIONS,
   placement: Placement = { isSpread: false, isApart: false, code: null },
-  { citus = false, search = {} }: Pick<PostgresOptions, "citus" | "search"> = {},
+  { citus = false, search = {} }: { citus?: boolean | undefined; search?: SearchSettings | undefined } = {},
 ): Dialect {
   const dialect: Dialect = {
     name: "postgres",

@@ -8,7 +8,7 @@ import { readToolPart } from "./tool-parts.js";
 const MOST_OF_EACH = 4_000;
 /** So many of all calls of a message. */
 const MOST = 32_000;
-/** What lies deeper in a payload is not looked at. */
+/** A payload is looked at so many levels deep. */
 const DEEPEST = 50;
 /** Bytes as text, also where no field tells that they are: a word of that length is of no language. */
 const ENCODED = /data:[\w.+-]+\/[^\s,]*,[^\s"'<>)]*|[\w+/-]{200,}={0,2}/g;

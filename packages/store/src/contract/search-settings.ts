@@ -1,6 +1,6 @@
 import { type Check, check, defineOptions } from "@stemma/model";
 
-/** What a store's search looks at. */
+/** The parts of messages that a store's search looks at. */
 export interface SearchSettings {
   /**
    * Search also looks at the inputs, outputs and errors of tool calls: at the texts, numbers and names of fields among the first 4,000

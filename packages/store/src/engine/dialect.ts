@@ -139,7 +139,7 @@ export interface SearchDialect {
    * where it never may; whether it may is known when the store has looked at its tables.
    */
   readonly atOnce?: boolean;
-  /** What this store writes is indexed with its tool calls. What another one wrote may be indexed otherwise, and is right as it is. */
+  /** True: this store indexes what it writes with tool calls. Rows of another store may be indexed otherwise, and are right as they are. */
   readonly tools: boolean;
   /** Indexes documents of messages or of entries, none of which is indexed yet. */
   add(index: SearchIndex, documents: readonly IndexedDocument[]): Operation<void>;
