@@ -49,7 +49,7 @@ const rows = [
   ],
   ["scripts of the root's package.json", scripts.length, 5, 5],
   ...[
-    ["appendMessage", 12, 30, 40, 135],
+    ["appendMessage", 12, 31, 40, 135],
     ["getHistory", 10, 18, null, null],
     ["search", 20, 34, null, null],
     ["prepareTurn", 35, 54, null, null],
