@@ -37,6 +37,20 @@ export const search = defineTopic("search", (it) => {
   );
 
   it(
+    "finds the first message of a new store, and its first entry, as soon as they are there",
+    NEEDS,
+    async ({ store }) => {
+      const facts = { sessionId: "main", label: "facts" };
+      await store.entries.set(facts, { key: "drinks", content: "Ada drinks green tea." });
+      expect((await store.entries.search(facts, "tea", { limit: 5 })).map(({ key }) => key)).toEqual(["drinks"]);
+      await store.session("main").append([message("a", "I drink tea.")]);
+      const [hit] = await store.search("tea", { limit: 5 });
+      expect(hit?.id).toBe("a");
+      expect((hit?.score ?? 0) > 0).toBe(true);
+    },
+  );
+
+  it(
     "takes 1 MB of query for as long as 16 kB of it, in messages and in entries",
     ["search"],
     async ({ session, store }) => {

@@ -176,7 +176,7 @@ function* searchEntries(query: SearchQuery, scope: EntryScope, limit: number): O
     scored.push(
       isEach
         ? { numbers, scores: own.map((each) => score(1, each)) }
-        : { numbers, scores: (yield* rescaled(scores, own, size.length, counted)).scores },
+        : { numbers, scores: (yield* rescaled(scores, own, size, counted)).scores },
     );
   }
   return rankEntries(query, scored, lengths, limit);

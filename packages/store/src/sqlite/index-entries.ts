@@ -164,11 +164,22 @@ function damagedIndex(how: string): StemmaError {
   return new StemmaError("STORE_FAILED", {}, `The search index ${how}.`);
 }
 
-/** How large an index is. FTS5 keeps how many documents it has, and how many terms these have together. */
+/** So many documents tell how large an index is in its first transaction. */
+const FIRST = 1_000;
+
+/**
+ * How large an index is. FTS5 keeps how many documents it has, and how many terms these have together, and writes that when a
+ * transaction ends: before the first one has, the lengths of the documents tell it.
+ */
 export function* sizeOfIndex(index: SearchIndex): Operation<ScopeSize> {
-  const [sums = ""] = yield* column<string>(`SELECT hex(block) FROM ${INDEX_TABLES[index]}_data WHERE id = 1`);
+  const table = INDEX_TABLES[index];
+  const [sums = ""] = yield* column<string>(`SELECT hex(block) FROM ${table}_data WHERE id = 1`);
   const [documents = 0, terms = 0] = numbersOf(sums);
-  return { documents, length: terms / Math.max(1, documents) };
+  if (documents > 0 && terms > 0) return { documents, length: terms / documents };
+  const query = `SELECT coalesce(group_concat(hex(sz), ''), '') FROM (SELECT sz FROM ${table}_docsize LIMIT ${FIRST})`;
+  const lengths = numbersOf((yield* column<string>(query))[0] ?? "");
+  const sum = lengths.reduce((total, length) => total + length, 0);
+  return { documents: lengths.length, length: sum / lengths.length || 1 };
 }
 
 /** How many terms documents have, by their rows: as many as most where that is missing, or one of them is damaged. */

@@ -281,7 +281,7 @@ export function* scoreMatches(
   const { size, rarities } = index;
   const own = numbers.map((n) => lengths.get(n) ?? size.length);
   if (bm25 !== null) {
-    const { rarity, scores } = yield* rescaled(bm25, own, size.length, findRarity(match, index));
+    const { rarity, scores } = yield* rescaled(bm25, own, size, findRarity(match, index));
     rarities.learn(match, size.documents, rarity);
     matches.scores = scores;
     if (!isCommon(rarity, size.documents)) return;
@@ -306,20 +306,28 @@ export function* countRarity(index: SearchIndex, match: string, documents: numbe
 
 /** The rarity that FTS5 gives to what more than half of all documents hold. */
 const LEAST_RARITY = 0.000001;
+/** A match counts at most so many times what one does that holds the words once. */
+const MOST_TIMES = 2.2;
 
 /**
  * The scores of bm25() as they are by `rarityOf`, and that rarity. FTS5's is measured by a match that holds the words once, of which
- * the score has nothing else of its own but a length: no other has less. Where it tells nothing, that is `counted`.
+ * the score has nothing else of its own but a length: no other has less. Where it tells nothing, that is `counted`. Where it tells
+ * more than any word could, FTS5 goes by a mean length that it writes when a transaction ends: each match is scored as one, then.
  */
 export function* rescaled(
   bm25: readonly number[],
   lengths: readonly number[],
-  meanLength: number,
+  { documents, length }: ScopeSize,
   counted: Operation<number>,
 ): Operation<{ readonly rarity: number; readonly scores: readonly number[] }> {
-  const scoreOf = scoreBy(1, meanLength);
+  if (bm25.length === 0) return { rarity: Number.POSITIVE_INFINITY, scores: [] };
+  const scoreOf = scoreBy(1, length);
   let own = Number.POSITIVE_INFINITY;
   for (const [index, score] of bm25.entries()) own = Math.min(own, score / scoreOf(1, lengths[index] as number));
+  if (own > MOST_TIMES * Math.log(documents + 1) + 1) {
+    const rarity = yield* counted;
+    return { rarity, scores: lengths.map((each) => rarity * scoreOf(1, each)) };
+  }
   const isLeast = own < 10 * LEAST_RARITY;
   if (isLeast) own = LEAST_RARITY;
   const rarity = isLeast ? yield* counted : Math.log1p(Math.exp(own));
