@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { type PostgresSource, postgres } from "../../../packages/postgres/src/postgres.js";
+import type { SearchSettings } from "../../../packages/store/src/contract/search-settings.js";
 import { describeStore } from "../../describe-store.js";
 import { type OpenDatabase, openClient, openPool, openPostgresJs, openWrapped } from "../../postgres/databases.js";
 import { describeServer } from "../../postgres/server.js";
@@ -24,7 +25,8 @@ describeServer("a server", (server) => {
         database = await open(server.url);
       });
       afterAll(() => database?.close());
-      const openStore = (source: PostgresSource, schema: string) => postgres(source, { schema, ...options });
+      const openStore = (source: PostgresSource, schema: string, search?: SearchSettings) =>
+        postgres(source, { schema, search, ...options });
       describeStore(
         "postgres-clients",
         postgresTarget(name, () => database, { openStore }),

@@ -133,7 +133,8 @@ describeServer("vectors in Postgres without pgvector", (server) => {
     expect(found.length).toBe(20);
     expect(found.every(({ content }) => content.includes("restaurant"))).toBe(true);
     expect(read).toBeGreaterThan(0);
-    expect(read).toBeLessThanOrEqual(700);
+    // The most alike, and those that tell how alike vectors usually are.
+    expect(read).toBeLessThanOrEqual(500 + 512);
     await store.close();
     await pool.end();
   });
@@ -160,7 +161,7 @@ describeServer("vectors in Postgres without pgvector", (server) => {
     const { text = "", values = [] } = sent.find((each) => each.text?.includes("bit_count")) ?? {};
     await client.query(`SET plan_cache_mode = force_generic_plan; PREPARE likely AS ${text}`);
     const given = values.map((value) => client.escapeLiteral(String(value))).join(", ");
-    const { rows } = await client.query(`EXPLAIN EXECUTE likely (${given})`);
+    const { rows } = await client.query(`EXPLAIN (VERBOSE) EXECUTE likely (${given})`);
     const key = rows.map((row) => row["QUERY PLAN"]).find((line) => line.includes("bit_count"));
     expect(key).toContain("signs");
     expect(key).not.toContain("bit varying");

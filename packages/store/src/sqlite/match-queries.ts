@@ -301,8 +301,16 @@ function* findRarity(match: string, { size: { documents }, rarities }: KnownInde
 /** The rarity of a match among so many documents of an index. */
 export function* countRarity(index: SearchIndex, match: string, documents: number): Operation<number> {
   const table = INDEX_TABLES[index];
-  return rarityOf(documents, yield* oneNumber(`SELECT count(*) FROM ${table} WHERE ${table} MATCH ?`, match));
+  const holding = yield* oneNumber(`SELECT count(*) FROM ${table} WHERE ${table} MATCH ?`, match);
+  return rarityOf(documents, documents > COUNTED && holding > documents / 2 ? MOSTLY * documents : holding);
 }
+
+/**
+ * In so few documents a word that more than half of them hold is counted. In more it is taken to be in this share of them, and once in
+ * each: to count it reads a row for each, and a host may bill these.
+ */
+const COUNTED = 500;
+const MOSTLY = 0.75;
 
 /** The rarity that FTS5 gives to what more than half of all documents hold. */
 const LEAST_RARITY = 0.000001;
@@ -324,11 +332,11 @@ export function* rescaled(
   const scoreOf = scoreBy(1, length);
   let own = Number.POSITIVE_INFINITY;
   for (const [index, score] of bm25.entries()) own = Math.min(own, score / scoreOf(1, lengths[index] as number));
-  if (own > MOST_TIMES * Math.log(documents + 1) + 1) {
-    const rarity = yield* counted;
+  const isLeast = own < 10 * LEAST_RARITY;
+  if (own > MOST_TIMES * Math.log(documents + 1) + 1 || (isLeast && documents > COUNTED)) {
+    const rarity = isLeast ? rarityOf(documents, MOSTLY * documents) : yield* counted;
     return { rarity, scores: lengths.map((each) => rarity * scoreOf(1, each)) };
   }
-  const isLeast = own < 10 * LEAST_RARITY;
   if (isLeast) own = LEAST_RARITY;
   const rarity = isLeast ? yield* counted : Math.log1p(Math.exp(own));
   return { rarity, scores: bm25.map((score) => (score * rarity) / own) };
