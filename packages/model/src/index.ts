@@ -192,6 +192,7 @@ export { parseQuery, quotedFrom, type SearchQuery } from "./search/query.js";
 export { joinResults, quoteField, quoteResult, quoteWord } from "./search/quoted-results.js";
 export {
   addressOfKey,
+  COUNTED,
   FEWEST,
   keyOf,
   type Matches,

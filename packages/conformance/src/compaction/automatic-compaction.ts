@@ -244,8 +244,11 @@ export const automaticCompaction = defineTopic("automatic compaction", (it) => {
       .onCompaction(async () => {
         calls += 1;
         // However long the store takes, the others are written before it ends.
-        do await new Promise((resolve) => setTimeout(resolve, 30));
+        const wait = (time: number) => new Promise((resolve) => setTimeout(resolve, time));
+        do await wait(30);
         while ((await session.getPathLength()) < 10);
+        // What is stored is seen before the call that wrote it has ended.
+        await wait(200);
         return null;
       })
       .compactAfter(1)

@@ -10,6 +10,7 @@ const MAX_QUERY_TOKENS = 64;
 const CHARACTERS_PER_TOKEN = 8;
 /** How much the states of passages may take that were read lately, in bytes: searches of one store find the same messages. */
 const REMEMBERED = 32_000_000;
+
 interface EncoderParts {
   readonly tokenizer: Tokenizer;
   readonly network: Network;

@@ -325,10 +325,18 @@ export interface ScopeSize {
 const K1 = 1.2;
 const B = 0.75;
 
-/** How much a match of a sequence of terms tells that `holding` of about so many documents hold: never nothing. */
+/** In so few documents the rarity of a word that most of them hold goes by how many do. */
+export const COUNTED = 500;
+/** In more it is taken to be in this share of them: to count it reads a row for each, and a host may bill these. */
+const MOSTLY = 0.75;
+
+/**
+ * How much a match of a sequence of terms tells that `holding` of about so many documents hold: never nothing. Of more documents than
+ * `COUNTED` all that more than half of them hold is as rare.
+ */
 export function rarityOf(documents: number, holding: number): number {
-  const others = Math.max(0, documents - holding);
-  return Math.log1p((others + 0.5) / (holding + 0.5));
+  const held = documents > COUNTED && holding > documents / 2 ? MOSTLY * documents : holding;
+  return Math.log1p((Math.max(0, documents - held) + 0.5) / (held + 0.5));
 }
 
 /** BM25 of a sequence of such a rarity: the score of a document of `length` terms in which it stands so many times. */

@@ -1,4 +1,4 @@
-import { messagesOf, NEAR, nearMessages, rarityOf, type ScopeSize, scoreBy } from "@stemma/model";
+import { COUNTED, messagesOf, NEAR, nearMessages, rarityOf, type ScopeSize, scoreBy } from "@stemma/model";
 import { INDEX_TABLES, type RowRange, type SearchIndex, type SequenceMatches } from "../engine/dialect.js";
 import { column, first, type Operation, oneNumber, type SqlValue } from "../engine/operation.js";
 import { INTEGER } from "./schema.js";
@@ -301,16 +301,8 @@ function* findRarity(match: string, { size: { documents }, rarities }: KnownInde
 /** The rarity of a match among so many documents of an index. */
 export function* countRarity(index: SearchIndex, match: string, documents: number): Operation<number> {
   const table = INDEX_TABLES[index];
-  const holding = yield* oneNumber(`SELECT count(*) FROM ${table} WHERE ${table} MATCH ?`, match);
-  return rarityOf(documents, documents > COUNTED && holding > documents / 2 ? MOSTLY * documents : holding);
+  return rarityOf(documents, yield* oneNumber(`SELECT count(*) FROM ${table} WHERE ${table} MATCH ?`, match));
 }
-
-/**
- * In so few documents a word that more than half of them hold is counted. In more it is taken to be in this share of them, and once in
- * each: to count it reads a row for each, and a host may bill these.
- */
-const COUNTED = 500;
-const MOSTLY = 0.75;
 
 /** The rarity that FTS5 gives to what more than half of all documents hold. */
 const LEAST_RARITY = 0.000001;
@@ -319,8 +311,9 @@ const MOST_TIMES = 2.2;
 
 /**
  * The scores of bm25() as they are by `rarityOf`, and that rarity. FTS5's is measured by a match that holds the words once, of which
- * the score has nothing else of its own but a length: no other has less. Where it tells nothing, that is `counted`. Where it tells
- * more than any word could, FTS5 goes by a mean length that it writes when a transaction ends: each match is scored as one, then.
+ * the score has nothing else of its own but a length: no other has less. Where it tells nothing, that is `counted`, or known without.
+ * Where it tells more than any word could, FTS5 goes by a mean length that it writes when a transaction ends. What bm25() does not tell
+ * is scored as if each match held the words once.
  */
 export function* rescaled(
   bm25: readonly number[],
@@ -333,8 +326,9 @@ export function* rescaled(
   let own = Number.POSITIVE_INFINITY;
   for (const [index, score] of bm25.entries()) own = Math.min(own, score / scoreOf(1, lengths[index] as number));
   const isLeast = own < 10 * LEAST_RARITY;
-  if (own > MOST_TIMES * Math.log(documents + 1) + 1 || (isLeast && documents > COUNTED)) {
-    const rarity = isLeast ? rarityOf(documents, MOSTLY * documents) : yield* counted;
+  const isKnown = isLeast && documents > COUNTED;
+  if (isKnown || own > MOST_TIMES * Math.log(documents + 1) + 1) {
+    const rarity = isKnown ? rarityOf(documents, documents) : yield* counted;
     return { rarity, scores: lengths.map((each) => rarity * scoreOf(1, each)) };
   }
   if (isLeast) own = LEAST_RARITY;

@@ -8,6 +8,8 @@ it("a word in more documents than were counted is as common as one in all of the
 
 it("a word that every document holds tells a little, and one that half of them hold more", () => {
   expect(rarityOf(1_000, 1_000)).toBeGreaterThan(0);
+  expect(rarityOf(500, 400)).toBeLessThan(rarityOf(500, 300));
+  expect(rarityOf(501, 400)).toBe(rarityOf(501, 300));
   expect(rarityOf(1_000, 500)).toBeCloseTo(Math.log(2), 5);
 });
 

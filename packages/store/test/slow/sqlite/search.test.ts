@@ -86,7 +86,7 @@ function openIndex(documents: readonly string[], first: number) {
   const bm25 = (word: string, from: number) => {
     const [documents, holding] = [count(""), count("WHERE assistant_fts MATCH ?", word)];
     const own = Math.max(1e-6, Math.log((documents - holding + 0.5) / (holding + 0.5)));
-    const rarity = rarityOf(documents, holding > documents / 2 ? 0.75 * documents : holding);
+    const rarity = rarityOf(documents, holding);
     return scored.all(word, from).map(({ n, score }) => ({ n, score: (score * rarity) / own }));
   };
   return {
