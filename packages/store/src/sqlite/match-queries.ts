@@ -228,7 +228,7 @@ export class WordRarities {
 
 /** True of words of which is known that so many messages hold them that these are not counted for each search. */
 export const isCommon = (rarity: number | undefined, documents: number) =>
-  rarity !== undefined && rarity <= rarityOf(documents, COMMON);
+  documents >= COMMON && rarity !== undefined && rarity <= rarityOf(documents, COMMON);
 
 /** An index of messages, and what is known of its words. */
 export interface KnownIndex {
