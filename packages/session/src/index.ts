@@ -82,6 +82,19 @@ export type {
   SessionProvider,
 } from "./session/own-provider/provider.js";
 export { AgentSessionProvider, PostgresSessionProvider } from "./session/own-provider/store-session-provider.js";
+export { RECALL_HITS, recallFrom, recallOfHits } from "./session/recall/recall.js";
+export type {
+  Recalled,
+  RecalledEntry,
+  RecalledEntryPlace,
+  RecalledMessage,
+  RecalledMessagePlace,
+  RecalledPlace,
+  RecallOptions,
+  RecallResult,
+  Recollection,
+} from "./session/recall/recall-options.js";
+export { RECALL } from "./session/recall/recall-options.js";
 export { isUnderWay, type KnownRun, Renewal, RunRecord, type RunState, type RunStatus } from "./session/run-record.js";
 export type {
   Exchange,
@@ -100,14 +113,12 @@ export type {
 export { coreOf, Session } from "./session/session.js";
 export type { ContextExplanation, ContextPart } from "./session/turn/explain.js";
 export type { PrefixBreak, TurnPage, TurnPageOptions, TurnSummary } from "./session/turn/log.js";
-export { parseNote, quoteHits, RECALL_HITS } from "./session/turn/notes.js";
+export { parseNote } from "./session/turn/notes.js";
 export type { ContextSize, PartSource } from "./session/turn/parts.js";
 export {
   PREPARE_TURN,
   type PreparedTurn,
   type PrepareTurnOptions,
-  type RecalledMessage,
-  type RecallOptions,
   type RefreshReason,
   type TurnRequest,
 } from "./session/turn/request.js";

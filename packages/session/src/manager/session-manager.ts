@@ -41,6 +41,9 @@ import {
 } from "../session/options.js";
 import type { AppendedMessage, LenientHistory, ReadHistoryOptions } from "../session/own-provider/provider.js";
 import { AgentSessionProvider } from "../session/own-provider/store-session-provider.js";
+import { recallFrom } from "../session/recall/recall.js";
+import { userOfRecall } from "../session/recall/recall-of-user.js";
+import { RECALL, type RecallOptions, type Recollection } from "../session/recall/recall-options.js";
 import {
   MANAGER_SEARCH_GROUPS,
   type ManagerSearchGroupsOptions,
@@ -610,6 +613,19 @@ export class SessionManager {
   async search(query: string, options: ManagerSearchOptions = {}): Promise<SearchHit[]> {
     assertText(query, "The query of search()");
     return this.#store.search(query, managerSearchRequest(options));
+  }
+
+  /**
+   * Recalls what the user's memory holds about a text, as `Session.recall` does, of all of the user's sessions. Errors as for
+   * `Session.recall`: `USER_REQUIRED` on a manager of no user without `userId`.
+   * @example
+   * const { results, text } = await manager.forUser("ada").recall("Which sauce may I eat?");
+   */
+  async recall(query: string, options: RecallOptions = {}): Promise<Recollection> {
+    assertText(query, "The query of recall()");
+    RECALL.assert(options, "recall()");
+    const { store, userId } = userOfRecall(this.#store, options);
+    return recallFrom(store, { ...options, userId, said: query });
   }
 
   /** Searches as `search` does, page by page. Errors as for `Session.searchPage`. */
