@@ -51,6 +51,7 @@ export function contextView(world: World, query: URLSearchParams): ContextView {
       tokens,
       parts,
       isOutdated: turn !== null,
+      recall: { tokens: 120, ms: 12, isLate: false },
     },
     blocks: [
       { label: "soul", tokens: 420, maxTokens: null, version: null },
