@@ -13,6 +13,7 @@ export const GUIDE = [
       { text: "Sessions and messages", link: "/sessions" },
       { text: "Context and tools", link: "/context" },
       { text: "A turn", link: "/turns" },
+      { text: "Recall", link: "/recall" },
       { text: "Compaction and learning", link: "/compaction" },
       { text: "Search", link: "/search" },
       { text: "Search with a model", link: "/search-models" },
