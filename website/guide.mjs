@@ -14,6 +14,7 @@ export const GUIDE = [
       { text: "Context and tools", link: "/context" },
       { text: "Facts in time", link: "/facts" },
       { text: "A turn", link: "/turns" },
+      { text: "Recall", link: "/recall" },
       { text: "Compaction and learning", link: "/compaction" },
       { text: "Search", link: "/search" },
       { text: "Search with a model", link: "/search-models" },

@@ -86,6 +86,7 @@ export const facts = defineTopic("facts in time", (it) => {
     expect(await found({ asOf: JUNE })).toEqual(["now", "until"]);
     expect(await found({ asOf: "2999-01-01" })).toEqual(["begins", "now"]);
     expect((await store.entries.get(FACTS, "expired"))?.content).toBe("tea");
+    expect(await store.entries.labels({ sessionId: "main" })).toEqual([{ label: "facts", count: 2 }]);
     expect(await new AgentSearchProvider(store, { label: "facts" }).forSession("main").get()).toBe(
       "2 entries indexed.",
     );

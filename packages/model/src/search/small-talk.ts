@@ -27,6 +27,12 @@ const SMALL_RUNS = new Set(
 // A query of nothing but stop-words keeps them: beside a word that is none, they are left out.
 const WORD = "stemmaword";
 
+/** True for a text that is about something. */
+export function isTelling(text: string): boolean {
+  const { words, runs } = tellingQuery(text);
+  return words.length + runs.length > 0;
+}
+
 /**
  * The query of what a text is about: without stop-words, and without what is said in any conversation, as thanks and
  * greetings. It has neither words nor runs for "thanks", "go on" or "ok 👍", which are about nothing.

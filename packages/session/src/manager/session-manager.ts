@@ -59,7 +59,7 @@ import {
   searchPage,
 } from "../session/search-options.js";
 import type { Session } from "../session/session.js";
-import { createSessionSearchTool } from "../tools/expand-summary.js";
+import { createRecallTool, createSessionSearchTool } from "../tools/expand-summary.js";
 import type { SessionTool, SessionTools } from "../tools/tool.js";
 import type {
   EraseOptions,
@@ -646,9 +646,16 @@ export class SessionManager {
     });
   }
 
-  /** The AI SDK tool that searches all sessions: `session_search`. Never fails; a failed search is a result of the tool. */
-  async tools(): Promise<SessionTools & { session_search: SessionTool }> {
-    return { session_search: createSessionSearchTool((query, options) => this.search(query, options)) };
+  /**
+   * The AI SDK tools that look into all sessions: `session_search`, and on a manager of one user `recall`, which also finds entries of
+   * the user. They never fail; a failed search is a result of the tool.
+   */
+  async tools(): Promise<SessionTools & { session_search: SessionTool; recall?: SessionTool }> {
+    const search = createSessionSearchTool((query, options) => this.search(query, options));
+    const { userId } = this.#store;
+    if (userId === undefined) return { session_search: search };
+    const recall = createRecallTool((said, signal) => recallFrom(this.#store, { said, userId, signal }));
+    return { session_search: search, recall };
   }
 
   #deleteSession(id: string): Promise<Erased> {

@@ -224,7 +224,7 @@ export interface SearchEntriesOptions
 
 /** Every method fails with `USER_REQUIRED` for a user's entries where there is no user. */
 export interface EntryStore {
-  /** The labels under which there are entries of a session, of its user or of a key, and how many, ended and expired ones among them, in the order of the labels. */
+  /** The labels under which there are entries of a session, of its user or of a key, and how many of them hold now, in the order of the labels. */
   labels(scope: MemoryScope): Promise<{ label: string; count: number }[]>;
   /** The entries that hold now, or those of a view, in the order of the UTF-8 bytes of their keys. Errors: `INVALID_ARGUMENT`. */
   list(scope: EntryScope, options?: ListEntriesOptions): Promise<ListedEntry[]>;

@@ -18,7 +18,7 @@ import type { Ended } from "../respond/respond-options.js";
 import { SessionRuns } from "../run/runs.js";
 import type { PrepareStep } from "../session-memory.js";
 import { dropTurn } from "../turn.js";
-import { infoOf, listChats, readChat, readMemory, searchChats } from "./chats.js";
+import { infoOf, listChats, readChat, readMemory, recallChats, searchChats } from "./chats.js";
 import {
   type ChatContext,
   type ChatHandler,
@@ -110,6 +110,8 @@ async function post(call: Call, options: ChatHandlerOptions): Promise<Response> 
 }
 
 async function list({ manager, url, request }: Call): Promise<Response> {
+  const asked = url.searchParams.get("recall");
+  if (asked !== null) return json(await recallChats(manager, asked, url));
   const query = url.searchParams.get("q");
   return json(await (query === null ? listChats(manager, url) : searchChats(manager, query, url, request.signal)));
 }

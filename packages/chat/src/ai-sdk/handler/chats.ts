@@ -1,5 +1,5 @@
 import { invalid, StemmaError, searchableText, withoutToolTimes } from "@stemma/model";
-import type { RunState, RunStatus, Session, SessionManager } from "@stemma/session";
+import type { Recollection, RunState, RunStatus, Session, SessionManager } from "@stemma/session";
 import type { Author, SessionInfo, StoredCompaction, StoredVersion } from "@stemma/store";
 import type { UIMessage } from "ai";
 import { SessionRuns } from "../run/runs.js";
@@ -160,6 +160,12 @@ export async function searchChats(
     return { chatId: sessionId, chatName: names.get(sessionId) ?? "", messageId: id, role, snippet, createdAt };
   });
   return { matches, nextCursor };
+}
+
+/** What the user's memory holds about a text: the answer to `GET /?recall=…`. Errors: `SEARCH_UNAVAILABLE`, `INVALID_ARGUMENT`. */
+export async function recallChats(manager: SessionManager, query: string, url: URL): Promise<Recollection> {
+  const maxTokens = url.searchParams.get("maxTokens");
+  return manager.recall(query, maxTokens === null ? {} : { maxTokens: Number(maxTokens) });
 }
 
 /** The answer to `GET /:id/memory`. */

@@ -1,10 +1,11 @@
-import { holdsMatch, type SearchQuery, StemmaError, tellingQuery } from "@stemma/model";
+import { holdsMatch, isTelling, StemmaError, tellingQuery } from "@stemma/model";
 import {
   type FoundEntry,
   type FoundMessage,
   type ListedEntry,
   observed,
   type SearchHit,
+  type SearchRequest,
   type Store,
 } from "@stemma/store";
 import { packRecall } from "./pack.js";
@@ -31,6 +32,12 @@ export interface RecallRequest extends RecallOptions {
   readonly said: string;
   /** What was said before, which says what the first is about. Default: nothing. */
   readonly before?: string | undefined;
+  /** Only messages of sessions with this metadata. Default: of all. */
+  readonly sessionMetadata?: SearchRequest["sessionMetadata"];
+  /** False for a label whose entries are not looked at. Default: all are. */
+  readonly hasLabel?: ((label: string) => boolean) | undefined;
+  /** Aborted, the recall waits for a reranker no longer. */
+  readonly signal?: AbortSignal | undefined;
   /** The session that it is for. */
   readonly sessionId?: string | undefined;
   /** True for a hit that is left out, as it is shown already. */
@@ -56,9 +63,9 @@ export async function recallFrom(store: Store, request: RecallRequest): Promise<
   const ended = (found: Packed, isLate: boolean): Recollection => {
     return { ...found, ms: Math.round(performance.now() - started), isLate };
   };
-  const telling = tellingQuery(request.said);
-  if (isEmpty(telling)) return ended(NOTHING, false);
+  if (!isTelling(request.said)) return ended(NOTHING, false);
   const patience = new AbortController();
+  const signal = request.signal === undefined ? patience.signal : AbortSignal.any([patience.signal, request.signal]);
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
     const message = `Nothing was recalled within ${maxMs} ms.`;
@@ -66,7 +73,7 @@ export async function recallFrom(store: Store, request: RecallRequest): Promise<
   });
   try {
     const found = await observed(store, { type: "turn", name: "recall", sessionId }, () =>
-      Promise.race([find(store, request, telling, patience.signal), late]),
+      Promise.race([find(store, request, signal), late]),
     );
     return ended(found, false);
   } catch (error) {
@@ -78,13 +85,14 @@ export async function recallFrom(store: Store, request: RecallRequest): Promise<
   }
 }
 
-async function find(store: Store, request: RecallRequest, telling: SearchQuery, signal: AbortSignal): Promise<Packed> {
-  const { said, before = "", userId, maxTokens = DEFAULT_RECALL_TOKENS, rerank, threshold } = request;
-  const leans = telling.words.length + telling.runs.length < ENOUGH_WORDS;
+async function find(store: Store, request: RecallRequest, signal: AbortSignal): Promise<Packed> {
+  const { said, before = "", userId, sessionMetadata, maxTokens = DEFAULT_RECALL_TOKENS, rerank, threshold } = request;
+  const { words, runs } = tellingQuery(said);
+  const leans = words.length + runs.length < ENOUGH_WORDS;
   const query = leans && before !== "" ? `${said}\n${before}` : said;
   const options = { rerank, threshold, signal };
   const [hits, entries] = await Promise.all([
-    store.search(query, { limit: RECALL_HITS, context: 1, userId, ...options }),
+    store.search(query, { limit: RECALL_HITS, context: 1, userId, sessionMetadata, ...options }),
     findEntries(store, request, query, { ...options, limit: MOST_ENTRIES }),
   ]);
   const { isShown = () => false, isKnown = () => false } = request;
@@ -103,7 +111,7 @@ async function find(store: Store, request: RecallRequest, telling: SearchQuery, 
 
 /** What `recallFrom` gives of messages that were searched for a question, with a context of 1. */
 export function recallOfHits(query: string, hits: readonly SearchHit[], maxTokens: number): Packed {
-  return isEmpty(tellingQuery(query)) ? NOTHING : packRecall(query, { entries: [], hits }, maxTokens);
+  return isTelling(query) ? packRecall(query, { entries: [], hits }, maxTokens) : NOTHING;
 }
 
 function contextOf({ context }: SearchHit, isNew: (message: FoundMessage) => boolean) {
@@ -114,7 +122,7 @@ function contextOf({ context }: SearchHit, isNew: (message: FoundMessage) => boo
 /** The entries of the user and of the keys that hold a telling word of the query; of several collections by turns. */
 async function findEntries(
   store: Store,
-  { userId = store.userId, keys = [] }: RecallRequest,
+  { userId = store.userId, keys = [], hasLabel = () => true }: RecallRequest,
   query: string,
   options: Parameters<Store["entries"]["search"]>[2],
 ): Promise<RecalledEntry[]> {
@@ -126,9 +134,9 @@ async function findEntries(
   const { entries } = userId === undefined ? store : store.forUser(userId);
   const ranked = await Promise.all(
     scopes.map(async (scope) => {
-      const labels = (await entries.labels({ sessionId: "", scope })).slice(0, MOST_LABELS);
+      const labels = (await entries.labels({ sessionId: "", scope })).filter(({ label }) => hasLabel(label));
       return Promise.all(
-        labels.map(async ({ label }) => {
+        labels.slice(0, MOST_LABELS).map(async ({ label }) => {
           const found = await entries.search({ sessionId: "", scope, label }, query, options).catch(none);
           const least = LEAST_SHARE * (found[0]?.score ?? 0);
           return found
@@ -158,8 +166,4 @@ function timeOf(entry: ListedEntry & { readonly validFrom?: string | null }): st
 function byTurns<T>(rankings: readonly (readonly T[])[]): T[] {
   const longest = Math.max(0, ...rankings.map(({ length }) => length));
   return Array.from({ length: longest }, (_, place) => rankings.flatMap((each) => each.slice(place, place + 1))).flat();
-}
-
-function isEmpty({ words, runs }: SearchQuery): boolean {
-  return words.length + runs.length === 0;
 }

@@ -4,6 +4,7 @@ import { all, column, type Operation } from "../../engine/operation.js";
 import { MEMORY_SCOPES, memoryOwner, SCOPES } from "../../sql/session-id.js";
 import { ofOwner, upgradedBlocks } from "../messages/upgraded-rows.js";
 import type { BlockRow } from "./blocks.js";
+import { chosenBy } from "./entry-views.js";
 import { orderedPage } from "./ordered-page.js";
 import { VERSION_COLUMNS, type VersionRow, versionOf } from "./versions.js";
 
@@ -56,9 +57,10 @@ export function* listUnregistered(sql: Dialect, options: ListOptions): Operation
 /** The operation behind `EntryStore.labels`. */
 export function* listLabels(sql: Dialect, { sessionId }: MemoryScope): Operation<{ label: string; count: number }[]> {
   const { where, values } = ofOwner(sql, sessionId);
-  const query = `SELECT e.label AS label, count(*) AS count FROM cf_agents_search_entries e
+  const holding = chosenBy({ sessionId, label: "" }, {});
+  const query = `SELECT e.label AS label, count(CASE WHEN ${holding.condition} THEN 1 END) AS count FROM cf_agents_search_entries e
      WHERE ${where} GROUP BY e.label ORDER BY ${sql.bytes.ordered("e.label")}`;
-  const rows = yield* all<{ label: string; count: number }>(query, ...values);
+  const rows = yield* all<{ label: string; count: number }>(query, ...holding.values, ...values);
   return rows.map(({ label, count }) => ({ label, count: Number(count) }));
 }
 
