@@ -13,6 +13,7 @@ import { blockScopes } from "./memory/block-scopes.js";
 import { context } from "./memory/context.js";
 import { entryValues } from "./memory/entry-values.js";
 import { learning } from "./memory/learning.js";
+import { learningAnywhere } from "./memory/learning-anywhere.js";
 import { memoryLists } from "./memory/memory-lists.js";
 import { recall } from "./memory/recall.js";
 import { schemaBlocks } from "./memory/schema-blocks.js";
@@ -81,6 +82,7 @@ const TOPICS: readonly Topic[] = [
   versions,
   schemaBlocks,
   learning,
+  learningAnywhere,
   titles,
   sessions,
   erasing,

@@ -27,11 +27,15 @@ export { AgentContextProvider } from "./context/providers/store-context.js";
 export type { LearnBlock, LearnEdit, LearnEntry, LearnRequest, SkippedEdit } from "./learning/apply.js";
 export {
   createLearnFunction,
+  type Extracted,
   type ExtractRequest,
   type LearnFunction,
   type LearnOptions,
+  type LearnResult,
+  type LearnUsage,
   type TitleFunction,
 } from "./learning/learn.js";
+export type { LearnDueOptions, LearnDueReceipt } from "./manager/learn-due.js";
 export type {
   EraseOptions,
   ErasureReceipt,

@@ -8,12 +8,36 @@ import {
   isJsonObject,
   marker,
   quote,
+  reasonOf,
   StemmaError,
   storableText,
 } from "@stemma/model";
 import type { LearnBlock, LearnEdit, LearnRequest } from "./apply.js";
+/** What a learn function or a title function used of a model. It is counted as usage of the session, under `learning`. */
+export interface LearnUsage {
+  /** Default 0. */
+  readonly inputTokens?: number | undefined;
+  /** Default 0. */
+  readonly outputTokens?: number | undefined;
+  /** In your currency. Default: not known. */
+  readonly cost?: number | undefined;
+}
+
+/** Edits, and what finding them used. */
+export interface LearnResult {
+  readonly edits: readonly LearnEdit[];
+  readonly usage?: LearnUsage | undefined;
+}
+
 /** A function that learns from messages, for `onLearning()`. */
-export type LearnFunction = (request: LearnRequest) => Promise<readonly LearnEdit[]>;
+export type LearnFunction = (request: LearnRequest) => Promise<readonly LearnEdit[] | LearnResult>;
+
+/** An answer of `extract`: edits, or a model's text; what a model's answer used may stand beside it, as the AI SDK's `generateText` gives it. */
+export type Extracted =
+  | string
+  | readonly LearnEdit[]
+  | { readonly text?: string; readonly edits?: readonly LearnEdit[]; readonly usage?: LearnUsage | undefined }
+  | null;
 
 /** A request to `extract`. */
 export interface ExtractRequest extends LearnRequest {
@@ -23,12 +47,10 @@ export interface ExtractRequest extends LearnRequest {
 
 export interface LearnOptions {
   /**
-   * Finds what is worth remembering: gives edits, or the text that a model answered to `prompt`, in which they are read. Null
-   * for none. What it throws, the learning fails with.
+   * Finds what is worth remembering: gives edits, or the text that a model answered to `prompt`, in which they are read;
+   * either may stand in an object beside its `usage`. Null for none. What it throws, the learning fails with.
    */
-  extract: (
-    request: ExtractRequest,
-  ) => string | readonly LearnEdit[] | null | PromiseLike<string | readonly LearnEdit[] | null>;
+  extract: (request: ExtractRequest) => Extracted | PromiseLike<Extracted>;
   /** Says for the prompt what to remember and what not. Default: lasting facts about the user and their work. */
   instructions?: string | undefined;
 }
@@ -50,8 +72,15 @@ export function createLearnFunction(options: LearnOptions): LearnFunction {
         return buildLearnPrompt(request, instructions);
       },
     });
-    if (typeof answer !== "string") return answer ?? [];
-    return parseEdits(answer, request.messages);
+    if (answer === null || Array.isArray(answer)) return (answer ?? []) as readonly LearnEdit[];
+    if (typeof answer === "string") return parseEdits(answer, request.messages);
+    const { edits, text = "[]", usage } = answer as Exclude<Extracted, string | readonly LearnEdit[] | null>;
+    try {
+      return { edits: edits ?? parseEdits(text, request.messages), usage };
+    } catch (error) {
+      // The model was paid for it.
+      throw new StemmaError("LEARNING_FAILED", { usage }, reasonOf(error), { cause: error });
+    }
   };
 }
 

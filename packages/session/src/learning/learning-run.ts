@@ -4,7 +4,6 @@ import {
   encodeJson,
   estimateMessageTokens,
   foldLabel,
-  perObject,
   type SessionMessage,
   StemmaError,
   searchableText,
@@ -14,7 +13,7 @@ import type { LiveBlock } from "../context/live-block.js";
 import { AgentSearchProvider, placeOfEntries } from "../context/providers/agent-search.js";
 import { placeOfBlock, StoreContextProvider } from "../context/providers/store-context.js";
 import type { SessionContext } from "../context/session-context.js";
-import { answerWithin, LONGEST, Waiters } from "../session/compaction/time-limit.js";
+import { answerWithin, type Waiters } from "../session/compaction/time-limit.js";
 import type { SessionEvents } from "../session/events.js";
 import type { SessionBackend } from "../session/own-provider/provider.js";
 import { type Lease, takeLease } from "../session/run-record.js";
@@ -29,7 +28,7 @@ import {
   type LearnedWrite,
   type LearnRequest,
 } from "./apply.js";
-import type { LearnFunction } from "./learn.js";
+import type { LearnFunction, LearnResult, LearnUsage } from "./learn.js";
 
 /** Messages are passed over once the function has failed with them so often. */
 const MAX_FAILURES = 3;
@@ -63,24 +62,62 @@ interface Progress {
   readonly lease: Lease;
 }
 
+/** What a run of learning did. */
+export interface Learned {
+  readonly messages: number;
+  readonly edits: number;
+  readonly usage: { readonly inputTokens: number; readonly outputTokens: number; readonly cost: number };
+  /** How often the learn function was called and told no cost. */
+  readonly untold: number;
+  /** What it failed with; null when it did not. */
+  readonly failure: unknown;
+}
+
+/** What a run of learning keeps to. */
+export interface LearnLimits {
+  /** Whether the learn function may be called, after what was done so far. */
+  readonly mayAsk?: (done: Learned) => boolean;
+  /** False: leaves a session that another process seems to learn from. */
+  readonly waits?: boolean;
+}
+
 /** One run of learning: everything that is new, batch by batch, while nobody else learns from the session. */
 export class LearningRun {
   readonly #log: LearnLog;
+  #done: Learned = {
+    messages: 0,
+    edits: 0,
+    usage: { inputTokens: 0, outputTokens: 0, cost: 0 },
+    untold: 0,
+    failure: null,
+  };
 
   constructor(private readonly parts: LearnParts) {
     this.#log = new LearnLog(parts.store, parts.backend.id);
   }
 
-  /** Listeners are told of what the learn function fails with. Errors: those of the store. */
-  async learnAll(): Promise<void> {
+  /** Learns, until nothing is left or a limit is reached. Listeners are told of what the learn function fails with. Errors: those of the store. */
+  async learnAll({ mayAsk = () => true, waits }: LearnLimits = {}): Promise<Learned> {
     const { store, backend } = this.parts;
     // A session that was deleted is not registered anew.
-    while ((await store.sessions.get(backend.id)) !== null && (await this.#learnSome()));
+    while (
+      mayAsk(this.#done) &&
+      (await store.sessions.get(backend.id)) !== null &&
+      (await this.#learnSome(waits ?? true))
+    );
+    return this.#done;
+  }
+
+  /** The messages that there are to learn from, oldest first; none where no user wrote since. */
+  async news(): Promise<readonly SessionMessage[]> {
+    const { state } = await this.#log.state();
+    const messages = await unlearnedMessages(this.parts.backend, state.learned);
+    return messages.some(({ role }) => role === "user") ? messages : [];
   }
 
   // True when there is more.
-  async #learnSome(): Promise<boolean> {
-    const lease = await this.#log.lease(this.parts.waiters);
+  async #learnSome(waits: boolean): Promise<boolean> {
+    const lease = await this.#log.lease(this.parts.waiters, waits);
     if (lease === null) return false;
     try {
       const { state, version } = await this.#log.state();
@@ -90,7 +127,8 @@ export class LearningRun {
       const isPassedOver = state.failures >= MAX_FAILURES;
       const edits = isPassedOver ? [] : await this.#ask(batch, { state, version, lease });
       if (edits === null) return false;
-      await this.#apply(edits, batch, { state, version, lease });
+      if (!(await this.#apply(edits, batch, { state, version, lease }))) return false;
+      this.#done = { ...this.#done, messages: this.#done.messages + batch.length };
       return batch.length < messages.length;
     } finally {
       await lease.release();
@@ -114,17 +152,40 @@ export class LearningRun {
       entries: await entriesFor(blocks, news),
     };
     try {
-      const edits = await this.#answer(request);
+      const answer = await this.#answer(request);
+      const { edits, usage } = Array.isArray(answer) ? { edits: answer } : ((answer ?? {}) as Partial<LearnResult>);
+      await this.#count(usage);
       if (Array.isArray(edits)) return edits;
-      throw new StemmaError("LEARNING_FAILED", {}, "A learn function resolves to an array of edits.");
+      throw new StemmaError(
+        "LEARNING_FAILED",
+        {},
+        "A learn function resolves to an array of edits, or to { edits, usage }.",
+      );
     } catch (error) {
+      const spent = StemmaError.isInstance(error, "LEARNING_FAILED") ? error.details.usage : undefined;
+      if (spent !== undefined) await this.#count(spent as LearnUsage);
+      this.#done = { ...this.#done, failure: error };
       this.parts.events.emitError(error);
       await this.#write([this.#log.failed(state, version)], lease);
       return null;
     }
   }
 
-  #answer(request: LearnRequest): Promise<readonly LearnEdit[]> {
+  // At once: whatever becomes of the edits, the model was paid.
+  async #count(told: LearnUsage | undefined): Promise<void> {
+    const { inputTokens = 0, outputTokens = 0, cost } = told ?? {};
+    const { usage, untold } = this.#done;
+    const sum = {
+      inputTokens: usage.inputTokens + inputTokens,
+      outputTokens: usage.outputTokens + outputTokens,
+      cost: usage.cost + (cost ?? 0),
+    };
+    this.#done = { ...this.#done, usage: sum, untold: untold + (cost === undefined ? 1 : 0) };
+    if (told === undefined) return;
+    await this.parts.store.sessions.addUsage(this.parts.backend.id, inputTokens, outputTokens, cost ?? 0, LEARNING);
+  }
+
+  #answer(request: LearnRequest): Promise<readonly LearnEdit[] | LearnResult> {
     const { learn, timeout } = this.parts.options;
     const timeoutMessage = `The learn function gave no answer within ${timeout} ms. Pass onLearning(learn, { timeout }) to wait longer.`;
     return answerWithin((async () => learn(request))(), timeout, timeoutMessage, this.parts.waiters);
@@ -134,7 +195,7 @@ export class LearningRun {
     edits: readonly LearnEdit[],
     messages: readonly SessionMessage[],
     { state, version, lease }: Progress,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const blocks = this.#blocks();
     const ids = messages.map(({ id }) => id);
     for (let attempt = 1; ; attempt += 1) {
@@ -143,7 +204,8 @@ export class LearningRun {
       const writes = keptWrites(applied.writes, view, blocks, this.parts.backend.id);
       try {
         const isWritten = await this.#write([...writes, this.#log.next(state, ids, version)], lease);
-        return isWritten ? await this.#report(applied, edits.length) : undefined;
+        if (isWritten) await this.#report(applied, edits.length);
+        return isWritten;
       } catch (error) {
         if (attempt === MAX_ATTEMPTS || !StemmaError.isInstance(error, "BLOCK_CONFLICT")) throw error;
       }
@@ -163,6 +225,7 @@ export class LearningRun {
 
   async #report({ writes, skipped }: AppliedEdits, given: number): Promise<void> {
     if (given === 0) return;
+    this.#done = { ...this.#done, edits: this.#done.edits + writes.length };
     const labels = new Set(writes.map(({ label }) => label));
     for (const block of this.#blocks()) if (labels.has(block.label)) await block.readAfterWrite();
     this.parts.events.emit({ type: "learning", edits: writes.map(({ edit }) => edit), skipped });
@@ -219,8 +282,8 @@ class LearnLog {
   }
 
   /** The right to learn; null while another process has it. */
-  lease(waiters: Waiters): Promise<Lease | null> {
-    return takeLease(this.store, this.#scope, waiters);
+  lease(waiters: Waiters, waits: boolean): Promise<Lease | null> {
+    return takeLease(this.store, this.#scope, waiters, waits);
   }
 
   #write(state: LearnState, expectedVersion: number): KeptWrite {
@@ -279,59 +342,6 @@ function firstBatch(messages: readonly SessionMessage[]): readonly SessionMessag
     return index > 0 && tokens > BATCH_TOKENS;
   });
   return end < 0 ? messages : messages.slice(0, end);
-}
-
-/** A run, and those in this process who wait for it. */
-interface UnderWay {
-  readonly work: Promise<void>;
-  readonly waiters: Waiters;
-}
-
-const underWay = perObject((_owner: object) => new Map<string, UnderWay>());
-
-/**
- * Learns from one session: what it has not learned from yet, once, whichever process comes first.
- */
-export class Learner {
-  #timer: ReturnType<typeof setTimeout> | undefined;
-
-  constructor(private readonly parts: Omit<LearnParts, "waiters">) {}
-
-  /** Notes that messages were written: when none follow for a while, the chat is idle. */
-  wrote(): void {
-    clearTimeout(this.#timer);
-    const { idleAfter } = this.parts.options;
-    if (idleAfter > LONGEST) return;
-    this.#timer = setTimeout(() => this.#begin(), idleAfter);
-    // No process goes on for it.
-    (this.#timer as { unref?: () => void }).unref?.();
-  }
-
-  /** Learns from what is new. Never fails: listeners are told. In one process, whoever calls meanwhile waits for the same. */
-  run(): Promise<void> {
-    const { work, waiters } = this.#begin();
-    return waiters.wait(work);
-  }
-
-  #begin(): UnderWay {
-    clearTimeout(this.#timer);
-    const runs = underWay(orderOf(this.parts.store));
-    const { id } = this.parts.backend;
-    const running = runs.get(id);
-    if (running !== undefined) return running;
-    const waiters = new Waiters();
-    const begun = { waiters, work: this.#learn(waiters).finally(() => runs.delete(id)) };
-    runs.set(id, begun);
-    return begun;
-  }
-
-  async #learn(waiters: Waiters): Promise<void> {
-    try {
-      await new LearningRun({ ...this.parts, waiters }).learnAll();
-    } catch (error) {
-      this.parts.events.emitError(error);
-    }
-  }
 }
 
 /** Entries that are shown of one block. */
