@@ -35,7 +35,7 @@ export {
   type LearnUsage,
   type TitleFunction,
 } from "./learning/learn.js";
-export type { LearnDueOptions, LearnDueReceipt } from "./manager/learn-due.js";
+export { LEARN_DUE, type LearnDueOptions, type LearnDueReceipt } from "./manager/learn-due.js";
 export type {
   EraseOptions,
   ErasureReceipt,

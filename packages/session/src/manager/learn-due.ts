@@ -37,7 +37,7 @@ export interface LearnDueReceipt {
   readonly isMoreDue: boolean;
 }
 
-const LEARN_DUE = defineOptions<LearnDueOptions>({
+export const LEARN_DUE = defineOptions<LearnDueOptions>({
   limit: check.whole(1),
   deadline: check.rule(
     "milliseconds since 1970, or a Date",
