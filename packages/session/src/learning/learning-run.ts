@@ -79,6 +79,8 @@ export interface LearnLimits {
   readonly mayAsk?: (done: Learned) => boolean;
   /** False: leaves a session that another process seems to learn from. */
   readonly waits?: boolean;
+  /** Whoever called is told of what fails. */
+  readonly isHeard?: boolean;
 }
 
 /** One run of learning: everything that is new, batch by batch, while nobody else learns from the session. */
@@ -97,13 +99,13 @@ export class LearningRun {
   }
 
   /** Learns, until nothing is left or a limit is reached. Listeners are told of what the learn function fails with. Errors: those of the store. */
-  async learnAll({ mayAsk = () => true, waits }: LearnLimits = {}): Promise<Learned> {
+  async learnAll({ mayAsk = () => true, waits = true, isHeard = false }: LearnLimits = {}): Promise<Learned> {
     const { store, backend } = this.parts;
     // A session that was deleted is not registered anew.
     while (
       mayAsk(this.#done) &&
       (await store.sessions.get(backend.id)) !== null &&
-      (await this.#learnSome(waits ?? true))
+      (await this.#learnSome(waits, isHeard))
     );
     return this.#done;
   }
@@ -116,7 +118,7 @@ export class LearningRun {
   }
 
   // True when there is more.
-  async #learnSome(waits: boolean): Promise<boolean> {
+  async #learnSome(waits: boolean, isHeard: boolean): Promise<boolean> {
     const lease = await this.#log.lease(this.parts.waiters, waits);
     if (lease === null) return false;
     try {
@@ -125,7 +127,7 @@ export class LearningRun {
       const batch = firstBatch(messages);
       if (!messages.some(({ role }) => role === "user")) return false;
       const isPassedOver = state.failures >= MAX_FAILURES;
-      const edits = isPassedOver ? [] : await this.#ask(batch, { state, version, lease });
+      const edits = isPassedOver ? [] : await this.#ask(batch, { state, version, lease }, isHeard);
       if (edits === null) return false;
       if (!(await this.#apply(edits, batch, { state, version, lease }))) return false;
       this.#done = { ...this.#done, messages: this.#done.messages + batch.length };
@@ -139,6 +141,7 @@ export class LearningRun {
   async #ask(
     messages: readonly SessionMessage[],
     { state, version, lease }: Progress,
+    isHeard: boolean,
   ): Promise<readonly LearnEdit[] | null> {
     const blocks = this.#blocks();
     // A continuation's first message tells what was learned from before.
@@ -165,7 +168,7 @@ export class LearningRun {
       const spent = StemmaError.isInstance(error, "LEARNING_FAILED") ? error.details.usage : undefined;
       if (spent !== undefined) await this.#count(spent as LearnUsage);
       this.#done = { ...this.#done, failure: error };
-      this.parts.events.emitError(error);
+      this.parts.events.emitError(error, isHeard);
       await this.#write([this.#log.failed(state, version)], lease);
       return null;
     }

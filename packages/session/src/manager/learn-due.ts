@@ -143,7 +143,7 @@ class DueRun {
       const { cost } = this.receipt.usage;
       const untold = this.#untold;
       const mayAsk = (done: Learned) => this.#mayAsk(cost + done.usage.cost, untold + done.untold);
-      const learned = await learner.runWithin({ mayAsk, waits });
+      const learned = await learner.runWithin({ mayAsk, waits, isHeard: true });
       if (learned === null) continue;
       this.#untold += learned.untold;
       this.#count(learned.messages, learned, learnedBefore === 0 && learned.messages > 0 ? 1 : 0);
