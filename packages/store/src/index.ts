@@ -11,6 +11,18 @@ export type {
   Residue,
   RowCounts,
 } from "./contract/erasing.js";
+export {
+  type EntryEnd,
+  type EntryFact,
+  type EntryFields,
+  type EntryFilter,
+  type EntryView,
+  FACT_ORIGINS,
+  type FactOrigin,
+  type FieldFilter,
+  type FilterScalar,
+  type VersionFact,
+} from "./contract/facts.js";
 export type { FoundMessage, MetadataValue, SearchHit, SearchRequest } from "./contract/found.js";
 export type { ImportedCompaction, ImportedMessage, ImportedTree } from "./contract/import.js";
 export {

@@ -25,6 +25,7 @@ export * from "./compactions.js";
 export * from "./erasing.js";
 export * from "./erasing.js";
 export * from "./erasing.js";
+export * from "./facts.js";
 export * from "./found.js";
 export * from "./import.js";
 export * from "./memory.js";

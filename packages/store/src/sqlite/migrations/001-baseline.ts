@@ -115,10 +115,15 @@ const DEFINITIONS = [
      key TEXT NOT NULL,
      content TEXT NOT NULL,
      value TEXT,
+     valid_from TEXT,
+     valid_to TEXT,
+     expires_at TEXT,
+     fact TEXT,
      created_at TEXT NOT NULL,
      updated_at TEXT NOT NULL,
      UNIQUE (session_id, label, key)
    )`,
+  "CREATE INDEX IF NOT EXISTS assistant_entries_expiry ON cf_agents_search_entries (session_id, expires_at) WHERE expires_at IS NOT NULL",
   `CREATE TABLE IF NOT EXISTS assistant_versions (
      session_id TEXT NOT NULL,
      kind TEXT NOT NULL,
@@ -131,6 +136,7 @@ const DEFINITIONS = [
      written_in TEXT,
      message_ids TEXT,
      tool_call_id TEXT,
+     fact TEXT,
      PRIMARY KEY (session_id, kind, label, key, version)
    )`,
   "CREATE INDEX IF NOT EXISTS assistant_versions_written ON assistant_versions (written_in) WHERE written_in IS NOT NULL",
