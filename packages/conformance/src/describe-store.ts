@@ -12,6 +12,7 @@ import { migrations } from "./faults/migrations.js";
 import { blockScopes } from "./memory/block-scopes.js";
 import { context } from "./memory/context.js";
 import { entryValues } from "./memory/entry-values.js";
+import { learnedFacts } from "./memory/learned-facts.js";
 import { learning } from "./memory/learning.js";
 import { learningAnywhere } from "./memory/learning-anywhere.js";
 import { memoryLists } from "./memory/memory-lists.js";
@@ -83,6 +84,7 @@ const TOPICS: readonly Topic[] = [
   schemaBlocks,
   learning,
   learningAnywhere,
+  learnedFacts,
   titles,
   sessions,
   erasing,

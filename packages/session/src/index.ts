@@ -24,7 +24,8 @@ export { type AgentSearchOptions, AgentSearchProvider } from "./context/provider
 export { PostgresContextProvider, PostgresSearchProvider } from "./context/providers/postgres-search.js";
 export { type R2SkillOptions, R2SkillProvider, type SkillBucket } from "./context/providers/r2-skills.js";
 export { AgentContextProvider } from "./context/providers/store-context.js";
-export type { LearnBlock, LearnEdit, LearnEntry, LearnRequest, SkippedEdit } from "./learning/apply.js";
+export type { SkippedEdit } from "./learning/apply.js";
+export type { LearnBlock, LearnEdit, LearnEntry, LearnRequest } from "./learning/edits.js";
 export {
   createLearnFunction,
   type Extracted,

@@ -12,7 +12,8 @@ import {
   StemmaError,
   storableText,
 } from "@stemma/model";
-import type { LearnBlock, LearnEdit, LearnRequest } from "./apply.js";
+import type { LearnBlock, LearnEdit, LearnRequest } from "./edits.js";
+import { KNOWN_SUBJECTS } from "./subjects.js";
 /** What a learn function or a title function used of a model. It is counted as usage of the session, under `learning`. */
 export interface LearnUsage {
   /** Default 0. */
@@ -96,7 +97,7 @@ const ACTIONS: readonly unknown[] = ["add", "replace", "remove"] satisfies Learn
 
 function editOf(item: unknown, messages: readonly SessionMessage[]): LearnEdit | null {
   if (!isJsonObject(item)) return null;
-  const { action, label, key, old, content } = item;
+  const { action, label, key, old, content, subject, since, closes } = item;
   if (!ACTIONS.includes(action) || typeof label !== "string" || !isText(key) || !isText(old)) return null;
   if (!isText(content) && !isJsonObject(content)) return null;
   const ids = [item.messages].flat().map((number) => messages[Number(number) - 1]?.id);
@@ -107,6 +108,9 @@ function editOf(item: unknown, messages: readonly SessionMessage[]): LearnEdit |
     ...(key != null && { key }),
     ...(old != null && { old }),
     ...(content != null && { content }),
+    ...(typeof subject === "string" && { subject }),
+    ...(typeof since === "string" && { validFrom: since }),
+    ...(closes != null && { supersedes: [closes].flat().filter((each): each is string => typeof each === "string") }),
     messageIds: ids as string[],
   };
 }
@@ -143,7 +147,8 @@ const FORMAT = `Answer with a JSON array of edits and nothing else; [] when ther
 "messages" are the numbers of the messages that the edit comes from. Do not add what is there already; replace what has changed; remove what no longer holds.
 Each block has room for so many tokens: where it is full, replace or remove.`;
 
-const FOR_ENTRIES = `Of a block that holds entries, name the entry: "key":"<title>" beside "label", without "old".`;
+const FOR_ENTRIES = `Of a block that holds entries, name the entry: "key":"<title>" beside "label", without "old". Say with an "add" what it is about, "subject":"<${KNOWN_SUBJECTS.join("|")}, or a word of yours>", and since when it holds where the messages tell, "since":"<date, as 2026-01-31>"; reckon from the date of the message.
+Where it makes an entry above of the same subject untrue that began earlier, add it under a key of its own with "closes":["<that entry's key>"], and do not replace or remove that one.`;
 
 const FOR_SCHEMAS = `Of a block with a JSON Schema, "content" is an object with the fields that change ("replace"); to take one away, "remove" it with "key":"<field>".`;
 
@@ -152,8 +157,11 @@ const FOR_SCHEMAS = `Of a block with a JSON Schema, "content" is an object with 
  * a message or a block can pass for another part of it.
  */
 export function buildLearnPrompt({ messages, blocks, entries }: LearnRequest, instructions = INSTRUCTIONS): string {
-  const known = entries.flatMap(({ label, key, content }) => [
-    marker(`entry ${key} of`, label),
+  const known = entries.flatMap(({ label, key, content, subject, validFrom }) => [
+    marker(
+      `entry ${key} of`,
+      [label, ...(subject ? [`about ${subject}`] : []), ...(validFrom ? [`since ${validFrom}`] : [])].join(", "),
+    ),
     escapeMarkers(content),
   ]);
   return [

@@ -4,31 +4,21 @@ import {
   encodeJson,
   estimateMessageTokens,
   foldLabel,
+  isoTime,
   type SessionMessage,
   StemmaError,
-  searchableText,
 } from "@stemma/model";
-import { type KeptWrite, LEARNING, orderOf, type RecordScope, type Store } from "@stemma/store";
-import type { LiveBlock } from "../context/live-block.js";
-import { AgentSearchProvider, placeOfEntries } from "../context/providers/agent-search.js";
-import { placeOfBlock, StoreContextProvider } from "../context/providers/store-context.js";
+import { type KeptWrite, LEARNING, type RecordScope, type Store } from "@stemma/store";
 import type { SessionContext } from "../context/session-context.js";
 import { answerWithin, type Waiters } from "../session/compaction/time-limit.js";
 import type { SessionEvents } from "../session/events.js";
 import type { SessionBackend } from "../session/own-provider/provider.js";
 import { type Lease, takeLease } from "../session/run-record.js";
-import {
-  type AppliedEdits,
-  applyEdits,
-  type EditedBlock,
-  entryKeyOf,
-  type LearnBlock,
-  type LearnEdit,
-  type LearnEntry,
-  type LearnedWrite,
-  type LearnRequest,
-} from "./apply.js";
+import { type AppliedEdits, applyEdits } from "./apply.js";
+import type { LearnEdit, LearnEntry, LearnRequest } from "./edits.js";
+import { forgottenOf } from "./forgotten.js";
 import type { LearnFunction, LearnResult, LearnUsage } from "./learn.js";
+import { describeBlocks, entriesFor, keptWrites, learnableBlocks, presentText, readMemory } from "./memory-view.js";
 
 /** Messages are passed over once the function has failed with them so often. */
 const MAX_FAILURES = 3;
@@ -127,9 +117,9 @@ export class LearningRun {
       const batch = firstBatch(messages);
       if (!messages.some(({ role }) => role === "user")) return false;
       const isPassedOver = state.failures >= MAX_FAILURES;
-      const edits = isPassedOver ? [] : await this.#ask(batch, { state, version, lease }, isHeard);
-      if (edits === null) return false;
-      if (!(await this.#apply(edits, batch, { state, version, lease }))) return false;
+      const answer = isPassedOver ? NOTHING : await this.#ask(batch, { state, version, lease }, isHeard);
+      if (answer === null) return false;
+      if (!(await this.#apply(answer, batch, { state, version, lease }))) return false;
       this.#done = { ...this.#done, messages: this.#done.messages + batch.length };
       return batch.length < messages.length;
     } finally {
@@ -142,13 +132,13 @@ export class LearningRun {
     messages: readonly SessionMessage[],
     { state, version, lease }: Progress,
     isHeard: boolean,
-  ): Promise<readonly LearnEdit[] | null> {
+  ): Promise<Answer | null> {
     const blocks = this.#blocks();
     // A continuation's first message tells what was learned from before.
     const news = messages.filter(
       ({ metadata }) => (metadata as { summaryOf?: unknown } | undefined)?.summaryOf === undefined,
     );
-    if (blocks.length === 0 || !news.some(({ role }) => role === "user")) return [];
+    if (blocks.length === 0 || !news.some(({ role }) => role === "user")) return NOTHING;
     const request = {
       messages: news,
       blocks: await describeBlocks(blocks),
@@ -158,7 +148,7 @@ export class LearningRun {
       const answer = await this.#answer(request);
       const { edits, usage } = Array.isArray(answer) ? { edits: answer } : ((answer ?? {}) as Partial<LearnResult>);
       await this.#count(usage);
-      if (Array.isArray(edits)) return edits;
+      if (Array.isArray(edits)) return { edits, shown: request.entries };
       throw new StemmaError(
         "LEARNING_FAILED",
         {},
@@ -195,7 +185,7 @@ export class LearningRun {
   }
 
   async #apply(
-    edits: readonly LearnEdit[],
+    { edits, shown }: Answer,
     messages: readonly SessionMessage[],
     { state, version, lease }: Progress,
   ): Promise<boolean> {
@@ -203,14 +193,18 @@ export class LearningRun {
     const ids = messages.map(({ id }) => id);
     for (let attempt = 1; ; attempt += 1) {
       const view = await readMemory(blocks, edits);
-      const applied = applyEdits(edits, { ...view, messageIds: new Set(ids) });
+      const isForgotten = await forgottenOf(this.parts.store, this.parts.backend.id, edits, (label, key) =>
+        presentText(blocks, view, label, key),
+      );
+      const dates = new Map(messages.map(({ id, createdAt }) => [id, isoTime(createdAt)]));
+      const applied = applyEdits(edits, { ...view, shown, messages: dates, isForgotten });
       const writes = keptWrites(applied.writes, view, blocks, this.parts.backend.id);
       try {
         const isWritten = await this.#write([...writes, this.#log.next(state, ids, version)], lease);
         if (isWritten) await this.#report(applied, edits.length);
         return isWritten;
       } catch (error) {
-        if (attempt === MAX_ATTEMPTS || !StemmaError.isInstance(error, "BLOCK_CONFLICT")) throw error;
+        if (attempt === MAX_ATTEMPTS || !isConflict(error)) throw error;
       }
     }
   }
@@ -241,6 +235,20 @@ export class LearningRun {
     return wanted === null ? all : all.filter(({ folded }) => wanted.has(folded));
   }
 }
+
+/** Edits, and the entries that the function saw. */
+interface Answer {
+  readonly edits: readonly LearnEdit[];
+  readonly shown: readonly LearnEntry[];
+}
+
+const NOTHING: Answer = { edits: [], shown: [] };
+
+const isConflict = (error: unknown) =>
+  // A predecessor that is gone is an invalid one.
+  (["BLOCK_CONFLICT", "ENTRY_CONFLICT", "INVALID_ARGUMENT"] as const).some((code) =>
+    StemmaError.isInstance(error, code),
+  );
 
 /** How far a session was learned from. */
 interface LearnState {
@@ -300,7 +308,7 @@ const BATCH_TOKENS = 20_000;
 /** Of a conversation that nothing was learned from yet, so many messages are looked at, the newest. */
 const MOST = 1000;
 
-const ORIGINALS = { newestFirst: true, summaries: false, onCorrupt: "skip" } as const;
+const ORIGINALS = { newestFirst: true, summaries: false, onCorrupt: "skip", createdAt: true } as const;
 
 /**
  * The stored messages of the active path that come after what was `learned`, oldest first. Of that the newest ids are known,
@@ -345,102 +353,4 @@ function firstBatch(messages: readonly SessionMessage[]): readonly SessionMessag
     return index > 0 && tokens > BATCH_TOKENS;
   });
   return end < 0 ? messages : messages.slice(0, end);
-}
-
-/** Entries that are shown of one block. */
-const MOST_ENTRIES = 10;
-/** Characters of what was said by which they are found. */
-const MOST_QUERY = 2000;
-
-/** The blocks of a session that one transaction of its store can write: what is learned goes there. */
-function learnableBlocks(blocks: readonly LiveBlock[], store: Store): LiveBlock[] {
-  return blocks.filter(({ provider }) => {
-    if (provider instanceof StoreContextProvider) return orderOf(placeOfBlock(provider).store) === orderOf(store);
-    return provider instanceof AgentSearchProvider && orderOf(placeOfEntries(provider).store) === orderOf(store);
-  });
-}
-
-/** Blocks as a learn function is shown them. */
-async function describeBlocks(blocks: readonly LiveBlock[]): Promise<LearnBlock[]> {
-  return Promise.all(
-    blocks.map(async (block) => {
-      const { label, description, patchSchema } = block.describeForTools();
-      return {
-        label,
-        ...(description !== undefined && { description }),
-        content: (await block.read()).content,
-        maxTokens: block.cap,
-        holdsEntries: block.provider instanceof AgentSearchProvider,
-        ...(patchSchema !== undefined && { schema: patchSchema }),
-      };
-    }),
-  );
-}
-
-/** The entries that fit messages best. */
-async function entriesFor(blocks: readonly LiveBlock[], messages: readonly SessionMessage[]): Promise<LearnEntry[]> {
-  const said = messages.filter(({ role }) => role === "user").map(searchableText);
-  const query = said.join("\n").slice(-MOST_QUERY).toWellFormed();
-  const found = blocks.map(async ({ label, provider }): Promise<LearnEntry[]> => {
-    if (!(provider instanceof AgentSearchProvider)) return [];
-    const { store, scope } = placeOfEntries(provider);
-    if (!store.capabilities.search) return [];
-    const entries = await store.entries.search(scope, query, { limit: MOST_ENTRIES });
-    return entries.map((entry) => ({ label, ...entry }));
-  });
-  return (await Promise.all(found)).flat();
-}
-
-/** Blocks as edits find them, and what the entries say that they name. */
-interface MemoryView {
-  readonly blocks: readonly (EditedBlock & { readonly version: number })[];
-  readonly entry: (label: string, key: string) => string | null;
-}
-
-/** Reads what edits are applied to. */
-async function readMemory(blocks: readonly LiveBlock[], edits: readonly LearnEdit[]): Promise<MemoryView> {
-  const entries = new Map<string, string>();
-  const edited = await Promise.all(
-    blocks.map(async (block) => {
-      const { label, folded, provider, cap, document } = block;
-      const { content, version = 0 } = await block.read();
-      const holdsEntries = provider instanceof AgentSearchProvider;
-      if (holdsEntries) {
-        const { store, scope } = placeOfEntries(provider);
-        const keys = edits.filter((edit) => foldLabel(edit?.label) === folded).map(entryKeyOf);
-        for (const key of new Set(keys)) {
-          const found = key === "" ? null : await store.entries.get(scope, key);
-          if (found !== null) entries.set(JSON.stringify([label, key]), found.content);
-        }
-      }
-      return { label, content, version, cap, document, holdsEntries };
-    }),
-  );
-  return { blocks: edited, entry: (label, key) => entries.get(JSON.stringify([label, key])) ?? null };
-}
-
-/** The writes for a store. A block must still be as it was read. */
-function keptWrites(
-  writes: readonly LearnedWrite[],
-  view: MemoryView,
-  blocks: readonly LiveBlock[],
-  sessionId: string,
-): KeptWrite[] {
-  const versions = new Map(view.blocks.map(({ label, version }) => [label, version]));
-  // In one order for all: of two that lock the same blocks, neither waits for the other and is waited for.
-  const ordered = writes.toSorted((a, b) => (a.label === b.label ? 0 : a.label < b.label ? -1 : 1));
-  return ordered.flatMap(({ label, key, content, edit }): KeptWrite[] => {
-    const block = blocks.find((each) => each.label === label);
-    if (block === undefined) return [];
-    const { provider } = block;
-    const origin = { author: "learning", sessionId, messageIds: edit.messageIds } as const;
-    const options = block.noted({ origin });
-    if (provider instanceof AgentSearchProvider) {
-      return [{ entries: placeOfEntries(provider).scope, key: key ?? "", content, options }];
-    }
-    if (!(provider instanceof StoreContextProvider)) return [];
-    const expectedVersion = versions.get(label) ?? 0;
-    versions.set(label, expectedVersion + 1);
-    return [{ block: placeOfBlock(provider).key, content: content ?? "", options: { ...options, expectedVersion } }];
-  });
 }
