@@ -12,6 +12,7 @@ export const GUIDE = [
     items: [
       { text: "Sessions and messages", link: "/sessions" },
       { text: "Context and tools", link: "/context" },
+      { text: "Facts in time", link: "/facts" },
       { text: "A turn", link: "/turns" },
       { text: "Compaction", link: "/compaction" },
       { text: "Learning", link: "/learning" },

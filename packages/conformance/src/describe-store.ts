@@ -12,6 +12,7 @@ import { migrations } from "./faults/migrations.js";
 import { blockScopes } from "./memory/block-scopes.js";
 import { context } from "./memory/context.js";
 import { entryValues } from "./memory/entry-values.js";
+import { facts } from "./memory/facts.js";
 import { learnedFacts } from "./memory/learned-facts.js";
 import { learning } from "./memory/learning.js";
 import { learningAnywhere } from "./memory/learning-anywhere.js";
@@ -100,6 +101,7 @@ const TOPICS: readonly Topic[] = [
   exports,
   wholeCopies,
   entryValues,
+  facts,
   writingTogether,
   search,
   searchOptions,

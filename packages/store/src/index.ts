@@ -144,6 +144,7 @@ export {
 } from "./engine/operation.js";
 export { withoutUnstorable } from "./engine/runner.js";
 export { DATA_TABLES, SHARED_TABLES, tablesMissing } from "./engine/tables.js";
+export { fieldsOf } from "./operations/memory/entry-fact.js";
 export { readContents } from "./operations/messages/content.js";
 export { appendMessages, importMessages } from "./operations/messages/messages.js";
 export { storedBytes } from "./operations/path/path.js";

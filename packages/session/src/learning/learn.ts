@@ -147,7 +147,7 @@ const FORMAT = `Answer with a JSON array of edits and nothing else; [] when ther
 "messages" are the numbers of the messages that the edit comes from. Do not add what is there already; replace what has changed; remove what no longer holds.
 Each block has room for so many tokens: where it is full, replace or remove.`;
 
-const FOR_ENTRIES = `Of a block that holds entries, name the entry: "key":"<title>" beside "label", without "old". Say with an "add" what it is about, "subject":"<${KNOWN_SUBJECTS.join("|")}, or a word of yours>", and since when it holds where the messages tell, "since":"<date, as 2026-01-31>"; reckon from the date of the message.
+const FOR_ENTRIES = `Of a block that holds entries, name the entry: "key":"<title>" beside "label", without "old". Say with an "add" what it is about, "subject":"<${KNOWN_SUBJECTS.join("|")}, or a word of yours; of someone else with the name, as maya home>", and since when it holds where the messages tell, "since":"<date, as 2026-01-31>"; reckon from the date of the message.
 Where it makes an entry above of the same subject untrue that began earlier, add it under a key of its own with "closes":["<that entry's key>"], and do not replace or remove that one.`;
 
 const FOR_SCHEMAS = `Of a block with a JSON Schema, "content" is an object with the fields that change ("replace"); to take one away, "remove" it with "key":"<field>".`;

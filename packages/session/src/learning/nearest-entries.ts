@@ -41,9 +41,11 @@ export async function nearestEntries(
 async function found({ entries }: Store, scope: EntryScope, said: string): Promise<ListedEntry[]> {
   const subjects = subjectsIn(said);
   const limit = EACH;
+  // Whose subject it is: a city that another person lives in is none of it.
+  const names = (said.match(/(?<!\p{L})\p{Lu}[\p{L}'’-]+/gu) ?? []).join(" ");
   const [bySaid, ...bySubject] = await Promise.all([
     entries.search(scope, said, { limit }),
-    ...subjects.map((subject) => entries.search(scope, wordsOf(subject), { limit })),
+    ...subjects.map((subject) => entries.search(scope, `${names} ${wordsOf(subject)}`, { limit })),
     ...subjects.map((subject) => entries.list(scope, { limit, filter: { tags: [subjectTag(subject)] } })),
   ]);
   const rankings = [bySaid ?? [], ...bySubject];

@@ -102,6 +102,12 @@ export interface AppendTextOptions extends VersionOptions {
   readonly maxTokens: number;
 }
 
+/** How an entry is appended to. */
+export interface AppendEntryOptions extends AppendTextOptions {
+  /** As `WriteEntryOptions.holds`. */
+  readonly holds?: boolean | undefined;
+}
+
 /** Every method fails with `USER_REQUIRED` for a user's block where there is no user. */
 export interface BlockStore {
   get(key: BlockKey): Promise<StoredBlock | null>;
@@ -169,6 +175,11 @@ export interface WriteEntryOptions extends VersionOptions {
   readonly createdAt?: string | undefined;
   /** ISO time, for a copy of an entry from elsewhere. Default: now. */
   readonly updatedAt?: string | undefined;
+  /**
+   * True: what is written holds from now on, so an end and an expiry that have passed are taken away. `ENTRY_CONFLICT` for an
+   * entry that another one supersedes. Default: an end and an expiry that are left out stay.
+   */
+  readonly holds?: boolean | undefined;
   /** What has ended it, for a copy of an entry from elsewhere, whose predecessors and successors are not looked at. */
   readonly ends?: readonly EntryEnd[] | undefined;
 }
@@ -230,10 +241,14 @@ export interface EntryStore {
    */
   set(scope: EntryScope, entry: StoredEntry, options?: WriteEntryOptions): Promise<void>;
   /**
-   * Appends to an entry's content on a new line (see `appendText`), in the store, creating it when absent. Its value stays.
-   * Errors: `BLOCK_OVER_BUDGET`.
+   * Appends to an entry's content on a new line (see `appendText`), in the store, creating it when absent. Its value and its
+   * other fields stay. Errors: `BLOCK_OVER_BUDGET`, `ENTRY_CONFLICT`.
    */
-  append(scope: EntryScope, entry: StoredEntry, options: AppendTextOptions): Promise<StoredEntry>;
+  append(
+    scope: EntryScope,
+    entry: Pick<StoredEntry, "key" | "content">,
+    options: AppendEntryOptions,
+  ): Promise<Pick<StoredEntry, "key" | "content" | "value">>;
   /**
    * Removes an entry. The removal is a version, too, so that the entry can be restored; with `keepVersions: 0` nothing stays.
    * What it superseded holds again, unless something else ended it.

@@ -210,6 +210,10 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         const prune = ({ sessionId }: MemoryScope) => pruneVersions(sessionId, request);
         return request.dryRun === true ? calls.listItems(scope, prune) : calls.eraseItems(scope, prune);
       },
+      pruneExpired: async (scope, request) => {
+        const prune = ({ sessionId }: MemoryScope) => entries.pruneExpired(sql, sessionId, request);
+        return request.dryRun === true ? calls.listItems(scope, prune) : calls.eraseItems(scope, prune);
+      },
       ...(scrub === undefined
         ? {}
         : {

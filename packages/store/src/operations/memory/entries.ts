@@ -1,12 +1,13 @@
 import type { Ranked, SearchQuery } from "@stemma/model";
 import { appendText, assertBudget, StemmaError } from "@stemma/model";
 import type {
-  EntryEnd,
   EntryScope,
   EntryView,
   FoundEntry,
   ListEntriesOptions,
   ListedEntry,
+  Pruned,
+  PruneRequest,
   SearchEntriesOptions,
   StoredEntry,
   StoredVersion,
@@ -14,7 +15,7 @@ import type {
   WriteEntryOptions,
 } from "../../contract/store.js";
 import type { Dialect, EntriesWithin } from "../../engine/dialect.js";
-import { type Condition, first, type Operation, oneNumber } from "../../engine/operation.js";
+import { all, type Condition, first, type Operation, oneNumber } from "../../engine/operation.js";
 import { UPGRADED_ROWS } from "../../sql/session-id.js";
 import { assertNamed, assertStorable, assertTimes } from "../assert-storable.js";
 import { inScope } from "../messages/upgraded-rows.js";
@@ -35,7 +36,7 @@ import {
 } from "./entry-rows.js";
 import { chosenBy, listEntries } from "./entry-views.js";
 import { orderedPage } from "./ordered-page.js";
-import { forgetPredecessor, linkPredecessors, openPredecessors, presentEnds } from "./successors.js";
+import { forgetPredecessor, keepEnds, linkPredecessors, openPredecessors, presentEnds } from "./successors.js";
 import {
   entryVersionKey,
   keepVersion,
@@ -78,7 +79,7 @@ export function* storeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry,
   const old = yield* findOwnEntryRow(scope, entry.key, sql.forUpdate);
   const known = old ?? (yield* findEntryRow(sql, scope, entry.key));
   assertExpected(scope, entry.key, known, note);
-  const fact = yield* writtenFact(sql, scope, entry, known, note.ends);
+  const fact = yield* writtenFact(sql, scope, entry, known, note);
   yield* recordEntry(scope, entry.key, known, { content: entry.content, fact }, note);
   yield* putEntry(sql, scope, { ...note, ...entry, fact }, old);
 }
@@ -89,7 +90,7 @@ function* writtenFact(
   scope: EntryScope,
   entry: StoredEntry,
   known: EntryRow | null,
-  ends: readonly EntryEnd[] | undefined,
+  { ends, holds = false }: Pick<EntryNote, "ends" | "holds">,
 ): Operation<KeptFact> {
   const now = isoNow();
   const { key } = entry;
@@ -100,13 +101,25 @@ function* writtenFact(
   const removed = before === null ? yield* lastVersion(entryVersionKey(scope, key)) : null;
   const base =
     removed === null ? NO_FACT : { ...NO_FACT, ends: yield* presentEnds(sql, scope, key, removed.fact.ends) };
-  const after = changedFact(before ?? base, key, entry, now);
+  const after = changedFact(holds ? heldAgain(scope, key, before ?? base, now) : (before ?? base), key, entry, now);
   // What comes back may name what is gone meanwhile.
   const named = removed?.fact.supersedes ?? [];
   return yield* linkPredecessors(sql, scope, { key, before, after, named, now });
 }
 
-function assertEntry({ label }: EntryScope, { key, content }: StoredEntry): void {
+// Errors: `ENTRY_CONFLICT`.
+function heldAgain({ label }: EntryScope, key: string, fact: KeptFact, now: string): KeptFact {
+  const [by] = fact.ends.flatMap((end) => end.by ?? []);
+  if (by !== undefined) {
+    const message = `Entry "${key}" is superseded by "${by}": write that one, or one with a key of its own.`;
+    throw new StemmaError("ENTRY_CONFLICT", { label, key }, message);
+  }
+  const isOver = (time: string | null) => time !== null && time <= now;
+  const ends = fact.ends.filter(({ validTo }) => !isOver(validTo));
+  return { ...fact, ends, expiresAt: isOver(fact.expiresAt) ? null : fact.expiresAt };
+}
+
+function assertEntry({ label }: EntryScope, { key, content }: Pick<StoredEntry, "key" | "content">): void {
   assertNamed(key, "The key of an entry");
   assertStorable("An entry's", { label, key, content });
 }
@@ -150,16 +163,16 @@ export function* readEntryVersions(sql: Dialect, scope: EntryScope, key: string)
 export function* appendEntry(
   sql: Dialect,
   scope: EntryScope,
-  entry: StoredEntry,
+  entry: Pick<StoredEntry, "key" | "content">,
   maxTokens: number,
-  note: VersionNote,
-): Operation<StoredEntry> {
+  note: VersionNote & { readonly holds?: boolean | undefined },
+): Operation<Pick<StoredEntry, "key" | "content" | "value">> {
   assertEntry(scope, entry);
   yield* dateSession(sql, scope.sessionId);
   const own = yield* findOwnEntryRow(scope, entry.key, sql.forUpdate);
   const old = own ?? (yield* findEntryRow(sql, scope, entry.key));
-  const fact =
-    old === null ? yield* writtenFact(sql, scope, { key: entry.key, content: "" }, null, undefined) : factOf(old);
+  const { key, content } = entry;
+  const fact = yield* writtenFact(sql, scope, { key, content }, old, note);
   const next: StoredEntry = { key: entry.key, content: appendText(old?.content ?? "", entry.content) };
   if (old !== null && old.value !== null) next.value = parseValue(old.key, old.value);
   assertBudget(scope.label, next.content, maxTokens);
@@ -184,6 +197,30 @@ export function* deleteEntry(sql: Dialect, scope: EntryScope, key: string, note:
     const old = yield* findOwnEntryRow({ ...scope, sessionId }, key, sql.forUpdate);
     if (old !== null) yield* removeEntry(sql, sessionId, old.n);
   }
+}
+
+/** The operation behind `Store.pruneExpired`. What an entry superseded stays ended. */
+export function* pruneExpired(
+  sql: Dialect,
+  sessionId: string,
+  { limit, dryRun = false }: Pick<PruneRequest, "limit" | "dryRun">,
+): Operation<Pruned> {
+  const from = "FROM cf_agents_search_entries e WHERE e.session_id = ? AND e.expires_at <= ?";
+  const now = isoNow();
+  if (dryRun) {
+    return { deleted: { entries: yield* oneNumber(`SELECT count(*) AS count ${from}`, sessionId, now) }, done: true };
+  }
+  const query = `SELECT e.label AS label, e.key AS key, e.fact AS fact, e.n AS n ${from} ORDER BY e.n LIMIT ?${sql.forUpdate}`;
+  const rows = yield* all<{ label: string; key: string; fact: string | null; n: number }>(query, sessionId, now, limit);
+  for (const { label, n, ...row } of rows) {
+    const scope = { sessionId, label };
+    const fact = factOf(row);
+    yield* keepEnds(sql, scope, row.key, fact.supersedes);
+    yield* forgetPredecessor(sql, scope, row.key, fact);
+    yield* removeVersions(entryVersionKey(scope, row.key));
+    yield* removeEntry(sql, sessionId, n);
+  }
+  return { deleted: { entries: rows.length }, done: rows.length < limit };
 }
 
 /** Ranks the entries `e` for which a condition holds, at most `limit`. */

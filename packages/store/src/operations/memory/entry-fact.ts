@@ -41,7 +41,10 @@ export function parseFact(json: string | null): KeptFact | null {
   }
 }
 
-const isStored = (time: string) => findTime(time) === time;
+// In its form only: each read of an entry asks.
+const isStored = (time: string) => typeof time === "string" && STORED.test(time);
+
+const STORED = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 const isEnd = ({ validTo, invalidatedAt, by }: EntryEnd) =>
   isStored(validTo) && isStored(invalidatedAt) && (by === null || typeof by === "string");
