@@ -59,7 +59,7 @@ DO $$ DECLARE found CONSTANT INTEGER := (SELECT max(version) FROM assistant_sche
   IF found <> 25 THEN RAISE EXCEPTION 'The tables are of version %. This takes those of version 25.', found; END IF;
 END $$;
 UPDATE assistant_sessions SET registered = no WHERE registered IS NULL;
-ALTER TABLE assistant_sessions ALTER registered SET NOT NULL;
+ALTER TABLE assistant_sessions ALTER registered SET NOT NULL, ADD learned INTEGER;
 DROP INDEX assistant_sessions_registered, assistant_sessions_change, assistant_sessions_of_user, assistant_sessions_tokens,
   assistant_sessions_cost;
 ALTER TABLE cf_agents_search_entries ADD COLUMN valid_from TEXT COLLATE "C", ADD COLUMN valid_to TEXT COLLATE "C",

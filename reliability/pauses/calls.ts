@@ -600,6 +600,14 @@ export const STORE_CALLS: Calls = {
     ({ store }) =>
     () =>
       store.sessions.update(LONG, { name: "Another name" }),
+  "sessions.due":
+    ({ store }) =>
+    () =>
+      store.sessions.due(),
+  "sessions.markLearned":
+    ({ store }) =>
+    async () =>
+      store.sessions.markLearned(LONG, await store.session(LONG).change()),
   "sessions.restore":
     ({ store }) =>
     () =>

@@ -24,14 +24,19 @@ export { type AgentSearchOptions, AgentSearchProvider } from "./context/provider
 export { PostgresContextProvider, PostgresSearchProvider } from "./context/providers/postgres-search.js";
 export { type R2SkillOptions, R2SkillProvider, type SkillBucket } from "./context/providers/r2-skills.js";
 export { AgentContextProvider } from "./context/providers/store-context.js";
-export type { LearnBlock, LearnEdit, LearnEntry, LearnRequest, SkippedEdit } from "./learning/apply.js";
+export type { SkippedEdit } from "./learning/apply.js";
+export type { LearnBlock, LearnEdit, LearnEntry, LearnRequest } from "./learning/edits.js";
 export {
   createLearnFunction,
+  type Extracted,
   type ExtractRequest,
   type LearnFunction,
   type LearnOptions,
+  type LearnResult,
+  type LearnUsage,
   type TitleFunction,
 } from "./learning/learn.js";
+export { LEARN_DUE, type LearnDueOptions, type LearnDueReceipt } from "./manager/learn-due.js";
 export type {
   EraseOptions,
   ErasureReceipt,

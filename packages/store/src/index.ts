@@ -70,6 +70,7 @@ export type { SessionStore } from "./contract/session.js";
 export type {
   CompactionSum,
   CompactionSumRequest,
+  DueRequest,
   NewSession,
   SessionDates,
   SessionFilter,

@@ -30,6 +30,7 @@ import { assertSessionId, assertSessionTexts, assertUserId, storeOf } from "@ste
 import { BLOCK, type ContextBlock } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import type { LearnFunction, TitleFunction } from "../learning/learn.js";
+import type { Learner } from "../learning/learner.js";
 import { assertFunction, assertText, storable, storableFields } from "../session/arguments.js";
 import type { CompactionErrorHandler } from "../session/compaction/compactor.js";
 import { type Compacting, compactionConfig, learningConfig, thresholdConfig } from "../session/configure.js";
@@ -58,9 +59,10 @@ import {
   type SearchPage,
   searchPage,
 } from "../session/search-options.js";
-import type { Session } from "../session/session.js";
+import { coreOf, type Session } from "../session/session.js";
 import { createRecallTool, createSessionSearchTool } from "../tools/expand-summary.js";
 import type { SessionTool, SessionTools } from "../tools/tool.js";
+import { type LearnDueOptions, type LearnDueReceipt, learnDue } from "./learn-due.js";
 import type {
   EraseOptions,
   ErasureReceipt,
@@ -124,6 +126,7 @@ export class SessionManager {
   readonly #sessions = new SessionCache();
   #compacting: Compacting = EMPTY_CONFIG;
   #started = false;
+  #learns = false;
 
   /** A manager on a store, or on an agent (any object with a `sql` tagged template). Errors: `STORE_UNSUPPORTED`. */
   constructor(host: unknown, _options: SessionManagerOptions = {}) {
@@ -158,6 +161,7 @@ export class SessionManager {
     this.#started = true;
     manager.#configure.push(...this.#configure);
     manager.#compacting = this.#compacting;
+    manager.#learns = this.#learns;
     return manager;
   }
 
@@ -222,6 +226,7 @@ export class SessionManager {
   /** Sets how every session learns, as `Session.onLearning` does, with its errors. */
   onLearning(learn: LearnFunction, options: OnLearningOptions = {}): this {
     learningConfig(learn, options);
+    this.#learns = true;
     return this.#with((session) => session.onLearning(learn, options));
   }
 
@@ -358,6 +363,18 @@ export class SessionManager {
    */
   async retain(options: RetainOptions): Promise<RetentionReceipt> {
     return retain(this.#store, options, (id) => this.#sessions.reset(id));
+  }
+
+  /**
+   * Learns from the sessions that hold messages nobody has learned from, one after the other, as `onLearning` of this manager says. Any
+   * process may call it, at any time: each message is learned from once, and what a killed process left is found again. What a
+   * learn function fails with is in the receipt. Errors: `INVALID_ARGUMENT`, also without `onLearning`; those of the store.
+   * @example
+   * const { sessions, usage } = await manager.learnDue({ limit: 20, maxCost: 0.5 });
+   */
+  async learnDue(options: LearnDueOptions = {}): Promise<LearnDueReceipt> {
+    if (!this.#learns) throw invalid("learnDue() needs to know how to learn: call onLearning() first.");
+    return learnDue(this.#store, options, (id) => coreOf(this.getSession(id)).learner as Learner);
   }
 
   /**

@@ -81,6 +81,8 @@ export const SESSIONS: Rules<SessionRegistry> = {
   list: null,
   count: null,
   unregistered: null,
+  due: null,
+  markLearned: null,
   update: (redaction, _id, id, change) => [id, changeIn(redaction, id, change)],
   restore: null,
   delete: null,

@@ -4,6 +4,7 @@ import {
   assertText,
   coreOf,
   hasMethod,
+  LEARN_DUE,
   otherCopy,
   type Session,
   SessionManager,
@@ -215,6 +216,7 @@ const OPTIONS = defineOptions<ChatHandlerOptions>({
     "an array of origins as browsers send them: https://app.example.com, without a path or a / at its end",
     (origins) => Array.isArray(origins) && origins.every(isOrigin),
   ),
+  learn: check.nested(LEARN_DUE),
   cost: check.callable,
   messageMetadata: check.callable,
   onError: check.callable,
@@ -262,13 +264,28 @@ async function submit(
       return beginAnswer(session, result, {
         cost: options.cost,
         messageMetadata: options.messageMetadata,
-        waitUntil: (work) => context.waitUntil?.(work),
+        waitUntil: (ended) => context.waitUntil?.(ended.then(() => learnAfter(session, manager, options))),
         onError: options.onError,
       });
     });
   } catch (error) {
     await dropTurn(session);
     throw error;
+  }
+}
+
+/** Platforms end what goes on for longer behind a response. */
+const LEARNING_TIME = 20_000;
+const MOST_LEARNED = 5;
+
+// Never fails: the answer is there.
+async function learnAfter(session: Session, manager: SessionManager, options: ChatHandlerOptions): Promise<void> {
+  if (coreOf(session).learner === null) return;
+  const limits = { limit: MOST_LEARNED, deadline: Date.now() + LEARNING_TIME };
+  try {
+    await manager.learnDue({ ...limits, ...options.learn });
+  } catch (error) {
+    options.onError?.(error);
   }
 }
 

@@ -1,5 +1,5 @@
 import { type ErrorCode, StemmaError } from "@stemma/model";
-import type { Awaitable, RecallOptions, Session, SessionManager } from "@stemma/session";
+import type { Awaitable, LearnDueOptions, RecallOptions, Session, SessionManager } from "@stemma/session";
 import type { LanguageModel, LanguageModelUsage, StopCondition, streamText, TextStreamPart, ToolSet } from "ai";
 import type { WhenBusy } from "../run/runs.js";
 /** The answer of a handler that refuses, as JSON. `code` is a code of Stemma's errors where there is one. */
@@ -105,6 +105,11 @@ export interface ChatHandlerOptions {
   cacheTtl?: number | undefined;
   /** Quotes what the user's other chats say about a message. Default: nothing. */
   recall?: Omit<RecallOptions, "userId"> | undefined;
+  /**
+   * Which chats of the user are learned from after an answer, where the manager has `onLearning` and the platform `waitUntil`; see
+   * `SessionManager.learnDue`. Default: all that are due, this one too, at most 5, for 20 seconds.
+   */
+  learn?: Omit<LearnDueOptions, "deadline" | "dryRun"> | undefined;
   /** Gives the price of a step, in your currency. Default: nothing. */
   cost?: ((usage: LanguageModelUsage) => number) | undefined;
   /** Fields for the metadata of the answers, as for `toUIMessageStream`. */

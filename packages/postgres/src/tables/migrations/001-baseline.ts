@@ -113,7 +113,8 @@ const DEFINITIONS = [
   counted BIGINT,
   counted_all BIGINT,
   skills TEXT,
-  metadata TEXT
+  metadata TEXT,
+  learned INTEGER
 )`,
   "CREATE INDEX IF NOT EXISTS assistant_sessions_registered ON assistant_sessions (registered, id)",
   `CREATE INDEX IF NOT EXISTS assistant_sessions_change ON assistant_sessions ((${LATEST_CHANGE}), registered, id)`,
@@ -121,6 +122,7 @@ const DEFINITIONS = [
   "CREATE INDEX IF NOT EXISTS assistant_sessions_tokens ON assistant_sessions ((input_tokens + output_tokens), registered, id)",
   "CREATE INDEX IF NOT EXISTS assistant_sessions_cost ON assistant_sessions (estimated_cost, registered, id)",
   "CREATE INDEX IF NOT EXISTS assistant_sessions_parent ON assistant_sessions (parent_session_id) WHERE parent_session_id IS NOT NULL",
+  'CREATE INDEX IF NOT EXISTS assistant_sessions_due ON assistant_sessions ((id COLLATE "C")) WHERE learned IS NULL',
   `CREATE TABLE IF NOT EXISTS assistant_media (
   session_id TEXT NOT NULL,
   no BIGINT NOT NULL,

@@ -75,13 +75,15 @@ const DEFINITIONS = [
      counted INTEGER,
      counted_all INTEGER,
      skills TEXT,
-     metadata TEXT
+     metadata TEXT,
+     learned INTEGER
    )`,
   `CREATE INDEX IF NOT EXISTS assistant_sessions_change ON assistant_sessions (${LATEST_CHANGE})`,
   `CREATE INDEX IF NOT EXISTS assistant_sessions_of_user ON assistant_sessions (user_id, ${LATEST_CHANGE}) WHERE user_id IS NOT NULL`,
   "CREATE INDEX IF NOT EXISTS assistant_sessions_tokens ON assistant_sessions (input_tokens + output_tokens)",
   "CREATE INDEX IF NOT EXISTS assistant_sessions_cost ON assistant_sessions (estimated_cost)",
   "CREATE INDEX IF NOT EXISTS assistant_sessions_parent ON assistant_sessions (parent_session_id) WHERE parent_session_id IS NOT NULL",
+  "CREATE INDEX IF NOT EXISTS assistant_sessions_due ON assistant_sessions (id) WHERE learned IS NULL",
   `CREATE TABLE IF NOT EXISTS assistant_media (
      no INTEGER NOT NULL,
      hash TEXT NOT NULL,
