@@ -14,7 +14,7 @@ import {
 } from "@stemma/model";
 import type { LearnBlock, LearnEdit, LearnRequest } from "./edits.js";
 import { KNOWN_SUBJECTS } from "./subjects.js";
-/** What a learn function or a title function used of a model. It is counted as usage of the session, under `learning`. */
+/** Usage of a model by a learn function or a title function. It is counted as usage of the session, under `learning`. */
 export interface LearnUsage {
   /** Default 0. */
   readonly inputTokens?: number | undefined;

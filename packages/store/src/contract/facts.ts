@@ -39,7 +39,7 @@ export interface EntryEnd {
   readonly by: string | null;
 }
 
-/** What an entry said in a version, and all that ended it then. */
+/** The fields of an entry in a version, and all that ended it then. */
 export interface VersionFact extends EntryFact {
   readonly ends: readonly EntryEnd[];
 }
@@ -50,7 +50,7 @@ export interface EntryView {
   readonly includeEnded?: boolean | undefined;
   /** True: also entries that have expired. */
   readonly includeExpired?: boolean | undefined;
-  /** What held in the world at this time. ISO time, as in `EntryFact`. Default: `knownAt`, else now. */
+  /** Only entries that held in the world at this time. ISO time, as in `EntryFact`. Default: `knownAt`, else now. */
   readonly asOf?: string | undefined;
   /**
    * What the store knew at this time: entries written later are left out, ends that were learned later do not count, and an
@@ -62,7 +62,7 @@ export interface EntryView {
   readonly filter?: EntryFilter | undefined;
 }
 
-/** What a field of a value is compared with. */
+/** A value that a field is compared with. */
 export type FilterScalar = string | number | boolean | null;
 
 /**

@@ -95,7 +95,7 @@ export interface Recalled<Result = RecallResult> {
   readonly isLate: boolean;
 }
 
-/** What `recall()` gives. */
+/** The answer of `recall()`. */
 export interface Recollection extends Recalled {
   /** The results as a model is shown them: quotes that cannot pass for anything else. "" for none. */
   readonly text: string;
