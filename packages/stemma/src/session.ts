@@ -66,6 +66,7 @@ export type {
   RecalledMessage,
   RecallOptions,
   RefreshReason,
+  RememberOptions,
   RetainOptions,
   RetentionReceipt,
   Reverted,
