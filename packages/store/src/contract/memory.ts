@@ -40,7 +40,7 @@ export interface StoredVersion {
   readonly sessionId: string | null;
   readonly messageIds: readonly string[];
   readonly toolCallId: string | null;
-  /** What an entry said of its time, tags and origin. Absent where it said nothing, and of a block. */
+  /** The entry's time, tags and origin. Absent where it said nothing, and of a block. */
   readonly fact?: VersionFact;
 }
 
@@ -180,7 +180,7 @@ export interface WriteEntryOptions extends VersionOptions {
    * entry that another one supersedes. Default: an end and an expiry that are left out stay.
    */
   readonly holds?: boolean | undefined;
-  /** What has ended it, for a copy of an entry from elsewhere, whose predecessors and successors are not looked at. */
+  /** Gives what has ended it, for a copy of an entry from elsewhere, whose predecessors and successors are not looked at. */
   readonly ends?: readonly EntryEnd[] | undefined;
 }
 

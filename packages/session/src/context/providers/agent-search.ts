@@ -46,7 +46,7 @@ export interface AgentSearchOptions extends SharingOptions {
 
 /** How `AgentSearchProvider.set` writes an entry. */
 export interface RememberOptions extends VersionOptions {
-  /** What the entry says of its time, tags, origin and predecessors. Fields that are left out stay. */
+  /** The entry's time, tags, origin and predecessors. Fields that are left out stay. */
   fact?: EntryFields | undefined;
 }
 

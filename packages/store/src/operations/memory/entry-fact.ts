@@ -9,7 +9,7 @@ import {
   type VersionFact,
 } from "../../contract/store.js";
 
-/** What a row keeps of an entry's time, tags and origin. Its own end is one of `ends`. */
+/** The time, tags and origin of an entry, as a row keeps them. Its own end is one of `ends`. */
 export interface KeptFact extends Omit<EntryFact, "validTo"> {
   readonly ends: readonly EntryEnd[];
 }
@@ -49,7 +49,7 @@ const STORED = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const isEnd = ({ validTo, invalidatedAt, by }: EntryEnd) =>
   isStored(validTo) && isStored(invalidatedAt) && (by === null || typeof by === "string");
 
-/** What counts of the things that end a fact: the earliest, and none before its beginning. */
+/** The end that counts of a fact: the earliest, and none before its beginning. */
 export function endOf({ validFrom, ends }: KeptFact): Pick<ListedEntry, "validTo" | "invalidatedAt"> {
   const [first] = [...ends].sort((one, other) => (one.validTo < other.validTo ? -1 : 1));
   if (first === undefined) return { validTo: null, invalidatedAt: null };

@@ -70,7 +70,7 @@ export function* findOwnEntryRow(scope: EntryScope, key: string, forUpdate: stri
   return row ?? null;
 }
 
-/** What is written into the row of an entry. Times that are missing are now; a fact that is missing says nothing. */
+/** The content of an entry's row. Times that are missing are now; a fact that is missing says nothing. */
 export interface EntryContent
   extends Pick<StoredEntry, "key" | "content" | "value">,
     Pick<WriteEntryOptions, "createdAt" | "updatedAt"> {

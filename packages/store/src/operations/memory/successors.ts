@@ -58,7 +58,7 @@ export function* openPredecessors(
   yield* changeEach(sql, scope, predecessors, (fact) => ({ ...fact, ends: endedBy(fact.ends, key, null, "") }));
 }
 
-/** What an entry ended stays so, though it is removed for good. */
+/** Keeps ended what an entry ended, though it is removed for good. */
 export function* keepEnds(sql: Dialect, scope: EntryScope, key: string, predecessors: readonly string[]) {
   yield* changeEach(sql, scope, predecessors, (fact) => {
     const [end] = fact.ends.filter(({ by }) => by === key || by === null).sort(earliest);
@@ -78,7 +78,7 @@ export function* forgetPredecessor(sql: Dialect, scope: EntryScope, key: string,
   }));
 }
 
-/** What ends an entry that comes back after it was removed: those of its successors that are there and still name it. */
+/** The ends of an entry that comes back after it was removed: those of its successors that are there and still name it. */
 export function* presentEnds(
   sql: Dialect,
   scope: EntryScope,
