@@ -479,6 +479,10 @@ export const STORE_CALLS: Calls = {
     ({ store }) =>
     () =>
       store.pruneVersions({ sessionId: LONG }, { keep: 1, limit: 100 }),
+  pruneExpired:
+    ({ store }) =>
+    () =>
+      store.pruneExpired({ sessionId: LONG }, { limit: 100 }),
   scrub:
     ({ store }) =>
     () =>

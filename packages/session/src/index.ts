@@ -20,7 +20,11 @@ export {
   type WritableContextProvider,
   type WriteOptions,
 } from "./context/provider.js";
-export { type AgentSearchOptions, AgentSearchProvider } from "./context/providers/agent-search.js";
+export {
+  type AgentSearchOptions,
+  AgentSearchProvider,
+  type RememberOptions,
+} from "./context/providers/agent-search.js";
 export { PostgresContextProvider, PostgresSearchProvider } from "./context/providers/postgres-search.js";
 export { type R2SkillOptions, R2SkillProvider, type SkillBucket } from "./context/providers/r2-skills.js";
 export { AgentContextProvider } from "./context/providers/store-context.js";

@@ -78,6 +78,7 @@ export type {
   RecallResult,
   Recollection,
   RefreshReason,
+  RememberOptions,
   RetainOptions,
   RetentionReceipt,
   Reverted,

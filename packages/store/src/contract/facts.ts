@@ -8,7 +8,7 @@ export const FACT_ORIGINS = ["user", "import", "tool", "learning", "web"] as con
 export type FactOrigin = (typeof FACT_ORIGINS)[number];
 
 /**
- * What an entry says of its time, its tags and its origin. Each time is ISO text with a zone (`2026-06-01T12:00+02:00`), or a
+ * The time, tags and origin of an entry. Each time is ISO text with a zone (`2026-06-01T12:00+02:00`), or a
  * date, which begins at midnight UTC; it is stored as `Date.prototype.toISOString` gives it, from the year 0 to 9999.
  */
 export interface EntryFact {
@@ -53,7 +53,7 @@ export interface EntryView {
   /** Only entries that held in the world at this time. ISO time, as in `EntryFact`. Default: `knownAt`, else now. */
   readonly asOf?: string | undefined;
   /**
-   * What the store knew at this time: entries written later are left out, ends that were learned later do not count, and an
+   * Gives what the store knew at this time: entries written later are left out, ends that were learned later do not count, and an
    * edited entry is given as its version of then. Removed entries, and those whose version of then is not kept, are missing.
    * ISO time. Default: now. Search looks for the present words.
    */

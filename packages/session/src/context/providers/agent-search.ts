@@ -116,14 +116,11 @@ export class AgentSearchProvider implements SearchProvider {
    * holds from now on, whatever was known of its end. Errors: `INVALID_TEXT`, `INVALID_ARGUMENT`, `ENTRY_CONFLICT` for one that
    * another entry supersedes.
    */
-  async set(
-    key: string,
-    content: string,
-    _description?: string,
-    { fact, ...options }: RememberOptions = {},
-  ): Promise<void> {
+  async set(key: string, content: string, _description?: string, options: RememberOptions = {}): Promise<void> {
     assertEntry(key, content);
-    await this.#entries.set(this.#scope, { ...fact, key, content }, { holds: fact?.validTo === undefined, ...options });
+    const { fact, ...noted } = options;
+    const holds = fact?.validTo === undefined;
+    await this.#entries.set(this.#scope, { ...fact, key, content }, { holds, ...noted });
   }
 
   /** Removes an entry. Its versions stay, unless `keepVersions` is 0. An unknown key does nothing. Errors: those of the store. */
