@@ -11,7 +11,7 @@ export const QUOTE_TOKENS = 1000;
 
 const PIECE = 500;
 
-/** What is about nothing: a prompt is to quote nothing for it. */
+/** Texts that are about nothing: a prompt is to quote nothing for them. */
 export const SMALL_TALK: readonly string[] = [
   "thanks",
   "Thank you so much!",

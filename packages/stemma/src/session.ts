@@ -63,6 +63,7 @@ export type {
   ProviderForSession,
   R2SkillOptions,
   ReadHistoryOptions,
+  RecallCost,
   Recalled,
   RecalledEntry,
   RecalledEntryPlace,

@@ -41,7 +41,7 @@ function placesIn({ results }: { results: readonly RecalledPlace[] }): string[] 
   return names.sort();
 }
 
-/** What a turn quotes of the user's memory. */
+/** Quotes of the user's memory, in a turn and by themselves. */
 export const recall = defineTopic("recall", (it) => {
   it(
     "quotes what the user's other chats say about the message, with where it stands",

@@ -32,7 +32,7 @@ export const recallTool = defineTool({
   run: async (scope, { query }, signal) => ({ results: await recallMemory(scope, query, signal) }),
 });
 
-/** What the memory in scope holds about a text: entries, blocks, then messages, as many as fit. Errors: `SEARCH_UNAVAILABLE`. */
+/** Recalls from the memory in scope: entries, blocks, then messages, as many as fit. Errors: `SEARCH_UNAVAILABLE`. */
 export async function recallMemory(scope: McpScope, query: string, signal?: AbortSignal): Promise<Document[]> {
   const { store, owner } = scope;
   const room = roomOf(scope.maxTokens);

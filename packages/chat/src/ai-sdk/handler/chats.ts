@@ -162,7 +162,7 @@ export async function searchChats(
   return { matches, nextCursor };
 }
 
-/** What the user's memory holds about a text: the answer to `GET /?recall=…`. Errors: `SEARCH_UNAVAILABLE`, `INVALID_ARGUMENT`. */
+/** Recalls from the user's memory: the answer to `GET /?recall=…`. Errors: `SEARCH_UNAVAILABLE`, `INVALID_ARGUMENT`. */
 export async function recallChats(manager: SessionManager, query: string, url: URL): Promise<Recollection> {
   const maxTokens = url.searchParams.get("maxTokens");
   return manager.recall(query, maxTokens === null ? {} : { maxTokens: Number(maxTokens) });

@@ -95,7 +95,7 @@ export interface Recalled<Result = RecallResult> {
   readonly isLate: boolean;
 }
 
-/** What `recall()` gives. */
+/** The results of `recall()`, also as text for a model. */
 export interface Recollection extends Recalled {
   /** The results as a model is shown them: quotes that cannot pass for anything else. "" for none. */
   readonly text: string;

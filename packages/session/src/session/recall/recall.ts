@@ -26,11 +26,11 @@ const MOST_LABELS = 20;
 /** Entries that score less than this share of the best one of their collection are left out. */
 const LEAST_SHARE = 0.4;
 
-/** What is looked for, and what is left out. */
+/** A question to the memory, and what is left out of the answer. */
 export interface RecallRequest extends RecallOptions {
-  /** What was just said: where it is about nothing, nothing is recalled. */
+  /** The text that was just said: where it is about nothing, nothing is recalled. */
   readonly said: string;
-  /** What was said before, which says what the first is about. Default: nothing. */
+  /** The texts before it, which tell what a short one is about. Default: none. */
   readonly before?: string | undefined;
   /** Only messages of sessions with this metadata. Default: of all. */
   readonly sessionMetadata?: SearchRequest["sessionMetadata"];
@@ -109,7 +109,7 @@ async function find(store: Store, request: RecallRequest, signal: AbortSignal): 
   return packRecall(query, news, maxTokens);
 }
 
-/** What `recallFrom` gives of messages that were searched for a question, with a context of 1. */
+/** Recalls from hits alone, which a search with a context of 1 found for the question. */
 export function recallOfHits(query: string, hits: readonly SearchHit[], maxTokens: number): Packed {
   return isTelling(query) ? packRecall(query, { entries: [], hits }, maxTokens) : NOTHING;
 }

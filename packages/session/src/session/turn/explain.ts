@@ -36,7 +36,7 @@ export interface ContextExplanation extends ContextSize {
   readonly prefixHash: string;
   /** In the order in which providers cache them: tools, prompt, messages, each with what is told behind it. */
   readonly parts: readonly ContextPart[];
-  /** What its recall cost, and whether that took longer than `maxMs`; null for a request without `recall`. */
+  /** The cost of its recall, and whether that took longer than `maxMs`; null for a request without `recall`. */
   readonly recall: RecallCost | null;
   /** Where it stops being the same as the request before; null where it begins with all of that one. */
   readonly brokenAt: PrefixBreak | null;

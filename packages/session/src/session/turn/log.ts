@@ -170,13 +170,13 @@ export interface LoggedTurn {
   readonly history: ContextSize & { readonly count: number };
   /** The notes behind messages. */
   readonly notes: readonly LoggedNote[];
-  /** What its recall cost; null where it had none. */
+  /** The cost of its recall; null where it had none. */
   readonly recall: RecallCost | null;
   /** Null when the request begins with all of the one before, or is the first. */
   readonly brokenAt: PrefixBreak | null;
 }
 
-/** What a recall cost, and whether it took too long, so that the request went without. */
+/** The cost of a recall, and whether it took too long, so that the request went without. */
 export type RecallCost = Omit<Recalled, "results">;
 
 /** A request of which something is kept, in short; `explainContext` tells all of it. */

@@ -5,7 +5,7 @@ import type { RecallRequest } from "../recall/recall.js";
 import type { Recalled, RecalledPlace, RecallResult } from "../recall/recall-options.js";
 import type { TurnNote } from "./notes.js";
 
-/** What a request shows without a recall. */
+/** The texts of a request without a recall. */
 export interface Shown {
   readonly system: string;
   /** The visible history. */
@@ -17,7 +17,7 @@ export interface Shown {
 /** Characters of each message before that say what the present one is about. */
 const BEFORE_LENGTH = 300;
 
-/** What was said, and the exchange before it. */
+/** The text of the message, and those of the exchange before it. */
 export function questionOf(
   target: SessionMessage,
   messages: readonly SessionMessage[],
@@ -31,7 +31,7 @@ export function questionOf(
 }
 
 /**
- * What is left out: messages of the session itself, unless a visible summary covers them, what was quoted before, and entries whose
+ * Leaves out messages of the session itself, unless a visible summary covers them, what was quoted before, and entries whose
  * text stands in the prompt or in the history.
  */
 export function filtersOf(
@@ -66,7 +66,7 @@ export function placeOf(result: RecallResult): RecalledPlace {
   return { kind, scope, label, key, at };
 }
 
-/** What a recall cost. */
+/** The cost of a recall. */
 export function costOf({ tokens, ms, isLate }: Recalled): Omit<Recalled, "results"> {
   return { tokens, ms, isLate };
 }

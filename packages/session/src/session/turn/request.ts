@@ -34,7 +34,7 @@ export interface TurnRequest<M extends SessionMessage = SessionMessage> {
   readonly messages: M[];
   /** The blocks whose change this turn tells for the first time. */
   readonly changes: readonly ContextBlock[];
-  /** What this turn quotes for the first time of the user's memory, by where it stands, and what that costs. */
+  /** The quotes that this turn has for the first time of the user's memory, by where they stand, and their cost. */
   readonly recalled: Recalled<RecalledPlace>;
   readonly refreshed: false | RefreshReason;
   /** SHA-256, in hex, of tools, `system` and `messages`: equal for requests that are the same. */
