@@ -121,7 +121,7 @@ export type {
 } from "./session/search-options.js";
 export { coreOf, Session } from "./session/session.js";
 export type { ContextExplanation, ContextPart } from "./session/turn/explain.js";
-export type { PrefixBreak, TurnPage, TurnPageOptions, TurnSummary } from "./session/turn/log.js";
+export type { PrefixBreak, RecallCost, TurnPage, TurnPageOptions, TurnSummary } from "./session/turn/log.js";
 export { parseNote } from "./session/turn/notes.js";
 export type { ContextSize, PartSource } from "./session/turn/parts.js";
 export {

@@ -68,6 +68,7 @@ export type {
   ProviderForSession,
   R2SkillOptions,
   ReadHistoryOptions,
+  RecallCost,
   Recalled,
   RecalledEntry,
   RecalledEntryPlace,

@@ -24,11 +24,6 @@ const FEWEST = 3;
 /** The weight of the hits of an exchange beside its best one, as for the groups of a search. */
 const POWER = 5;
 
-/** An entry that was found, before it is cut. */
-export interface FoundFact extends RecalledEntry {
-  readonly score: number;
-}
-
 /** A user's message with what stands beside it of the answer, or one of both. */
 interface FoundExchange {
   readonly sessionId: string;

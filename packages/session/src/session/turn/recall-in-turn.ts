@@ -31,7 +31,7 @@ export function questionOf(
 }
 
 /**
- * What is left out: messages of the session itself, unless a visible summary covers them, what was quoted before, and entries whose
+ * Leaves out messages of the session itself, unless a visible summary covers them, what was quoted before, and entries whose
  * text stands in the prompt or in the history.
  */
 export function filtersOf(
