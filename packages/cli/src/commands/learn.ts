@@ -23,7 +23,7 @@ interface LearnCommandOptions {
   dryRun?: boolean;
 }
 
-/** What a million tokens cost. */
+/** Prices of a million tokens. */
 interface Prices {
   readonly input: number;
   readonly output: number;

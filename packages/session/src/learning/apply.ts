@@ -12,7 +12,7 @@ export interface LearnedWrite {
   readonly label: string;
   readonly key: string | null;
   readonly content: string | null;
-  /** What the entry says of its time. */
+  /** The fields of the entry, with its time. */
   readonly fields: EntryFields;
   readonly edit: LearnEdit;
 }

@@ -12,7 +12,7 @@ export interface ShownEntries {
   readonly dateOf: (messageId: string) => string | null;
 }
 
-/** What an edit says of the time of its entry, and why what else it would close stays open. */
+/** Fields for the time of its entry, and why what else it would close stays open. */
 export interface Closing {
   readonly fields: EntryFields;
   readonly refused: readonly string[];

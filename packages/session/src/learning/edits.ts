@@ -21,7 +21,7 @@ export interface LearnEntry {
   readonly content: string;
   /** When it began to hold, as ISO text, where that is known. */
   readonly validFrom?: string;
-  /** What it is about, where that is known, as `home`. */
+  /** Its subject, where that is known, as `home`. */
   readonly subject?: string;
 }
 
@@ -46,7 +46,7 @@ export interface LearnEdit {
   readonly old?: string | undefined;
   /** The new text; for a block with a schema a JSON Merge Patch, as an object or as JSON. */
   readonly content?: string | Readonly<Record<string, unknown>> | undefined;
-  /** What an entry is about, in a word, as `home`: an edit closes only entries of its subject. */
+  /** The subject of an entry, in a word, as `home`: an edit closes only entries of its subject. */
   readonly subject?: string | undefined;
   /** When an entry began to hold: a date, or ISO text with a zone. */
   readonly validFrom?: string | undefined;

@@ -34,7 +34,7 @@ export async function forgottenOf(
     );
 }
 
-/** What is gone: a line, or null for an entry. */
+/** Something that is gone: a line, or null for an entry. */
 interface Gone extends Pick<RememberedVersion, "label" | "messageIds"> {
   readonly text: string | null;
 }

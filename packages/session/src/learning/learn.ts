@@ -14,7 +14,7 @@ import {
 } from "@stemma/model";
 import type { LearnBlock, LearnEdit, LearnRequest } from "./edits.js";
 import { KNOWN_SUBJECTS } from "./subjects.js";
-/** What a learn function or a title function used of a model. It is counted as usage of the session, under `learning`. */
+/** Tokens and cost of a learn function. They are counted as usage of the session, under `learning`. */
 export interface LearnUsage {
   /** Default 0. */
   readonly inputTokens?: number | undefined;

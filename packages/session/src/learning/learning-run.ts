@@ -52,18 +52,18 @@ interface Progress {
   readonly lease: Lease;
 }
 
-/** What a run of learning did. */
+/** The outcome of a run of learning. */
 export interface Learned {
   readonly messages: number;
   readonly edits: number;
   readonly usage: { readonly inputTokens: number; readonly outputTokens: number; readonly cost: number };
   /** How often the learn function was called and told no cost. */
   readonly untold: number;
-  /** What it failed with; null when it did not. */
+  /** The error that it failed with; null when it did not. */
   readonly failure: unknown;
 }
 
-/** What a run of learning keeps to. */
+/** Limits of a run of learning. */
 export interface LearnLimits {
   /** Whether the learn function may be called, after what was done so far. */
   readonly mayAsk?: (done: Learned) => boolean;

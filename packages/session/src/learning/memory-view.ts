@@ -77,7 +77,7 @@ export async function entriesFor(
   return (await Promise.all(found)).flat();
 }
 
-/** What a block says now, or an entry that holds; null for none. */
+/** The text of a block, or of an entry that holds; null for none. */
 export async function presentText(
   blocks: readonly LiveBlock[],
   view: MemoryView,

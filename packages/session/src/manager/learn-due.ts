@@ -20,7 +20,7 @@ export interface LearnDueOptions {
   dryRun?: boolean | undefined;
 }
 
-/** What `learnDue` did, or with `dryRun` would do. */
+/** The result of `learnDue`: of what it did, or with `dryRun` would do. */
 export interface LearnDueReceipt {
   readonly dryRun: boolean;
   readonly sessions: number;
