@@ -1,6 +1,6 @@
 import { localModel } from "stemma/local";
-import { memory } from "stemma/memory";
 import { afterAll, describe, expect, it } from "vitest";
+import { memory } from "../../../packages/stemma/src/memory.js";
 import { measureChanges } from "../../learning/changes.js";
 import { findModels } from "../../local/models.js";
 
