@@ -37,6 +37,9 @@ import {
 /** How long a chat that is deleted may take to end its answer, in milliseconds. */
 const STOP_TIMEOUT = 5000;
 
+/** In the place of a chat's id: what is remembered of the user. */
+const MEMORY = "memory";
+
 interface Call {
   readonly request: Request;
   readonly url: URL;
@@ -77,6 +80,9 @@ export function chatHandler(options: ChatHandlerOptions): ChatHandler {
 
 async function serve(route: readonly string[], call: Call, options: ChatHandlerOptions): Promise<Response> {
   const [chatId, action] = route;
+  if (chatId === MEMORY && (action === undefined || action === "fact" || action === "export")) {
+    return serveMemory(action, call, options);
+  }
   const method = `${call.request.method} ${chatId === undefined ? "/" : `/:id${action === undefined ? "" : `/${action}`}`}`;
   switch (method) {
     case "POST /":
@@ -102,9 +108,42 @@ async function serve(route: readonly string[], call: Call, options: ChatHandlerO
   }
 }
 
+async function serveMemory(
+  action: string | undefined,
+  { request, manager, url }: Call,
+  options: ChatHandlerOptions,
+): Promise<Response> {
+  const method = `${request.method} /memory${action === undefined ? "" : `/${action}`}`;
+  switch (method) {
+    case "GET /memory":
+      return json(await listFacts(manager, url));
+    case "GET /memory/export": {
+      const response = json(await exportFacts(manager));
+      response.headers.set("content-disposition", 'attachment; filename="memory.json"');
+      return response;
+    }
+    case "GET /memory/fact":
+      return factAnswer(await readFact(manager, url));
+    case "PATCH /memory/fact": {
+      const body = await readFields(request, options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
+      return factAnswer(await changeFact(manager, url, body));
+    }
+    case "DELETE /memory/fact":
+      return (await forgetFact(manager, url)) ? new Response(null, { status: 204 }) : notFound();
+    default:
+      return refusal(405, "METHOD_NOT_ALLOWED", `There is no ${method}.`);
+  }
+}
+
+function factAnswer(history: ChatFactHistory | null): Response {
+  return history === null ? notFound() : json(history);
+}
+
 async function post(call: Call, options: ChatHandlerOptions): Promise<Response> {
   const submission = await readSubmission(call.request, options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
   if (submission.chatId === undefined) return refusal(400, "INVALID_ARGUMENT", "The body names its chat: { id, … }.");
+  if (submission.chatId === MEMORY)
+    return refusal(400, "INVALID_ARGUMENT", "No chat is named memory: facts are there.");
   assertSessionId(submission.chatId);
   assertSessionFits(submission.chatId);
   return submit(submission, submission.chatId, call, options);

@@ -117,7 +117,8 @@ async function namesOf(manager: SessionManager, ids: readonly string[]): Promise
   return new Map(infos.flatMap((info) => (info === null ? [] : [[info.id, info.name]])));
 }
 
-function limitOf(query: URLSearchParams): number {
+/** The `limit` of a request. Errors: `INVALID_ARGUMENT`. */
+export function limitOf(query: URLSearchParams): number {
   const given = query.get("limit");
   const limit = given === null ? 50 : Number(given);
   if (Number.isInteger(limit) && limit > 0) return Math.min(limit, MAX_PAGE);
@@ -228,8 +229,11 @@ async function versionsOf(session: Session, label: string): Promise<StoredVersio
   }
 }
 
-// A block of a key is written in chats of others too.
-async function withMessages(manager: SessionManager, versions: readonly StoredVersion[]): Promise<ChatBlockVersion[]> {
+/** Versions with the user's messages that they come from. A block of a key is written in chats of others too: theirs are left out. */
+export async function withMessages(
+  manager: SessionManager,
+  versions: readonly StoredVersion[],
+): Promise<ChatBlockVersion[]> {
   const names = await namesOf(
     manager,
     versions.flatMap(({ sessionId }) => sessionId ?? []),

@@ -12,10 +12,12 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
   SESSION_NOT_FOUND: 404,
   MESSAGE_NOT_FOUND: 404,
   SESSION_BUSY: 409,
+  ENTRY_CONFLICT: 409,
   RUN_LOST: 409,
   REQUEST_TOO_LARGE: 413,
   MESSAGE_TOO_LARGE: 413,
   INVALID_ARGUMENT: 400,
+  BLOCK_OVER_BUDGET: 400,
   INVALID_MESSAGE: 400,
   INVALID_TEXT: 400,
   SEARCH_UNAVAILABLE: 501,
@@ -32,7 +34,7 @@ export function refusal(status: number, code: string, message: string): Response
 
 /** Another user's chat is refused as one that is not there. */
 export function notFound(): Response {
-  return refusal(404, "NOT_FOUND", "There is no such chat or message.");
+  return refusal(404, "NOT_FOUND", "There is no such chat, message or fact.");
 }
 
 /** The refusal that an error stands for; null for a fault of the server. */
