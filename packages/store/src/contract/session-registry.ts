@@ -87,6 +87,8 @@ export type Continuation = Omit<NewSession, "name"> & { readonly name?: string |
 
 /** Which sessions `SessionRegistry.due` gives. */
 export interface DueRequest extends ListOptions {
+  /** Only this session. Default: all. */
+  readonly sessionId?: string | undefined;
   /** ISO time: only sessions whose latest change came before it. Default: all. */
   readonly changedBefore?: string | undefined;
 }

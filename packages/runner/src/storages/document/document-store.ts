@@ -192,7 +192,7 @@ function heldSession(held: HeldSessions, session: SessionStore): SessionStore {
     held.memory.retain(id);
     return valuesIn(
       held.read(id, async () => open()),
-      () => held.memory.release(id),
+      async () => held.memory.rest(id),
     );
   };
   return {

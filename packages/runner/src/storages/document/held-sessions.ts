@@ -245,13 +245,20 @@ class SessionMemory {
 
   /** Gives the memory of a session back once nobody has it open any more: all of it is in the storage. */
   async release(id: string): Promise<void> {
+    if (this.#close(id)) await this.#forgetUnused(id);
+  }
+
+  /** Ends a long read: as after any other, the session may stay in memory. */
+  rest(id: string): void {
+    if (this.#close(id)) this.#forgetIdle();
+  }
+
+  // True once nobody has it open any more.
+  #close(id: string): boolean {
     const left = (this.#open.get(id) ?? 1) - 1;
-    if (left > 0) {
-      this.#open.set(id, left);
-      return;
-    }
-    this.#open.delete(id);
-    await this.#forgetUnused(id);
+    if (left > 0) this.#open.set(id, left);
+    else this.#open.delete(id);
+    return left <= 0;
   }
 
   /** Errors: `STORE_CLOSED`. */

@@ -62,6 +62,7 @@ export async function exportSession(
     ...(await readMemory(store, id)),
     ...nonEmpty("usage", await store.sessions.usageRows(id)),
     ...skills,
+    ...(info !== null && (await store.sessions.due({ sessionId: id })).length === 0 ? { isLearned: true } : {}),
   };
   const metadata = { ...record?.metadata, ...(Object.keys(ours).length === 0 ? {} : { [OURS]: ours }) };
   const usage = record?.usage ?? { input_tokens: 0, output_tokens: 0 };
@@ -96,6 +97,7 @@ export async function importSession(store: Store, id: string, state: SessionStat
     await record.setMetadata({ ...record.metadata, ...metadata });
   }
   if ((await store.sessions.get(id)) === null) return;
+  if (ours.isLearned === true) await store.sessions.markLearned(id, await store.session(id).change());
   const [createdAt, updatedAt] = [isoTime(state.createdAt), isoTime(state.updatedAt)];
   await store.sessions.restore(id, { createdAt, updatedAt, endReason: ours.endReason });
 }
@@ -148,6 +150,8 @@ interface Snapshot extends MemorySnapshot {
   dated?: string[];
   compactions?: StoredCompaction[];
   skills?: SkillState;
+  /** All its messages were learned from. */
+  isLearned?: boolean;
   /** The usage by day and model. */
   usage?: UsageRow[];
 }

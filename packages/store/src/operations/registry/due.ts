@@ -10,10 +10,11 @@ import { readChange } from "./sessions.js";
 /** The operation behind `SessionRegistry.due`. */
 export function* listDue(
   sql: Dialect,
-  { changedBefore, userId, ...page }: DueRequest & { readonly userId?: string | undefined },
+  { sessionId, changedBefore, userId, ...page }: DueRequest & { readonly userId?: string | undefined },
 ): Operation<string[]> {
   const { condition, values, order, limit } = orderedPage(sql, "id", page);
   const more = [
+    ["id = ?", sessionId],
     [`${LATEST_CHANGE} < ?`, changedBefore],
     ["user_id = ?", userId],
   ].filter(([, value]) => value !== undefined);
