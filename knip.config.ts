@@ -37,7 +37,7 @@ export default {
         "test/workers/**/*.ts",
         "test/types/*.ts",
         "test/ai-sdk/{server-child,random-chat,woken-child}.ts",
-        "test/store/{encrypted,eraser,waiter}-process.ts",
+        "test/store/{encrypted,eraser,learner,waiter}-process.ts",
         "test/claude/writer-process.ts",
         "test/copy/copier-process.ts",
         "test/langgraph/writer-process.ts",

@@ -59,9 +59,12 @@ DO $$ DECLARE found CONSTANT INTEGER := (SELECT max(version) FROM assistant_sche
   IF found <> 25 THEN RAISE EXCEPTION 'The tables are of version %. This takes those of version 25.', found; END IF;
 END $$;
 UPDATE assistant_sessions SET registered = no WHERE registered IS NULL;
-ALTER TABLE assistant_sessions ALTER registered SET NOT NULL;
+ALTER TABLE assistant_sessions ALTER registered SET NOT NULL, ADD learned INTEGER;
 DROP INDEX assistant_sessions_registered, assistant_sessions_change, assistant_sessions_of_user, assistant_sessions_tokens,
   assistant_sessions_cost;
+ALTER TABLE cf_agents_search_entries ADD COLUMN valid_from TEXT COLLATE "C", ADD COLUMN valid_to TEXT COLLATE "C",
+  ADD COLUMN expires_at TEXT COLLATE "C", ADD COLUMN fact TEXT;
+ALTER TABLE assistant_versions ADD COLUMN fact TEXT;
 ALTER TABLE assistant_schema ALTER reindex_messages SET DEFAULT 0, ALTER reindex_entries SET DEFAULT 0;
 UPDATE assistant_schema SET version = 1;
 DO $$ DECLARE f REGPROCEDURE; BEGIN

@@ -12,8 +12,11 @@ export const GUIDE = [
     items: [
       { text: "Sessions and messages", link: "/sessions" },
       { text: "Context and tools", link: "/context" },
+      { text: "Facts in time", link: "/facts" },
       { text: "A turn", link: "/turns" },
-      { text: "Compaction and learning", link: "/compaction" },
+      { text: "Recall", link: "/recall" },
+      { text: "Compaction", link: "/compaction" },
+      { text: "Learning", link: "/learning" },
       { text: "Search", link: "/search" },
       { text: "Search with a model", link: "/search-models" },
       { text: "Evaluation", link: "/evaluation" },

@@ -479,6 +479,10 @@ export const STORE_CALLS: Calls = {
     ({ store }) =>
     () =>
       store.pruneVersions({ sessionId: LONG }, { keep: 1, limit: 100 }),
+  pruneExpired:
+    ({ store }) =>
+    () =>
+      store.pruneExpired({ sessionId: LONG }, { limit: 100 }),
   scrub:
     ({ store }) =>
     () =>
@@ -600,6 +604,14 @@ export const STORE_CALLS: Calls = {
     ({ store }) =>
     () =>
       store.sessions.update(LONG, { name: "Another name" }),
+  "sessions.due":
+    ({ store }) =>
+    () =>
+      store.sessions.due(),
+  "sessions.markLearned":
+    ({ store }) =>
+    async () =>
+      store.sessions.markLearned(LONG, await store.session(LONG).change()),
   "sessions.restore":
     ({ store }) =>
     () =>

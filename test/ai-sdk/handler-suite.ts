@@ -137,6 +137,13 @@ export function describeHandler(name: string, open: () => object, { describe, it
       const second = await find(`&limit=1&cursor=${encodeURIComponent(first.nextCursor ?? "")}`);
       expect([...first.matches, ...second.matches]).toEqual(matches);
       expect((await find("", "bob")).matches.map(({ messageId }) => messageId)).toEqual(["b"]);
+      const recall = async (query: string, user?: string) => (await ask(`?recall=${query}`, undefined, user)).json();
+      expect((await recall(word)).results.map(({ content }: { content: string }) => content).sort()).toEqual(
+        [`The ${word} is here`, `You said: The ${word} is here`].sort(),
+      );
+      expect((await recall(word, "bob")).results.map(({ content }: { content: string }) => content)).toEqual([word]);
+      expect((await recall("thanks")).results).toEqual([]);
+      expect((await ask("?recall=a&maxTokens=0")).status).toBe(400);
       expect((await (await ask("?q=")).json()).matches).toEqual([]);
       for (const wrong of ["&limit=0", "&cursor=x"]) {
         expect((await ask(`?q=a${wrong}`)).status).toBe(400);

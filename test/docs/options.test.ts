@@ -10,6 +10,7 @@ const TABLES: Record<string, readonly string[]> = {
   "docs/langgraph.md": ["new StemmaSaver"],
   "docs/search-models.md": ["EmbeddableStore.withEmbedder", "RerankableStore.withReranker"],
   "docs/local-models.md": ["localModel"],
+  "docs/recall.md": ["SessionManager.recall"],
   "docs/search.md": ["SessionManager.search"],
   "docs/stores/postgres.md": ["postgres"],
   "docs/stores/sqlite.md": ["sqlite"],

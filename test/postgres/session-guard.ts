@@ -79,7 +79,10 @@ function guardStore<S extends Store>(store: S): S {
   });
 }
 
-const OF_ONE = ["get", "update", "restore", "delete", "prune", "addUsage", "usageRows", "importUsage", "fork", "split"];
+const OF_ONE = [
+  ...["get", "update", "restore", "delete", "prune", "addUsage", "usageRows", "importUsage", "fork", "split"],
+  "markLearned",
+];
 
 function pick<T extends object>(methods: T, names: readonly string[]): Partial<T> {
   return Object.fromEntries(Object.entries(methods).filter(([name]) => names.includes(name))) as Partial<T>;

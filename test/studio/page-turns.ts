@@ -40,7 +40,7 @@ export function contextView(world: World, query: URLSearchParams): ContextView {
       part("message", `m${place}`, 20 + (place % 7) * 31, "On the path to the message to be answered."),
     ),
     part("update", "m62", 35, "Changed after the prompt was frozen: FACTS."),
-    part("recall", "m62", 120, 'Found in the user\'s other chats: message "m3" of session "session-9".'),
+    part("recall", "m62", 120, 'Found in the user\'s memory: message "m3" of session "session-9".'),
   ];
   const tokens = parts.reduce((sum, each) => sum + each.tokens, 0);
   return {
@@ -51,6 +51,7 @@ export function contextView(world: World, query: URLSearchParams): ContextView {
       tokens,
       parts,
       isOutdated: turn !== null,
+      recall: { tokens: 120, ms: 12, isLate: false },
     },
     blocks: [
       { label: "soul", tokens: 420, maxTokens: null, version: null },

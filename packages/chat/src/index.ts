@@ -11,6 +11,13 @@ export type {
   ChatRun,
 } from "./ai-sdk/handler/chats.js";
 export type {
+  ChatFact,
+  ChatFactExport,
+  ChatFactHistory,
+  ChatFacts,
+  ChatFactVersion,
+} from "./ai-sdk/handler/facts.js";
+export type {
   ChatContext,
   ChatError,
   ChatHandler,

@@ -33,9 +33,15 @@ export async function createSummarizer(options: ModelOptions): Promise<Summarize
 
 /** A function that gives what the model with this name says to a prompt. Errors: `MODEL_UNAVAILABLE`. */
 export async function textModel(name: string, baseUrl?: string): Promise<(prompt: string) => Promise<string>> {
-  const model = await resolveModel(name, { baseURL: baseUrl ?? (process.env.STEMMA_BASE_URL || undefined) });
+  const model = await languageModel(name, baseUrl);
   return async (prompt) => {
     const { generateText } = await import("ai");
-    return (await generateText({ model: model as LanguageModel, prompt })).text;
+    return (await generateText({ model, prompt })).text;
   };
+}
+
+/** The model with this name. Errors: `MODEL_UNAVAILABLE`. */
+export async function languageModel(name: string, baseUrl?: string): Promise<LanguageModel> {
+  const baseURL = baseUrl ?? (process.env.STEMMA_BASE_URL || undefined);
+  return (await resolveModel(name, { baseURL })) as LanguageModel;
 }

@@ -12,7 +12,10 @@ import { migrations } from "./faults/migrations.js";
 import { blockScopes } from "./memory/block-scopes.js";
 import { context } from "./memory/context.js";
 import { entryValues } from "./memory/entry-values.js";
+import { facts } from "./memory/facts.js";
+import { learnedFacts } from "./memory/learned-facts.js";
 import { learning } from "./memory/learning.js";
+import { learningAnywhere } from "./memory/learning-anywhere.js";
 import { memoryLists } from "./memory/memory-lists.js";
 import { recall } from "./memory/recall.js";
 import { schemaBlocks } from "./memory/schema-blocks.js";
@@ -81,6 +84,8 @@ const TOPICS: readonly Topic[] = [
   versions,
   schemaBlocks,
   learning,
+  learningAnywhere,
+  learnedFacts,
   titles,
   sessions,
   erasing,
@@ -96,6 +101,7 @@ const TOPICS: readonly Topic[] = [
   exports,
   wholeCopies,
   entryValues,
+  facts,
   writingTogether,
   search,
   searchOptions,

@@ -1,18 +1,33 @@
 import type { SessionMessage } from "@stemma/model";
-import { quoteHits, RECALL_HITS } from "@stemma/session";
+import { RECALL_HITS, recallFrom, recallOfHits } from "@stemma/session";
 import type { EmbeddedStore, SearchHit, Store } from "@stemma/store";
 import { memory } from "@stemma/store/memory";
 import { Bm25 } from "./bm25.js";
 import type { Place, Places } from "./measure.js";
 import { conversationsOf, type EvalConversation, type EvalQuestion, type EvalSet, type PartOptions } from "./set.js";
 
-/** How many hits are looked at. */
-const LIMIT = 50;
-
 /** Estimated tokens that a quote may have, which is what `prepareTurn` takes unless it is told otherwise. */
 export const QUOTE_TOKENS = 1000;
 
 const PIECE = 500;
+
+/** Small talk: a prompt is to quote nothing for it. */
+export const SMALL_TALK: readonly string[] = [
+  "thanks",
+  "Thank you so much!",
+  "go on",
+  "ok 👍",
+  "Yes, please do.",
+  "sounds good",
+  "Hello!",
+  "Good morning",
+  "haha",
+  "No, that's wrong. Try again.",
+  "What do you mean?",
+  "great, what next?",
+  "danke, mach weiter",
+  "谢谢",
+];
 
 export interface AskOptions extends PartOptions {
   /** Opens an empty store for each conversation, which is closed afterwards. Default: `memory()`. */
@@ -73,15 +88,21 @@ export class Haystack {
   async ask(asking: Asking, maxTokens = QUOTE_TOKENS): Promise<Answered> {
     const { text } = asking.question;
     const started = performance.now();
-    const hits = await this.store.search(text, { limit: LIMIT });
+    const hits = await this.store.search(text, { limit: RECALL_HITS, context: 1 });
     return this.#answered(asking, hits, performance.now() - started, maxTokens);
   }
 
   /** Asks the bare table. */
   askBm25(asking: Asking): Answered {
     const started = performance.now();
-    const hits = this.bm25?.search(asking.question.text, LIMIT) ?? [];
+    const hits = this.bm25?.search(asking.question.text, RECALL_HITS) ?? [];
     return this.#answered(asking, hits, performance.now() - started, QUOTE_TOKENS);
+  }
+
+  /** Estimated tokens that `prepareTurn` would quote for what is about nothing, such as "thanks", on average. */
+  async smallTalk(): Promise<number> {
+    const costs = await Promise.all(SMALL_TALK.map((said) => recallFrom(this.store, { said })));
+    return costs.reduce((sum, { tokens }) => sum + tokens, 0) / SMALL_TALK.length;
   }
 
   async close(): Promise<void> {
@@ -97,7 +118,7 @@ export class Haystack {
   }
 
   #answered({ conversation, question }: Asking, found: SearchHit[], milliseconds: number, maxTokens: number): Answered {
-    const { recall: quote, recalled } = quoteHits(found.slice(0, RECALL_HITS), question.text, maxTokens);
+    const { text: quote, results } = recallOfHits(question.text, found, maxTokens);
     const prefix = this.#storedId(conversation, "");
     // Of another conversation in the same store: no session of this one has that name.
     const placeOf = (sessionId: string, id: string) =>
@@ -108,7 +129,9 @@ export class Haystack {
       hits: found.map(({ sessionId, id }) => placeOf(sessionId, id)),
       milliseconds,
       quote,
-      quoted: recalled.map(({ sessionId, messageId }) => placeOf(sessionId, messageId)),
+      quoted: results.flatMap((result) =>
+        result.kind === "message" ? [placeOf(result.sessionId, result.messageId)] : [],
+      ),
     };
   }
 

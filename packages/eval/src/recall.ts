@@ -56,6 +56,8 @@ export interface RecallReport {
   readonly categories: readonly RecallRow[];
   /** The questions without an answer; null for none. */
   readonly unanswerable: RecallRow | null;
+  /** Estimated tokens that a prompt quotes for small talk, such as "thanks", on average. */
+  readonly smallTalk: number;
   /** How much the store finds more than bare BM25. */
   readonly overBm25: Intervals;
   readonly questions: readonly QuestionResult[];
@@ -79,13 +81,15 @@ const OPTIONS = defineOptions<RecallOptions>({
 export async function evaluateRecall(set: EvalSet, options: RecallOptions = {}): Promise<RecallReport> {
   OPTIONS.assert(options, "evaluateRecall()");
   const questions: QuestionResult[] = [];
+  const smallTalk: number[] = [];
   for await (const haystack of haystacks(set, options, true)) {
+    smallTalk.push(await haystack.smallTalk());
     for (const asking of haystack.asking) {
       questions.push(await resultOf(haystack, asking));
       options.onQuestion?.(questions.length);
     }
   }
-  return reportOf(set, options, questions);
+  return reportOf(set, options, questions, meanOf(smallTalk) ?? 0);
 }
 
 async function resultOf(haystack: Haystack, asking: Asking): Promise<QuestionResult> {
@@ -105,7 +109,7 @@ async function resultOf(haystack: Haystack, asking: Asking): Promise<QuestionRes
   };
 }
 
-function reportOf(set: EvalSet, options: RecallOptions, questions: QuestionResult[]): RecallReport {
+function reportOf(set: EvalSet, options: RecallOptions, questions: QuestionResult[], smallTalk: number): RecallReport {
   const { together = false, limitConversations, half } = options;
   const answerable = questions.filter((question) => question.answerable);
   const others = questions.filter((question) => !question.answerable);
@@ -123,6 +127,7 @@ function reportOf(set: EvalSet, options: RecallOptions, questions: QuestionResul
     total: rowOf("all", answerable),
     categories: [...byCategory.keys()].sort().map((name) => rowOf(name, byCategory.get(name) ?? [])),
     unanswerable: others.length === 0 ? null : rowOf("unanswerable", others),
+    smallTalk,
     overBm25: bootstrap(
       answerable.map(({ conversation, stemma, bm25 }) => ({ conversation, before: bm25, after: stemma })),
     ),

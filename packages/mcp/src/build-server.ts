@@ -10,13 +10,14 @@ import { ABSENT, messageOf } from "./tool.js";
 import { fetchTool } from "./tools/fetch.js";
 import { forgetTool } from "./tools/forget.js";
 import { listSessionsTool } from "./tools/list-sessions.js";
+import { recallMemory, recallTool } from "./tools/recall.js";
 import { recentTool } from "./tools/recent.js";
 import { rememberTool } from "./tools/remember.js";
-import { searchMemory, searchTool } from "./tools/search.js";
+import { searchTool } from "./tools/search.js";
 import { readEnd } from "./transcript.js";
 import { createWatcher, type ResourceWatcher } from "./watcher.js";
 
-const TOOLS = [searchTool, fetchTool, recentTool, listSessionsTool, rememberTool, forgetTool];
+const TOOLS = [searchTool, recallTool, fetchTool, recentTool, listSessionsTool, rememberTool, forgetTool];
 
 /** Objects and arrays, with what they hold: no tool takes so many. */
 const MAX_INPUT_ELEMENTS = 1_000;
@@ -105,7 +106,7 @@ async function continueConversation(scope: McpScope, asked: string): Promise<str
 }
 
 async function recall(scope: McpScope, topic: string): Promise<string> {
-  const { results } = await searchMemory(scope, { query: topic });
+  const results = await recallMemory(scope, topic);
   const request = `Recall what you know about this from earlier conversations: ${topic}`;
   if (results.length === 0) return `${request}\n\nThe memory holds nothing about it.`;
   return [request, `${RECORDS} fetch reads the whole of a result.`, JSON.stringify(results)].join("\n\n");

@@ -54,6 +54,7 @@ export const ERROR_CODES = {
   SEARCH_UNAVAILABLE: "The session's provider or store has no search.",
   EMBEDDER_FAILED: "The embedder threw, or did not give one vector for each text.",
   EMBEDDER_REPLACED: "Another process embeds the same database with another model.",
+  RECALL_LATE: "A recall took longer than maxMs: telemetry says so, and the request goes without.",
   RERANKER_FAILED: "The reranker threw, was too slow, or did not give one finite number for each passage.",
   MODEL_BUSY: "A model on this machine had no time for a request: too many came at once.",
   // stores

@@ -219,5 +219,6 @@ export {
   type SearchExplanation,
   withReasons,
 } from "./search/score-fusion.js";
+export { isTelling, tellingQuery } from "./search/small-talk.js";
 export { beginning, excerpt, holdsMatch, markedSnippet } from "./search/snippet.js";
 export { documentTerms, queryTerms, type TermSequences } from "./search/terms.js";

@@ -20,18 +20,27 @@ export {
   type WritableContextProvider,
   type WriteOptions,
 } from "./context/provider.js";
-export { type AgentSearchOptions, AgentSearchProvider } from "./context/providers/agent-search.js";
+export {
+  type AgentSearchOptions,
+  AgentSearchProvider,
+  type RememberOptions,
+} from "./context/providers/agent-search.js";
 export { PostgresContextProvider, PostgresSearchProvider } from "./context/providers/postgres-search.js";
 export { type R2SkillOptions, R2SkillProvider, type SkillBucket } from "./context/providers/r2-skills.js";
 export { AgentContextProvider } from "./context/providers/store-context.js";
-export type { LearnBlock, LearnEdit, LearnEntry, LearnRequest, SkippedEdit } from "./learning/apply.js";
+export type { SkippedEdit } from "./learning/apply.js";
+export type { LearnBlock, LearnEdit, LearnEntry, LearnRequest } from "./learning/edits.js";
 export {
   createLearnFunction,
+  type Extracted,
   type ExtractRequest,
   type LearnFunction,
   type LearnOptions,
+  type LearnResult,
+  type LearnUsage,
   type TitleFunction,
 } from "./learning/learn.js";
+export { LEARN_DUE, type LearnDueOptions, type LearnDueReceipt } from "./manager/learn-due.js";
 export type {
   EraseOptions,
   ErasureReceipt,
@@ -82,6 +91,19 @@ export type {
   SessionProvider,
 } from "./session/own-provider/provider.js";
 export { AgentSessionProvider, PostgresSessionProvider } from "./session/own-provider/store-session-provider.js";
+export { RECALL_HITS, recallFrom, recallOfHits } from "./session/recall/recall.js";
+export type {
+  Recalled,
+  RecalledEntry,
+  RecalledEntryPlace,
+  RecalledMessage,
+  RecalledMessagePlace,
+  RecalledPlace,
+  RecallOptions,
+  RecallResult,
+  Recollection,
+} from "./session/recall/recall-options.js";
+export { RECALL } from "./session/recall/recall-options.js";
 export { isUnderWay, type KnownRun, Renewal, RunRecord, type RunState, type RunStatus } from "./session/run-record.js";
 export type {
   Exchange,
@@ -99,20 +121,19 @@ export type {
 } from "./session/search-options.js";
 export { coreOf, Session } from "./session/session.js";
 export type { ContextExplanation, ContextPart } from "./session/turn/explain.js";
-export type { PrefixBreak, TurnPage, TurnPageOptions, TurnSummary } from "./session/turn/log.js";
-export { parseNote, quoteHits, RECALL_HITS } from "./session/turn/notes.js";
+export type { PrefixBreak, RecallCost, TurnPage, TurnPageOptions, TurnSummary } from "./session/turn/log.js";
+export { parseNote } from "./session/turn/notes.js";
 export type { ContextSize, PartSource } from "./session/turn/parts.js";
 export {
   PREPARE_TURN,
   type PreparedTurn,
   type PrepareTurnOptions,
-  type RecalledMessage,
-  type RecallOptions,
   type RefreshReason,
   type TurnRequest,
 } from "./session/turn/request.js";
 export { StepUpdates } from "./session/turn/turns.js";
 export type { Reverted, RevertedEntry, RevertedText } from "./session/undo/revert-from.js";
+export { type UserEntries, userEntriesOf } from "./session/user-entries.js";
 export { keyOfContent, keyOfTitle } from "./tools/entry-key.js";
 export { snippet } from "./tools/format-hits.js";
 export { readTimes, type SearchTimes, TIMES } from "./tools/times.js";

@@ -11,6 +11,18 @@ export type {
   Residue,
   RowCounts,
 } from "./contract/erasing.js";
+export {
+  type EntryEnd,
+  type EntryFact,
+  type EntryFields,
+  type EntryFilter,
+  type EntryView,
+  FACT_ORIGINS,
+  type FactOrigin,
+  type FieldFilter,
+  type FilterScalar,
+  type VersionFact,
+} from "./contract/facts.js";
 export type { FoundMessage, MetadataValue, SearchHit, SearchRequest } from "./contract/found.js";
 export type { ImportedCompaction, ImportedMessage, ImportedTree } from "./contract/import.js";
 export {
@@ -58,6 +70,7 @@ export type { SessionStore } from "./contract/session.js";
 export type {
   CompactionSum,
   CompactionSumRequest,
+  DueRequest,
   NewSession,
   SessionDates,
   SessionFilter,
@@ -131,6 +144,7 @@ export {
 } from "./engine/operation.js";
 export { withoutUnstorable } from "./engine/runner.js";
 export { DATA_TABLES, SHARED_TABLES, tablesMissing } from "./engine/tables.js";
+export { fieldsOf } from "./operations/memory/entry-fact.js";
 export { readContents } from "./operations/messages/content.js";
 export { appendMessages, importMessages } from "./operations/messages/messages.js";
 export { storedBytes } from "./operations/path/path.js";

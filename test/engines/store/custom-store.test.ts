@@ -17,6 +17,7 @@ function customStore(inner: Store, whole?: Store): Store {
     writeTogether: (writes) => inner.writeTogether(writes),
     deleteMemory: (scope) => inner.deleteMemory(scope),
     pruneVersions: (scope, request) => inner.pruneVersions(scope, request),
+    pruneExpired: (scope, request) => inner.pruneExpired(scope, request),
     forUser: (userId) => customStore(inner.forUser(userId), whole ?? store),
     search: (query, request) => inner.search(query, request),
     backup: (path) => inner.backup(path),

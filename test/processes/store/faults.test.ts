@@ -67,7 +67,7 @@ const READS = new Set(
       "message leaf branches branchIds parent siblings siblingIds path stream recent rowStats length count tree messages search",
     ],
     ["session", "compactions originals skills treePage change writes"],
-    ["sessions", "get list count unregistered usage usageRows compactionSums"],
+    ["sessions", "get list count unregistered due usage usageRows compactionSums"],
     ["blocks", "get getMany versions list owners"],
     ["entries", "count get search versions labels list removed"],
     ["records", "get list labels"],

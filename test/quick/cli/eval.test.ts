@@ -193,7 +193,7 @@ describe("stemma eval qa", () => {
     expect(out).toMatch(/^unanswerable +2 +1\.000/m);
     expect(out).toMatch(/^all +6 +0\.667 +0 +0 +\d+$/m);
     expect([reader.requests[0]?.model, judge.requests[0]?.model]).toEqual(["small", "large"]);
-    expect(JSON.stringify(reader.requests[0])).toContain("> My bicycle is in the cellar.");
+    expect(JSON.stringify(reader.requests[0])).toContain("> user Ada: My bicycle is in the cellar.");
     expect(JSON.parse(readFileSync(at("qa-report.json"), "utf8")).questions).toHaveLength(6);
 
     const own = await run([

@@ -103,7 +103,7 @@ describe("prompts", () => {
 
   it("recall what is known about a topic", async () => {
     await call(client, "remember", { text: "The quince tree stands at the wall." });
-    expect(await textOf("recall", { topic: "quinces" })).toContain("«quince» tree");
+    expect(await textOf("recall", { topic: "quinces" })).toContain("The quince tree stands");
     expect(await textOf("recall", { topic: "zebra" })).toContain("nothing about it");
   });
 });

@@ -84,6 +84,11 @@ describe("an MCP server", () => {
     );
     // A user's server has what was remembered in each of the user's projects.
     expect(texts).toEqual([0, [1, 3, 6], 2, 3, 4, 5, 6].map((own) => [own].flat().map((n) => `secret number ${n}`)));
+    for (const [index, client] of clients.entries()) {
+      const { results } = await call<Results>(client, "recall", { query: "What is the secret number?" });
+      const found = results.filter(({ metadata }) => metadata.kind === "entry").map(({ text }) => text);
+      expect(found.toSorted()).toEqual(texts[index]);
+    }
     const [everybody, ada, garden, adaInGarden] = clients;
     const { results } = await call<Results>(ada as never, "search", { query: "secret" });
     for (const { id } of results.filter(({ text }) => text.includes("6"))) {

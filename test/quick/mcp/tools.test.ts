@@ -23,7 +23,15 @@ afterEach(async () => {
 describe("the tools of the MCP server", () => {
   it("say what they take, what they give, and whether they write", async () => {
     const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual(["search", "fetch", "recent", "list_sessions", "remember", "forget"]);
+    expect(tools.map(({ name }) => name)).toEqual([
+      "search",
+      "recall",
+      "fetch",
+      "recent",
+      "list_sessions",
+      "remember",
+      "forget",
+    ]);
     for (const { title, description, annotations, inputSchema, outputSchema } of tools) {
       expect([title, description, inputSchema, outputSchema]).not.toContain(undefined);
       expect(annotations?.openWorldHint).toBe(false);

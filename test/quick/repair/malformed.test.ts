@@ -98,7 +98,7 @@ describe("half of a surrogate pair", () => {
     await manager.append("new", question("Which tree, the nectarine?"));
     const session = manager.getSession("new");
     const { messages, recalled } = await session.prepareTurn({ recall: { maxTokens: 500 } });
-    expect([recalled.length > 0, broken(messages)]).toEqual([true, []]);
+    expect([recalled.results.length > 0, broken(messages)]).toEqual([true, []]);
     expect(broken(await (await manager.tools()).session_search?.execute({ query: "nectarine" }))).toEqual([]);
     const old = Session.create(memory()).forSession("old").withExpandableSummaries();
     await old.appendAll(ODD);

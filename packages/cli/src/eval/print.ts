@@ -12,7 +12,7 @@ import type { Reranking } from "./with-set.js";
 
 /** A report of `stemma eval recall` as text. */
 export function describeRecall(report: RecallReport): string {
-  const { total, categories, unanswerable, overBm25 } = report;
+  const { total, categories, unanswerable, smallTalk, overBm25 } = report;
   const found = (of: (summary: RecallRow["stemma"]) => string) => [of(total.stemma), of(total.bm25)];
   const measures = withIntervals(overBm25, (name) => found((summary) => share(summary[name])));
   const costs = [
@@ -25,6 +25,7 @@ export function describeRecall(report: RecallReport): string {
     columns([["MEASURE", "STEMMA", "BM25", "DIFFERENCE", "95 %"], ...measures, ...costs]),
     categories.length < 2 ? "" : categoriesOf(categories),
     unanswerable === null ? "" : `${describeUnanswerable(unanswerable)}\n`,
+    `Small talk, such as "thanks": ${smallTalk.toFixed(0)} tokens quoted.\n`,
   ]
     .filter((part) => part !== "")
     .join("\n");

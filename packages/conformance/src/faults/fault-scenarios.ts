@@ -399,6 +399,30 @@ export const SCENARIOS: readonly Scenario[] = [
         store.pruneVersions({ sessionId: "main" }, { keep: 1, limit: 100 }),
   },
   {
+    title: "an entry that supersedes two others",
+    prepare: async ({ store }) => {
+      for (const key of ["a", "b"])
+        await store.entries.set({ sessionId: "main", label: "facts" }, { key, content: key });
+    },
+    call:
+      async ({ store }) =>
+      () =>
+        store.entries.set({ sessionId: "main", label: "facts" }, { key: "c", content: "c", supersedes: ["a", "b"] }),
+  },
+  {
+    title: "a step of retention that removes expired entries",
+    prepare: async ({ store }) => {
+      const scope = { sessionId: "main", label: "facts" };
+      await store.entries.set(scope, { key: "a", content: "a" });
+      const expired = { content: "gone", supersedes: ["a"], expiresAt: "2025-06-01" };
+      for (const key of ["b", "c"]) await store.entries.set(scope, { key, ...expired });
+    },
+    call:
+      async ({ store }) =>
+      () =>
+        store.pruneExpired({ sessionId: "main" }, { limit: 100 }),
+  },
+  {
     title: "a first block",
     prepare: ({ store }) => store.migrate(),
     call: async ({ sessionOf }) => {

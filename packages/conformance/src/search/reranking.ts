@@ -264,6 +264,6 @@ export const reranking = defineTopic("reranking", (it) => {
     const session = user.getSession("new");
     await session.appendMessage(message("ask", "zebra?"));
     const { recalled } = await session.prepareTurn({ recall: { threshold: 1 } });
-    expect(recalled.map(({ messageId }) => messageId)).toEqual(["two"]);
+    expect(recalled.results.map((each) => (each.kind === "message" ? each.messageId : each.key))).toEqual(["two"]);
   });
 });

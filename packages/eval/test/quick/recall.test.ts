@@ -51,6 +51,7 @@ describe("evaluateRecall", () => {
       overBm25: { "R@10": { mean: 0, low: 0, high: 0 } },
     });
     expect(report.unanswerable?.stemma.tokens).toBeGreaterThan(10);
+    expect(report.smallTalk).toBe(0);
     expect(report.total.stemma.p95).toBeGreaterThanOrEqual(report.total.stemma.p50);
     expect(report.questions.length).toBe(6);
     expect(parseRecallReport(JSON.parse(JSON.stringify(report)))).toEqual(JSON.parse(JSON.stringify(report)));
@@ -137,10 +138,12 @@ it("quotes what prepareTurn quotes", async () => {
     await manager.append("now", { id: "q", role: "user", parts: [{ type: "text", text: "Where is the bicycle?" }] });
     const turn = await manager.getSession("now").prepareTurn({ recall: {} });
     const shown = turn.messages.at(-1)?.parts.at(-1)?.text ?? "";
-    // Messages of no date have the time at which they were stored.
-    const dateless = (text: string) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "");
+    // Messages of no date have the day on which they were stored.
+    const dateless = (text: string) => text.replace(/\d{4}-\d\d-\d\d/g, "");
     expect(dateless(quote)).toBe(dateless(shown));
-    expect(turn.recalled).toEqual(quoted.map(({ sessionId, id }) => ({ sessionId: `a/${sessionId}`, messageId: id })));
+    expect(turn.recalled.results).toEqual(
+      quoted.map(({ sessionId, id }) => ({ kind: "message", sessionId: `a/${sessionId}`, messageId: id })),
+    );
     expect(estimateStringTokens(quote)).toBeLessThanOrEqual(1000);
     await store.close();
   }
@@ -205,7 +208,7 @@ describe("evaluateQa", () => {
       ["place", 1],
       ["unanswerable", 0],
     ]);
-    expect(prompts[0]).toContain("> The bicycle is in the cellar.");
+    expect(prompts[0]).toContain("> user Ada: The bicycle is in the cellar.");
     expect(judged[0]).toContain("The correct answer: in the cellar");
     expect(judged[1]).not.toContain("correct answer:");
     expect(report.questions[0]).toMatchObject({

@@ -55,7 +55,7 @@ export const searchTool = defineTool({
 });
 
 /** A page of what matches in the messages in scope and in the memory. Errors: `INVALID_ARGUMENT`, `SESSION_NOT_FOUND`, `SEARCH_UNAVAILABLE`. */
-export async function searchMemory(
+async function searchMemory(
   scope: McpScope,
   { limit = USUAL_HITS, cursor, ...asked }: ValueOf<typeof input>,
   signal?: AbortSignal,

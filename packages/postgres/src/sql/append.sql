@@ -13,6 +13,7 @@ DECLARE
   stale_n BIGINT;
   owner TEXT;
   dated_until TIMESTAMPTZ;
+  is_learned INTEGER;
   lowest BIGINT;
   newest_n BIGINT;
   newest_id TEXT;
@@ -25,14 +26,14 @@ DECLARE
   new_n BIGINT;
   new_branch INTEGER := 0;
 BEGIN
-  SELECT s.no, s.leaf, s.stale, s.user_id, greatest(s.appended_until, s.updated_at)
-    INTO session_no, leaf_n, stale_n, owner, dated_until FROM assistant_sessions s WHERE s.id = p_session FOR UPDATE;
+  SELECT s.no, s.leaf, s.stale, s.user_id, greatest(s.appended_until, s.updated_at), s.learned
+    INTO session_no, leaf_n, stale_n, owner, dated_until, is_learned FROM assistant_sessions s WHERE s.id = p_session FOR UPDATE;
   IF NOT FOUND THEN
     PERFORM assistant_lock(p_session);
     INSERT INTO assistant_sessions (id, name, user_id, created_at, updated_at)
       VALUES (p_session, p_session, p_user, p_now, p_now) ON CONFLICT DO NOTHING;
-    SELECT s.no, s.leaf, s.stale, s.user_id, greatest(s.appended_until, s.updated_at)
-      INTO STRICT session_no, leaf_n, stale_n, owner, dated_until FROM assistant_sessions s WHERE s.id = p_session;
+    SELECT s.no, s.leaf, s.stale, s.user_id, greatest(s.appended_until, s.updated_at), s.learned
+      INTO STRICT session_no, leaf_n, stale_n, owner, dated_until, is_learned FROM assistant_sessions s WHERE s.id = p_session;
   END IF;
   IF owner <> p_user THEN
     RAISE EXCEPTION 'session of another user' USING ERRCODE = 'ST003', DETAIL = p_session;
@@ -110,8 +111,8 @@ BEGIN
       ON CONFLICT DO NOTHING;
   END IF;
   -- At most once in a second, see `dateAppend` in session-order.ts.
-  IF leaf_n IS NOT NULL OR p_now > dated_until OR dated_until > p_now + interval '1 second' THEN
-    UPDATE assistant_sessions SET leaf = NULL, appended_until = p_now + interval '1 second'
+  IF leaf_n IS NOT NULL OR is_learned IS NOT NULL OR p_now > dated_until OR dated_until > p_now + interval '1 second' THEN
+    UPDATE assistant_sessions SET leaf = NULL, learned = NULL, appended_until = p_now + interval '1 second'
       WHERE id = p_session AND no = session_no;
   END IF;
   RETURN json_build_array(1, p_id, parent_total + p_tokens, new_n, new_branch)::TEXT;

@@ -1,6 +1,6 @@
 // What tools and methods do with a block: all writes, with their checks, and reads of single entries and versions.
 import { appendText, invalid, StemmaError } from "@stemma/model";
-import type { StoredVersion, VersionOptions, WriteOrigin } from "@stemma/store";
+import { fieldsOf, type StoredVersion, type VersionOptions, type WriteOrigin } from "@stemma/store";
 import type { SearchTimes } from "../tools/times.js";
 import type { ConflictingBlock, ToolCallOptions, ToolEntry, WriteAction } from "../tools/tool.js";
 import type { ContextBlock } from "./block.js";
@@ -51,9 +51,9 @@ export class BlockWrites {
   }
 
   /** Writes what an earlier version said, of a block or of the entry `key`. */
-  restore(block: LiveBlock, content: string | null, key: string | undefined): Promise<ContextBlock> {
+  restore(block: LiveBlock, version: StoredVersion, key: string | undefined): Promise<ContextBlock> {
     const origin = this.#origin("program");
-    return this.shown.writing(block.folded, () => restoreVersion(block, content, key, { origin }));
+    return this.shown.writing(block.folded, () => restoreVersion(block, version, key, { origin }));
   }
 
   /** Makes a tool's write to a block without keys. */
@@ -265,10 +265,10 @@ export async function versionsOf(block: LiveBlock, key: string | undefined): Pro
   return block.order.reading(() => callProvider(label, "versions", () => provider.versions?.() ?? []));
 }
 
-/** The content of a version; null for an entry that was removed. Errors: `VERSION_NOT_FOUND`, `INVALID_ARGUMENT`. */
-export async function findVersion(block: LiveBlock, version: number, key: string | undefined): Promise<string | null> {
+/** A version of a block, or of one of its entries. Errors: `VERSION_NOT_FOUND`, `INVALID_ARGUMENT`. */
+export async function findVersion(block: LiveBlock, version: number, key: string | undefined): Promise<StoredVersion> {
   const found = (await versionsOf(block, key)).find((each) => each.version === version);
-  if (found !== undefined) return found.content;
+  if (found !== undefined) return found;
   const { label } = block;
   const what = key === undefined ? `Block "${label}"` : `Entry "${key}" of "${label}"`;
   const message = `${what} has no version ${version}, or no longer keeps it. getBlockHistory() lists the versions that are kept.`;
@@ -278,17 +278,20 @@ export async function findVersion(block: LiveBlock, version: number, key: string
 /** Writes what a version said anew. Gives the block as it is then. Errors: `BLOCK_OVER_BUDGET`. */
 async function restoreVersion(
   block: LiveBlock,
-  content: string | null,
+  version: StoredVersion,
   key: string | undefined,
   options: VersionOptions,
 ): Promise<ContextBlock> {
   const { provider } = block;
+  const { content } = version;
   if (key === undefined || !(provider instanceof AgentSearchProvider))
     return replaceText(block, content ?? "", options);
   if (content !== null) block.assertBudget(content);
   const noted = block.noted(options);
   await block.order.writing(() =>
-    content === null ? provider.delete(key, noted) : provider.set(key, content, undefined, noted),
+    content === null
+      ? provider.delete(key, noted)
+      : provider.set(key, content, undefined, { ...noted, fact: fieldsOf(version) }),
   );
   return block.read();
 }

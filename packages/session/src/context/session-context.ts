@@ -109,8 +109,8 @@ export class SessionContext {
   /** Writes an earlier version anew; gives the block as it is then. Errors: those of `versions` and `replace`, `VERSION_NOT_FOUND`. */
   async restore(label: string, version: number, key: string | undefined): Promise<ContextBlock> {
     const block = this.live.find(label);
-    const content = await this.live.settling(findVersion(block, version, key));
-    return this.#writes.restore(block, content, key);
+    const found = await this.live.settling(findVersion(block, version, key));
+    return this.#writes.restore(block, found, key);
   }
 
   /**

@@ -1,7 +1,9 @@
-import type { SessionMessage } from "@stemma/model";
 import { appendText, estimateStringTokens, foldLabel, reasonOf, StemmaError } from "@stemma/model";
+import type { EntryFields, ListedEntry } from "@stemma/store";
 import type { BlockDocument } from "../context/block-document.js";
-import { keyOfTitle } from "../tools/entry-key.js";
+import { keyOfContent, keyOfTitle } from "../tools/entry-key.js";
+import { closingOf, type ShownEntries } from "./closing.js";
+import type { LearnEdit, LearnEntry } from "./edits.js";
 /** Edits of one answer that are looked at: of each block that many versions are made, and far more are kept. */
 export const MAX_EDITS = 25;
 
@@ -10,6 +12,8 @@ export interface LearnedWrite {
   readonly label: string;
   readonly key: string | null;
   readonly content: string | null;
+  /** The times of the entry. */
+  readonly fields: EntryFields;
   readonly edit: LearnEdit;
 }
 
@@ -27,15 +31,21 @@ export interface AppliedEdits {
 /** The state that edits are applied to. */
 export interface EditContext {
   readonly blocks: readonly EditedBlock[];
-  /** Gives the present content of an entry; null when there is none. */
-  readonly entry: (label: string, key: string) => string | null;
-  /** The messages that may be named. */
-  readonly messageIds: ReadonlySet<string>;
+  /** Gives an entry as it is now; null when there is none. */
+  readonly entry: (label: string, key: string) => ListedEntry | null;
+  /** The entries that the learn function was shown. */
+  readonly shown: readonly LearnEntry[];
+  /** The messages that may be named, with when they were written where that is known. */
+  readonly messages: ReadonlyMap<string, string | null>;
+  /** Whether somebody removed what these messages said before. */
+  readonly isForgotten: (label: string, content: string, messageIds: readonly string[]) => boolean;
 }
 
-/** The key under which an edit writes an entry. */
-export function entryKeyOf({ key = "" }: LearnEdit): string {
-  return key.trim() === "" ? "" : keyOfTitle(key);
+/** The key under which an edit writes an entry. What supersedes others has one of its own. */
+export function entryKeyOf({ key = "", content, supersedes = [] }: LearnEdit): string {
+  const own = key.trim() === "" ? "" : keyOfTitle(key);
+  const isTaken = supersedes.length > 0 && (own === "" || supersedes.includes(own));
+  return isTaken && typeof content === "string" ? keyOfContent(content) : own;
 }
 
 /**
@@ -50,21 +60,29 @@ export function applyEdits(edits: readonly LearnEdit[], context: EditContext): A
   for (const [index, edit] of edits.entries()) {
     try {
       if (index >= MAX_EDITS) throw refused(`only ${MAX_EDITS} edits are made at once`);
-      assertEdit(edit, context.messageIds);
+      assertEdit(edit, context.messages);
       const block = blocks.get(foldLabel(edit.label));
       if (block === undefined) throw refused("there is no such block to learn into");
       const key = block.holdsEntries ? entryKeyOf(edit) : null;
       if (key === "") throw refused("an entry needs a key");
       const name = JSON.stringify([block.label, key]);
-      const entry = () =>
-        key === null ? null : entries.has(name) ? entries.get(name) : context.entry(block.label, key);
-      const before = key === null ? block.content : (entry() ?? "");
+      const present = key === null ? null : context.entry(block.label, key);
+      const known = entries.has(name) ? entries.get(name) : present?.content;
+      const before = key === null ? block.content : (known ?? "");
+      if (key !== null && edit.action !== "add") assertUnchanged(block.label, present, context);
       const after = key === null ? editedText(block, before, edit) : editedEntry(before, edit);
       if (after === before) throw refused("it says nothing new");
       if (after !== null && estimateStringTokens(after) > block.cap) throw refused(`it exceeds ${block.cap} tokens`);
+      const { content } = edit;
+      if (typeof content === "string" && context.isForgotten(block.label, content, edit.messageIds)) {
+        throw refused("it was removed after it was learned");
+      }
+      const closing = key === null || after === null ? NO_CLOSING : closingOf(edit, shownIn(block.label, context));
       if (key === null) block.content = after ?? "";
       else entries.set(name, after);
-      writes.push({ label: block.label, key, content: after, edit });
+      const fields = key === null || after === null ? {} : { origin: originOf(present), ...closing.fields };
+      writes.push({ label: block.label, key, content: after, fields, edit });
+      for (const reason of closing.refused) skipped.push({ edit, reason: `nothing is closed: ${reason}` });
     } catch (error) {
       skipped.push({ edit, reason: reasonOf(error) });
     }
@@ -72,15 +90,36 @@ export function applyEdits(edits: readonly LearnEdit[], context: EditContext): A
   return { writes, skipped };
 }
 
+const NO_CLOSING = { fields: {}, refused: [] };
+
+function shownIn(label: string, { shown, entry, messages }: EditContext): ShownEntries {
+  return {
+    shown: shown.filter((each) => foldLabel(each.label) === foldLabel(label)),
+    entry: (key) => entry(label, key),
+    dateOf: (id) => messages.get(id) ?? null,
+  };
+}
+
+// Whoever edits an entry while learning runs, wins.
+function assertUnchanged(label: string, present: ListedEntry | null, context: EditContext): void {
+  const before = shownIn(label, context).shown.find(({ key }) => key === present?.key);
+  if (before !== undefined && before.content !== present?.content)
+    throw refused("somebody changed the entry meanwhile");
+}
+
+// Nothing becomes more trustworthy by learning.
+const originOf = (present: ListedEntry | null) => (present?.origin === "web" ? "web" : "learning");
+
 // Rules of the host's may give anything.
-function assertEdit(edit: LearnEdit, messageIds: ReadonlySet<string>): void {
-  const { action, label, key, old, messageIds: named } = (edit ?? {}) as Partial<LearnEdit>;
+function assertEdit(edit: LearnEdit, messageIds: ReadonlyMap<string, unknown>): void {
+  const { action, label, key, old, messageIds: named, supersedes = [] } = (edit ?? {}) as Partial<LearnEdit>;
   const isText = (value: unknown) => value === undefined || typeof value === "string";
   if (
     !["add", "replace", "remove"].includes(action ?? "") ||
     typeof label !== "string" ||
     !isText(key) ||
-    !isText(old)
+    !isText(old) ||
+    !Array.isArray(supersedes)
   ) {
     throw refused("it is no edit");
   }
@@ -168,50 +207,4 @@ function plain(line: string): string {
 /** The error for an edit that is not made. */
 function refused(reason: string): StemmaError {
   return new StemmaError("LEARNING_FAILED", {}, reason);
-}
-
-/** A block that may be learned into. */
-export interface LearnBlock {
-  readonly label: string;
-  readonly description?: string;
-  /** The text; of a block that holds entries how many there are. */
-  readonly content: string;
-  /** The most estimated tokens of the text, or of each entry. */
-  readonly maxTokens: number;
-  /** It holds entries under keys. */
-  readonly holdsEntries: boolean;
-  /** Of a block with a schema: its JSON Schema. The content is JSON. */
-  readonly schema?: Readonly<Record<string, unknown>>;
-}
-
-/** An entry of a block that holds entries. */
-export interface LearnEntry {
-  readonly label: string;
-  readonly key: string;
-  readonly content: string;
-}
-
-/** Messages to learn from, and the memory that may change. */
-export interface LearnRequest {
-  /** The messages since the last time, oldest first. */
-  readonly messages: readonly SessionMessage[];
-  readonly blocks: readonly LearnBlock[];
-  /** The entries that fit what the messages say best. */
-  readonly entries: readonly LearnEntry[];
-}
-
-/** One change of a block or an entry. */
-export interface LearnEdit {
-  /** `add` a line or an entry, `replace` one by another, `remove` one. */
-  readonly action: "add" | "replace" | "remove";
-  /** The block's. */
-  readonly label: string;
-  /** The entry's, of a block that holds entries; the field's that is removed, of a block with a schema. */
-  readonly key?: string | undefined;
-  /** The line that is replaced or removed, as it stands in the block. */
-  readonly old?: string | undefined;
-  /** The new text; for a block with a schema a JSON Merge Patch, as an object or as JSON. */
-  readonly content?: string | Readonly<Record<string, unknown>> | undefined;
-  /** The ids of the messages that it comes from, one at least. */
-  readonly messageIds: readonly string[];
 }

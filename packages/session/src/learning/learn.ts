@@ -8,12 +8,37 @@ import {
   isJsonObject,
   marker,
   quote,
+  reasonOf,
   StemmaError,
   storableText,
 } from "@stemma/model";
-import type { LearnBlock, LearnEdit, LearnRequest } from "./apply.js";
+import type { LearnBlock, LearnEdit, LearnRequest } from "./edits.js";
+import { KNOWN_SUBJECTS } from "./subjects.js";
+/** Usage of a model by a learn function or a title function. It is counted as usage of the session, under `learning`. */
+export interface LearnUsage {
+  /** Default 0. */
+  readonly inputTokens?: number | undefined;
+  /** Default 0. */
+  readonly outputTokens?: number | undefined;
+  /** In your currency. Default: not known. */
+  readonly cost?: number | undefined;
+}
+
+/** Edits, and what finding them used. */
+export interface LearnResult {
+  readonly edits: readonly LearnEdit[];
+  readonly usage?: LearnUsage | undefined;
+}
+
 /** A function that learns from messages, for `onLearning()`. */
-export type LearnFunction = (request: LearnRequest) => Promise<readonly LearnEdit[]>;
+export type LearnFunction = (request: LearnRequest) => Promise<readonly LearnEdit[] | LearnResult>;
+
+/** An answer of `extract`: edits, or a model's text; what a model's answer used may stand beside it, as the AI SDK's `generateText` gives it. */
+export type Extracted =
+  | string
+  | readonly LearnEdit[]
+  | { readonly text?: string; readonly edits?: readonly LearnEdit[]; readonly usage?: LearnUsage | undefined }
+  | null;
 
 /** A request to `extract`. */
 export interface ExtractRequest extends LearnRequest {
@@ -23,12 +48,10 @@ export interface ExtractRequest extends LearnRequest {
 
 export interface LearnOptions {
   /**
-   * Finds what is worth remembering: gives edits, or the text that a model answered to `prompt`, in which they are read. Null
-   * for none. What it throws, the learning fails with.
+   * Finds what is worth remembering: gives edits, or the text that a model answered to `prompt`, in which they are read;
+   * either may stand in an object beside its `usage`. Null for none. What it throws, the learning fails with.
    */
-  extract: (
-    request: ExtractRequest,
-  ) => string | readonly LearnEdit[] | null | PromiseLike<string | readonly LearnEdit[] | null>;
+  extract: (request: ExtractRequest) => Extracted | PromiseLike<Extracted>;
   /** Says for the prompt what to remember and what not. Default: lasting facts about the user and their work. */
   instructions?: string | undefined;
 }
@@ -50,8 +73,15 @@ export function createLearnFunction(options: LearnOptions): LearnFunction {
         return buildLearnPrompt(request, instructions);
       },
     });
-    if (typeof answer !== "string") return answer ?? [];
-    return parseEdits(answer, request.messages);
+    if (answer === null || Array.isArray(answer)) return (answer ?? []) as readonly LearnEdit[];
+    if (typeof answer === "string") return parseEdits(answer, request.messages);
+    const { edits, text = "[]", usage } = answer as Exclude<Extracted, string | readonly LearnEdit[] | null>;
+    try {
+      return { edits: edits ?? parseEdits(text, request.messages), usage };
+    } catch (error) {
+      // The model was paid for it.
+      throw new StemmaError("LEARNING_FAILED", { usage }, reasonOf(error), { cause: error });
+    }
   };
 }
 
@@ -67,7 +97,7 @@ const ACTIONS: readonly unknown[] = ["add", "replace", "remove"] satisfies Learn
 
 function editOf(item: unknown, messages: readonly SessionMessage[]): LearnEdit | null {
   if (!isJsonObject(item)) return null;
-  const { action, label, key, old, content } = item;
+  const { action, label, key, old, content, subject, since, closes } = item;
   if (!ACTIONS.includes(action) || typeof label !== "string" || !isText(key) || !isText(old)) return null;
   if (!isText(content) && !isJsonObject(content)) return null;
   const ids = [item.messages].flat().map((number) => messages[Number(number) - 1]?.id);
@@ -78,6 +108,9 @@ function editOf(item: unknown, messages: readonly SessionMessage[]): LearnEdit |
     ...(key != null && { key }),
     ...(old != null && { old }),
     ...(content != null && { content }),
+    ...(typeof subject === "string" && { subject }),
+    ...(typeof since === "string" && { validFrom: since }),
+    ...(closes != null && { supersedes: [closes].flat().filter((each): each is string => typeof each === "string") }),
     messageIds: ids as string[],
   };
 }
@@ -114,7 +147,8 @@ const FORMAT = `Answer with a JSON array of edits and nothing else; [] when ther
 "messages" are the numbers of the messages that the edit comes from. Do not add what is there already; replace what has changed; remove what no longer holds.
 Each block has room for so many tokens: where it is full, replace or remove.`;
 
-const FOR_ENTRIES = `Of a block that holds entries, name the entry: "key":"<title>" beside "label", without "old".`;
+const FOR_ENTRIES = `Of a block that holds entries, name the entry: "key":"<title>" beside "label", without "old". Say with an "add" what it is about, "subject":"<${KNOWN_SUBJECTS.join("|")}, or a word of yours; of someone else with the name, as maya home>", and since when it holds where the messages tell, "since":"<date, as 2026-01-31>"; reckon from the date of the message.
+Where it makes an entry above of the same subject untrue that began earlier, add it under a key of its own with "closes":["<that entry's key>"], and do not replace or remove that one.`;
 
 const FOR_SCHEMAS = `Of a block with a JSON Schema, "content" is an object with the fields that change ("replace"); to take one away, "remove" it with "key":"<field>".`;
 
@@ -123,8 +157,11 @@ const FOR_SCHEMAS = `Of a block with a JSON Schema, "content" is an object with 
  * a message or a block can pass for another part of it.
  */
 export function buildLearnPrompt({ messages, blocks, entries }: LearnRequest, instructions = INSTRUCTIONS): string {
-  const known = entries.flatMap(({ label, key, content }) => [
-    marker(`entry ${key} of`, label),
+  const known = entries.flatMap(({ label, key, content, subject, validFrom }) => [
+    marker(
+      `entry ${key} of`,
+      [label, ...(subject ? [`about ${subject}`] : []), ...(validFrom ? [`since ${validFrom}`] : [])].join(", "),
+    ),
     escapeMarkers(content),
   ]);
   return [

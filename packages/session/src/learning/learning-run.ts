@@ -4,32 +4,21 @@ import {
   encodeJson,
   estimateMessageTokens,
   foldLabel,
-  perObject,
+  isoTime,
   type SessionMessage,
   StemmaError,
-  searchableText,
 } from "@stemma/model";
-import { type KeptWrite, LEARNING, orderOf, type RecordScope, type Store } from "@stemma/store";
-import type { LiveBlock } from "../context/live-block.js";
-import { AgentSearchProvider, placeOfEntries } from "../context/providers/agent-search.js";
-import { placeOfBlock, StoreContextProvider } from "../context/providers/store-context.js";
+import { type KeptWrite, LEARNING, type RecordScope, type Store } from "@stemma/store";
 import type { SessionContext } from "../context/session-context.js";
-import { answerWithin, LONGEST, Waiters } from "../session/compaction/time-limit.js";
+import { answerWithin, type Waiters } from "../session/compaction/time-limit.js";
 import type { SessionEvents } from "../session/events.js";
 import type { SessionBackend } from "../session/own-provider/provider.js";
 import { type Lease, takeLease } from "../session/run-record.js";
-import {
-  type AppliedEdits,
-  applyEdits,
-  type EditedBlock,
-  entryKeyOf,
-  type LearnBlock,
-  type LearnEdit,
-  type LearnEntry,
-  type LearnedWrite,
-  type LearnRequest,
-} from "./apply.js";
-import type { LearnFunction } from "./learn.js";
+import { type AppliedEdits, applyEdits } from "./apply.js";
+import type { LearnEdit, LearnEntry, LearnRequest } from "./edits.js";
+import { forgottenOf } from "./forgotten.js";
+import type { LearnFunction, LearnResult, LearnUsage } from "./learn.js";
+import { describeBlocks, entriesFor, keptWrites, learnableBlocks, presentText, readMemory } from "./memory-view.js";
 
 /** Messages are passed over once the function has failed with them so often. */
 const MAX_FAILURES = 3;
@@ -63,24 +52,64 @@ interface Progress {
   readonly lease: Lease;
 }
 
+/** The outcome of a run of learning. */
+export interface Learned {
+  readonly messages: number;
+  readonly edits: number;
+  readonly usage: { readonly inputTokens: number; readonly outputTokens: number; readonly cost: number };
+  /** How often the learn function was called and told no cost. */
+  readonly untold: number;
+  /** The error that it failed with; null when it did not. */
+  readonly failure: unknown;
+}
+
+/** The bounds of a run of learning. */
+export interface LearnLimits {
+  /** Whether the learn function may be called, after what was done so far. */
+  readonly mayAsk?: (done: Learned) => boolean;
+  /** False: leaves a session that another process seems to learn from. */
+  readonly waits?: boolean;
+  /** Whoever called is told of what fails. */
+  readonly isHeard?: boolean;
+}
+
 /** One run of learning: everything that is new, batch by batch, while nobody else learns from the session. */
 export class LearningRun {
   readonly #log: LearnLog;
+  #done: Learned = {
+    messages: 0,
+    edits: 0,
+    usage: { inputTokens: 0, outputTokens: 0, cost: 0 },
+    untold: 0,
+    failure: null,
+  };
 
   constructor(private readonly parts: LearnParts) {
     this.#log = new LearnLog(parts.store, parts.backend.id);
   }
 
-  /** Listeners are told of what the learn function fails with. Errors: those of the store. */
-  async learnAll(): Promise<void> {
+  /** Learns, until nothing is left or a limit is reached. Listeners are told of what the learn function fails with. Errors: those of the store. */
+  async learnAll({ mayAsk = () => true, waits = true, isHeard = false }: LearnLimits = {}): Promise<Learned> {
     const { store, backend } = this.parts;
     // A session that was deleted is not registered anew.
-    while ((await store.sessions.get(backend.id)) !== null && (await this.#learnSome()));
+    while (
+      mayAsk(this.#done) &&
+      (await store.sessions.get(backend.id)) !== null &&
+      (await this.#learnSome(waits, isHeard))
+    );
+    return this.#done;
+  }
+
+  /** The messages that there are to learn from, oldest first; none where no user wrote since. */
+  async news(): Promise<readonly SessionMessage[]> {
+    const { state } = await this.#log.state();
+    const messages = await unlearnedMessages(this.parts.backend, state.learned);
+    return messages.some(({ role }) => role === "user") ? messages : [];
   }
 
   // True when there is more.
-  async #learnSome(): Promise<boolean> {
-    const lease = await this.#log.lease(this.parts.waiters);
+  async #learnSome(waits: boolean, isHeard: boolean): Promise<boolean> {
+    const lease = await this.#log.lease(this.parts.waiters, waits);
     if (lease === null) return false;
     try {
       const { state, version } = await this.#log.state();
@@ -88,9 +117,10 @@ export class LearningRun {
       const batch = firstBatch(messages);
       if (!messages.some(({ role }) => role === "user")) return false;
       const isPassedOver = state.failures >= MAX_FAILURES;
-      const edits = isPassedOver ? [] : await this.#ask(batch, { state, version, lease });
-      if (edits === null) return false;
-      await this.#apply(edits, batch, { state, version, lease });
+      const answer = isPassedOver ? NOTHING : await this.#ask(batch, { state, version, lease }, isHeard);
+      if (answer === null) return false;
+      if (!(await this.#apply(answer, batch, { state, version, lease }))) return false;
+      this.#done = { ...this.#done, messages: this.#done.messages + batch.length };
       return batch.length < messages.length;
     } finally {
       await lease.release();
@@ -101,51 +131,80 @@ export class LearningRun {
   async #ask(
     messages: readonly SessionMessage[],
     { state, version, lease }: Progress,
-  ): Promise<readonly LearnEdit[] | null> {
+    isHeard: boolean,
+  ): Promise<Answer | null> {
     const blocks = this.#blocks();
     // A continuation's first message tells what was learned from before.
     const news = messages.filter(
       ({ metadata }) => (metadata as { summaryOf?: unknown } | undefined)?.summaryOf === undefined,
     );
-    if (blocks.length === 0 || !news.some(({ role }) => role === "user")) return [];
+    if (blocks.length === 0 || !news.some(({ role }) => role === "user")) return NOTHING;
     const request = {
       messages: news,
       blocks: await describeBlocks(blocks),
       entries: await entriesFor(blocks, news),
     };
     try {
-      const edits = await this.#answer(request);
-      if (Array.isArray(edits)) return edits;
-      throw new StemmaError("LEARNING_FAILED", {}, "A learn function resolves to an array of edits.");
+      const answer = await this.#answer(request);
+      const { edits, usage } = Array.isArray(answer) ? { edits: answer } : ((answer ?? {}) as Partial<LearnResult>);
+      await this.#count(usage);
+      if (Array.isArray(edits)) return { edits, shown: request.entries };
+      throw new StemmaError(
+        "LEARNING_FAILED",
+        {},
+        "A learn function resolves to an array of edits, or to { edits, usage }.",
+      );
     } catch (error) {
-      this.parts.events.emitError(error);
+      const spent = StemmaError.isInstance(error, "LEARNING_FAILED") ? error.details.usage : undefined;
+      if (spent !== undefined) await this.#count(spent as LearnUsage);
+      this.#done = { ...this.#done, failure: error };
+      this.parts.events.emitError(error, isHeard);
       await this.#write([this.#log.failed(state, version)], lease);
       return null;
     }
   }
 
-  #answer(request: LearnRequest): Promise<readonly LearnEdit[]> {
+  // At once: whatever becomes of the edits, the model was paid.
+  async #count(told: LearnUsage | undefined): Promise<void> {
+    const { inputTokens = 0, outputTokens = 0, cost } = told ?? {};
+    const { usage, untold } = this.#done;
+    const sum = {
+      inputTokens: usage.inputTokens + inputTokens,
+      outputTokens: usage.outputTokens + outputTokens,
+      cost: usage.cost + (cost ?? 0),
+    };
+    this.#done = { ...this.#done, usage: sum, untold: untold + (cost === undefined ? 1 : 0) };
+    if (told === undefined) return;
+    await this.parts.store.sessions.addUsage(this.parts.backend.id, inputTokens, outputTokens, cost ?? 0, LEARNING);
+  }
+
+  #answer(request: LearnRequest): Promise<readonly LearnEdit[] | LearnResult> {
     const { learn, timeout } = this.parts.options;
     const timeoutMessage = `The learn function gave no answer within ${timeout} ms. Pass onLearning(learn, { timeout }) to wait longer.`;
     return answerWithin((async () => learn(request))(), timeout, timeoutMessage, this.parts.waiters);
   }
 
   async #apply(
-    edits: readonly LearnEdit[],
+    { edits, shown }: Answer,
     messages: readonly SessionMessage[],
     { state, version, lease }: Progress,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const blocks = this.#blocks();
     const ids = messages.map(({ id }) => id);
     for (let attempt = 1; ; attempt += 1) {
       const view = await readMemory(blocks, edits);
-      const applied = applyEdits(edits, { ...view, messageIds: new Set(ids) });
+      const isForgotten = await forgottenOf(this.parts.store, this.parts.backend.id, edits, (label, key) =>
+        presentText(blocks, view, label, key),
+      );
+      const dates = new Map(messages.map(({ id, createdAt }) => [id, isoTime(createdAt)]));
+      const applied = applyEdits(edits, { ...view, shown, messages: dates, isForgotten });
       const writes = keptWrites(applied.writes, view, blocks, this.parts.backend.id);
       try {
         const isWritten = await this.#write([...writes, this.#log.next(state, ids, version)], lease);
-        return isWritten ? await this.#report(applied, edits.length) : undefined;
+        if (isWritten) await this.#report(applied, edits.length);
+        return isWritten;
       } catch (error) {
-        if (attempt === MAX_ATTEMPTS || !StemmaError.isInstance(error, "BLOCK_CONFLICT")) throw error;
+        if (attempt === MAX_ATTEMPTS || !isConflict(error)) throw error;
       }
     }
   }
@@ -163,6 +222,7 @@ export class LearningRun {
 
   async #report({ writes, skipped }: AppliedEdits, given: number): Promise<void> {
     if (given === 0) return;
+    this.#done = { ...this.#done, edits: this.#done.edits + writes.length };
     const labels = new Set(writes.map(({ label }) => label));
     for (const block of this.#blocks()) if (labels.has(block.label)) await block.readAfterWrite();
     this.parts.events.emit({ type: "learning", edits: writes.map(({ edit }) => edit), skipped });
@@ -175,6 +235,20 @@ export class LearningRun {
     return wanted === null ? all : all.filter(({ folded }) => wanted.has(folded));
   }
 }
+
+/** Edits, and the entries that the function saw. */
+interface Answer {
+  readonly edits: readonly LearnEdit[];
+  readonly shown: readonly LearnEntry[];
+}
+
+const NOTHING: Answer = { edits: [], shown: [] };
+
+const isConflict = (error: unknown) =>
+  // A predecessor that is gone is an invalid one.
+  (["BLOCK_CONFLICT", "ENTRY_CONFLICT", "INVALID_ARGUMENT"] as const).some((code) =>
+    StemmaError.isInstance(error, code),
+  );
 
 /** How far a session was learned from. */
 interface LearnState {
@@ -219,8 +293,8 @@ class LearnLog {
   }
 
   /** The right to learn; null while another process has it. */
-  lease(waiters: Waiters): Promise<Lease | null> {
-    return takeLease(this.store, this.#scope, waiters);
+  lease(waiters: Waiters, waits: boolean): Promise<Lease | null> {
+    return takeLease(this.store, this.#scope, waiters, waits);
   }
 
   #write(state: LearnState, expectedVersion: number): KeptWrite {
@@ -234,7 +308,7 @@ const BATCH_TOKENS = 20_000;
 /** Of a conversation that nothing was learned from yet, so many messages are looked at, the newest. */
 const MOST = 1000;
 
-const ORIGINALS = { newestFirst: true, summaries: false, onCorrupt: "skip" } as const;
+const ORIGINALS = { newestFirst: true, summaries: false, onCorrupt: "skip", createdAt: true } as const;
 
 /**
  * The stored messages of the active path that come after what was `learned`, oldest first. Of that the newest ids are known,
@@ -279,155 +353,4 @@ function firstBatch(messages: readonly SessionMessage[]): readonly SessionMessag
     return index > 0 && tokens > BATCH_TOKENS;
   });
   return end < 0 ? messages : messages.slice(0, end);
-}
-
-/** A run, and those in this process who wait for it. */
-interface UnderWay {
-  readonly work: Promise<void>;
-  readonly waiters: Waiters;
-}
-
-const underWay = perObject((_owner: object) => new Map<string, UnderWay>());
-
-/**
- * Learns from one session: what it has not learned from yet, once, whichever process comes first.
- */
-export class Learner {
-  #timer: ReturnType<typeof setTimeout> | undefined;
-
-  constructor(private readonly parts: Omit<LearnParts, "waiters">) {}
-
-  /** Notes that messages were written: when none follow for a while, the chat is idle. */
-  wrote(): void {
-    clearTimeout(this.#timer);
-    const { idleAfter } = this.parts.options;
-    if (idleAfter > LONGEST) return;
-    this.#timer = setTimeout(() => this.#begin(), idleAfter);
-    // No process goes on for it.
-    (this.#timer as { unref?: () => void }).unref?.();
-  }
-
-  /** Learns from what is new. Never fails: listeners are told. In one process, whoever calls meanwhile waits for the same. */
-  run(): Promise<void> {
-    const { work, waiters } = this.#begin();
-    return waiters.wait(work);
-  }
-
-  #begin(): UnderWay {
-    clearTimeout(this.#timer);
-    const runs = underWay(orderOf(this.parts.store));
-    const { id } = this.parts.backend;
-    const running = runs.get(id);
-    if (running !== undefined) return running;
-    const waiters = new Waiters();
-    const begun = { waiters, work: this.#learn(waiters).finally(() => runs.delete(id)) };
-    runs.set(id, begun);
-    return begun;
-  }
-
-  async #learn(waiters: Waiters): Promise<void> {
-    try {
-      await new LearningRun({ ...this.parts, waiters }).learnAll();
-    } catch (error) {
-      this.parts.events.emitError(error);
-    }
-  }
-}
-
-/** Entries that are shown of one block. */
-const MOST_ENTRIES = 10;
-/** Characters of what was said by which they are found. */
-const MOST_QUERY = 2000;
-
-/** The blocks of a session that one transaction of its store can write: what is learned goes there. */
-function learnableBlocks(blocks: readonly LiveBlock[], store: Store): LiveBlock[] {
-  return blocks.filter(({ provider }) => {
-    if (provider instanceof StoreContextProvider) return orderOf(placeOfBlock(provider).store) === orderOf(store);
-    return provider instanceof AgentSearchProvider && orderOf(placeOfEntries(provider).store) === orderOf(store);
-  });
-}
-
-/** Blocks as a learn function is shown them. */
-async function describeBlocks(blocks: readonly LiveBlock[]): Promise<LearnBlock[]> {
-  return Promise.all(
-    blocks.map(async (block) => {
-      const { label, description, patchSchema } = block.describeForTools();
-      return {
-        label,
-        ...(description !== undefined && { description }),
-        content: (await block.read()).content,
-        maxTokens: block.cap,
-        holdsEntries: block.provider instanceof AgentSearchProvider,
-        ...(patchSchema !== undefined && { schema: patchSchema }),
-      };
-    }),
-  );
-}
-
-/** The entries that fit messages best. */
-async function entriesFor(blocks: readonly LiveBlock[], messages: readonly SessionMessage[]): Promise<LearnEntry[]> {
-  const said = messages.filter(({ role }) => role === "user").map(searchableText);
-  const query = said.join("\n").slice(-MOST_QUERY).toWellFormed();
-  const found = blocks.map(async ({ label, provider }): Promise<LearnEntry[]> => {
-    if (!(provider instanceof AgentSearchProvider)) return [];
-    const { store, scope } = placeOfEntries(provider);
-    if (!store.capabilities.search) return [];
-    const entries = await store.entries.search(scope, query, { limit: MOST_ENTRIES });
-    return entries.map((entry) => ({ label, ...entry }));
-  });
-  return (await Promise.all(found)).flat();
-}
-
-/** Blocks as edits find them, and what the entries say that they name. */
-interface MemoryView {
-  readonly blocks: readonly (EditedBlock & { readonly version: number })[];
-  readonly entry: (label: string, key: string) => string | null;
-}
-
-/** Reads what edits are applied to. */
-async function readMemory(blocks: readonly LiveBlock[], edits: readonly LearnEdit[]): Promise<MemoryView> {
-  const entries = new Map<string, string>();
-  const edited = await Promise.all(
-    blocks.map(async (block) => {
-      const { label, folded, provider, cap, document } = block;
-      const { content, version = 0 } = await block.read();
-      const holdsEntries = provider instanceof AgentSearchProvider;
-      if (holdsEntries) {
-        const { store, scope } = placeOfEntries(provider);
-        const keys = edits.filter((edit) => foldLabel(edit?.label) === folded).map(entryKeyOf);
-        for (const key of new Set(keys)) {
-          const found = key === "" ? null : await store.entries.get(scope, key);
-          if (found !== null) entries.set(JSON.stringify([label, key]), found.content);
-        }
-      }
-      return { label, content, version, cap, document, holdsEntries };
-    }),
-  );
-  return { blocks: edited, entry: (label, key) => entries.get(JSON.stringify([label, key])) ?? null };
-}
-
-/** The writes for a store. A block must still be as it was read. */
-function keptWrites(
-  writes: readonly LearnedWrite[],
-  view: MemoryView,
-  blocks: readonly LiveBlock[],
-  sessionId: string,
-): KeptWrite[] {
-  const versions = new Map(view.blocks.map(({ label, version }) => [label, version]));
-  // In one order for all: of two that lock the same blocks, neither waits for the other and is waited for.
-  const ordered = writes.toSorted((a, b) => (a.label === b.label ? 0 : a.label < b.label ? -1 : 1));
-  return ordered.flatMap(({ label, key, content, edit }): KeptWrite[] => {
-    const block = blocks.find((each) => each.label === label);
-    if (block === undefined) return [];
-    const { provider } = block;
-    const origin = { author: "learning", sessionId, messageIds: edit.messageIds } as const;
-    const options = block.noted({ origin });
-    if (provider instanceof AgentSearchProvider) {
-      return [{ entries: placeOfEntries(provider).scope, key: key ?? "", content, options }];
-    }
-    if (!(provider instanceof StoreContextProvider)) return [];
-    const expectedVersion = versions.get(label) ?? 0;
-    versions.set(label, expectedVersion + 1);
-    return [{ block: placeOfBlock(provider).key, content: content ?? "", options: { ...options, expectedVersion } }];
-  });
 }

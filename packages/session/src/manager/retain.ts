@@ -49,19 +49,24 @@ export async function retain(
   const pruneVersions = async (own: Store, scope: MemoryScope): Promise<void> => {
     if (keepVersions !== undefined) await prune((step) => own.pruneVersions(scope, { keep: keepVersions, ...step }));
   };
+  const pruneExpired = (own: Store, scope: MemoryScope) => prune((step) => own.pruneExpired(scope, step));
   for await (const { id, updated_at } of allSessions(store, { metadata, limit: PAGE })) {
     const isOld = changedBefore !== undefined && updated_at < changedBefore;
     if (isOld || keepMessages !== undefined) {
       await prune((step) => store.sessions.prune(id, { changedBefore, keepMessages, ...step }));
     }
     if (isOld && !dryRun) removed(id);
-    else if (!isOld) await pruneVersions(store, { sessionId: id });
+    else if (!isOld) {
+      await pruneExpired(store, { sessionId: id });
+      await pruneVersions(store, { sessionId: id });
+    }
   }
   // What is kept for users and keys has no metadata.
   const own = store.userId === undefined ? allOwners(store) : [{ user: store.userId }];
   for await (const owner of metadata === undefined ? own : []) {
-    if ("key" in owner) await pruneVersions(store, { sessionId: "", scope: owner });
-    else await pruneVersions(store.forUser(owner.user), { sessionId: "", scope: "user" });
+    const [of, scope] = "key" in owner ? [store, owner] : [store.forUser(owner.user), "user" as const];
+    await pruneExpired(of, { sessionId: "", scope });
+    await pruneVersions(of, { sessionId: "", scope });
   }
   return { dryRun, deleted: sumOf(found), residue: residueOf(store) };
 }

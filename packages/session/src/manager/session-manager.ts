@@ -30,6 +30,7 @@ import { assertSessionId, assertSessionTexts, assertUserId, storeOf } from "@ste
 import { BLOCK, type ContextBlock } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import type { LearnFunction, TitleFunction } from "../learning/learn.js";
+import type { Learner } from "../learning/learner.js";
 import { assertFunction, assertText, storable, storableFields } from "../session/arguments.js";
 import type { CompactionErrorHandler } from "../session/compaction/compactor.js";
 import { type Compacting, compactionConfig, learningConfig, thresholdConfig } from "../session/configure.js";
@@ -41,6 +42,9 @@ import {
 } from "../session/options.js";
 import type { AppendedMessage, LenientHistory, ReadHistoryOptions } from "../session/own-provider/provider.js";
 import { AgentSessionProvider } from "../session/own-provider/store-session-provider.js";
+import { recallFrom } from "../session/recall/recall.js";
+import { userOfRecall } from "../session/recall/recall-of-user.js";
+import { RECALL, type RecallOptions, type Recollection } from "../session/recall/recall-options.js";
 import {
   MANAGER_SEARCH_GROUPS,
   type ManagerSearchGroupsOptions,
@@ -55,9 +59,10 @@ import {
   type SearchPage,
   searchPage,
 } from "../session/search-options.js";
-import type { Session } from "../session/session.js";
-import { createSessionSearchTool } from "../tools/expand-summary.js";
+import { coreOf, type Session } from "../session/session.js";
+import { createRecallTool, createSessionSearchTool } from "../tools/expand-summary.js";
 import type { SessionTool, SessionTools } from "../tools/tool.js";
+import { type LearnDueOptions, type LearnDueReceipt, learnDue } from "./learn-due.js";
 import type {
   EraseOptions,
   ErasureReceipt,
@@ -121,6 +126,7 @@ export class SessionManager {
   readonly #sessions = new SessionCache();
   #compacting: Compacting = EMPTY_CONFIG;
   #started = false;
+  #learns = false;
 
   /** A manager on a store, or on an agent (any object with a `sql` tagged template). Errors: `STORE_UNSUPPORTED`. */
   constructor(host: unknown, _options: SessionManagerOptions = {}) {
@@ -155,6 +161,7 @@ export class SessionManager {
     this.#started = true;
     manager.#configure.push(...this.#configure);
     manager.#compacting = this.#compacting;
+    manager.#learns = this.#learns;
     return manager;
   }
 
@@ -219,6 +226,7 @@ export class SessionManager {
   /** Sets how every session learns, as `Session.onLearning` does, with its errors. */
   onLearning(learn: LearnFunction, options: OnLearningOptions = {}): this {
     learningConfig(learn, options);
+    this.#learns = true;
     return this.#with((session) => session.onLearning(learn, options));
   }
 
@@ -355,6 +363,18 @@ export class SessionManager {
    */
   async retain(options: RetainOptions): Promise<RetentionReceipt> {
     return retain(this.#store, options, (id) => this.#sessions.reset(id));
+  }
+
+  /**
+   * Learns from the sessions that hold messages nobody has learned from, one after the other, as `onLearning` of this manager says. Any
+   * process may call it, at any time: each message is learned from once, and what a killed process left is found again. What a
+   * learn function fails with is in the receipt. Errors: `INVALID_ARGUMENT`, also without `onLearning`; those of the store.
+   * @example
+   * const { sessions, usage } = await manager.learnDue({ limit: 20, maxCost: 0.5 });
+   */
+  async learnDue(options: LearnDueOptions = {}): Promise<LearnDueReceipt> {
+    if (!this.#learns) throw invalid("learnDue() needs to know how to learn: call onLearning() first.");
+    return learnDue(this.#store, options, (id) => coreOf(this.getSession(id)).learner as Learner);
   }
 
   /**
@@ -612,6 +632,19 @@ export class SessionManager {
     return this.#store.search(query, managerSearchRequest(options));
   }
 
+  /**
+   * Recalls what the user's memory holds about a text, as `Session.recall` does, of all of the user's sessions. Errors as for
+   * `Session.recall`: `USER_REQUIRED` on a manager of no user without `userId`.
+   * @example
+   * const { results, text } = await manager.forUser("ada").recall("Which sauce may I eat?");
+   */
+  async recall(query: string, options: RecallOptions = {}): Promise<Recollection> {
+    assertText(query, "The query of recall()");
+    RECALL.assert(options, "recall()");
+    const { store, userId } = userOfRecall(this.#store, options);
+    return recallFrom(store, { ...options, userId, said: query });
+  }
+
   /** Searches as `search` does, page by page. Errors as for `Session.searchPage`. */
   async searchPage(query: string, options: ManagerSearchPageOptions = {}): Promise<SearchPage<SearchHit>> {
     assertText(query, "The query of searchPage()");
@@ -630,9 +663,16 @@ export class SessionManager {
     });
   }
 
-  /** The AI SDK tool that searches all sessions: `session_search`. Never fails; a failed search is a result of the tool. */
-  async tools(): Promise<SessionTools & { session_search: SessionTool }> {
-    return { session_search: createSessionSearchTool((query, options) => this.search(query, options)) };
+  /**
+   * The AI SDK tools that look into all sessions: `session_search`, and on a manager of one user `recall`, which also finds entries of
+   * the user. They never fail; a failed search is a result of the tool.
+   */
+  async tools(): Promise<SessionTools & { session_search: SessionTool; recall?: SessionTool }> {
+    const search = createSessionSearchTool((query, options) => this.search(query, options));
+    const { userId } = this.#store;
+    if (userId === undefined) return { session_search: search };
+    const recall = createRecallTool((said, signal) => recallFrom(this.#store, { said, userId, signal }));
+    return { session_search: search, recall };
   }
 
   #deleteSession(id: string): Promise<Erased> {

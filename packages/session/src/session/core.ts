@@ -3,7 +3,7 @@ import type { KeptWrite, Store } from "@stemma/store";
 import { orderOf } from "@stemma/store";
 import { WiredContextProvider } from "../context/providers/store-context.js";
 import { SessionContext } from "../context/session-context.js";
-import { Learner } from "../learning/learning-run.js";
+import { Learner } from "../learning/learner.js";
 import type { CompactorOptions } from "./compaction/compactor.js";
 import { Compactor } from "./compaction/compactor.js";
 import { DEFAULT_COMPACTION_TIMEOUT, withinTime } from "./compaction/time-limit.js";
@@ -35,7 +35,8 @@ export class SessionCore {
   readonly turns: Turns;
   readonly writes: MessageWrites;
   readonly expandableSummaries: boolean;
-  readonly #learner: Learner | null;
+  /** Null without `onLearning()`. */
+  readonly learner: Learner | null;
   readonly #titler: Titler | null;
 
   /** Puts a session together. Errors: those of `SessionContext`, `PROVIDER_REQUIRED`, `STORE_UNSUPPORTED`. */
@@ -66,7 +67,7 @@ export class SessionCore {
     this.context = context;
     this.expandableSummaries = config.expandableSummaries;
     const { learning, title: generate } = config;
-    this.#learner =
+    this.learner =
       learning && new Learner({ store: this.#needed("onLearning()"), backend, context, events, options: learning });
     this.#titler = generate && new Titler({ store: this.#needed("withTitle()"), backend, events, generate });
     const timeout = config.compactTimeout ?? DEFAULT_COMPACTION_TIMEOUT;
@@ -77,7 +78,7 @@ export class SessionCore {
       threshold: config.threshold,
       tokenCounter: config.tokenCounter,
       onError: config.onCompactionError,
-      onStored: async () => this.#learner?.run(),
+      onStored: async () => this.learner?.run(),
     };
     this.compactor = new Compactor(
       store?.whole ?? store ?? provider,
@@ -94,7 +95,7 @@ export class SessionCore {
       compactor: this.compactor,
       wrote: (messages) => {
         this.turns.wrote(messages);
-        this.#learner?.wrote();
+        this.learner?.wrote();
         this.#titler?.wrote(messages);
       },
       // Cleared now, in the order of the calls; the prompt follows. Where a block cannot be read in time, none is frozen any more.
@@ -138,7 +139,7 @@ export class SessionCore {
 
   /** Learns from what is new, and waits for a name, where either is configured. Never fails. */
   async finish(): Promise<void> {
-    await Promise.all([this.#learner?.run(), this.#titler?.settled()]);
+    await Promise.all([this.learner?.run(), this.#titler?.settled()]);
   }
 
   /** Forgets whatever is known of a session that was deleted. Who is subscribed stays so. */

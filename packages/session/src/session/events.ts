@@ -1,5 +1,6 @@
 import { reasonOf } from "@stemma/model";
-import type { LearnEdit, SkippedEdit } from "../learning/apply.js";
+import type { SkippedEdit } from "../learning/apply.js";
+import type { LearnEdit } from "../learning/edits.js";
 
 /** An event that a session reports to `subscribe`. Every change is reported after it is stored. */
 export type SessionEvent =

@@ -233,16 +233,24 @@ interface HeldLease {
 
 /**
  * Takes the right to do something; null while another process has it. Where that one may have died, this waits until it is
- * known, for somewhat more than the lease of 10 s.
+ * known, for somewhat more than the lease of 10 s, unless `waits` is false.
  */
-export async function takeLease(store: Store, scope: RecordScope, waiters: Waiters): Promise<Lease | null> {
+export async function takeLease(
+  store: Store,
+  scope: RecordScope,
+  waiters: Waiters,
+  waits = true,
+): Promise<Lease | null> {
   const { records } = store;
   for (let first: number | undefined; ; await waiters.sleep(TICK)) {
     const found = await records.get(scope, KEY);
     if (found !== null) {
       first ??= found.version;
       if (found.version !== first) return null;
-      if (!(await isLeaseOver(records, decodeJson(found.value) as LeaseState, found.version))) continue;
+      if (!(await isLeaseOver(records, decodeJson(found.value) as LeaseState, found.version))) {
+        if (waits) continue;
+        return null;
+      }
     }
     const held = await writeLease(records, scope, crypto.randomUUID(), found?.version ?? 0);
     return held === null ? null : new Lease(store, scope, held);

@@ -19,6 +19,7 @@ import type {
   AppendMessageOptions,
   HistoryRowStat,
   RecentHistory,
+  SearchHit,
   StoredCompaction,
   StoredVersion,
   TreeNode,
@@ -77,6 +78,9 @@ import type {
   SessionProvider,
 } from "./own-provider/provider.js";
 import { AgentSessionProvider } from "./own-provider/store-session-provider.js";
+import { recallFrom } from "./recall/recall.js";
+import { userOfRecall } from "./recall/recall-of-user.js";
+import { RECALL, type RecallOptions, type Recollection } from "./recall/recall-options.js";
 import { SEARCH_GROUPS, type SearchGroup, type SearchGroupsOptions, searchGroups } from "./search-groups.js";
 import {
   SEARCH_PAGE,
@@ -98,7 +102,7 @@ export let resetSession: (session: Session) => void;
 export let isSession: (value: unknown) => value is Session;
 
 /** The parts of a session, for the layers above it. Using it starts the session. */
-export let coreOf: (session: Session) => Pick<SessionCore, "events" | "records" | "store" | "together">;
+export let coreOf: (session: Session) => Pick<SessionCore, "events" | "learner" | "records" | "store" | "together">;
 
 /**
  * One conversation: a tree of messages with summaries over it, context blocks, and the system prompt and tools made of the
@@ -560,6 +564,23 @@ export class Session {
   async search(query: string, options: SearchOptions = {}): Promise<SearchResult[]> {
     assertText(query, "The query of search()");
     return this.#started.backend.search(query, searchRequest(options));
+  }
+
+  /**
+   * Recalls what the user's memory holds about a text: entries of the user, and of `keys`, first, then messages of the user's other sessions by
+   * exchanges, each cut to its best stretch, and as much as fits `maxTokens`. Of this session's own messages it gives those that a summary
+   * covers. A text that is about nothing, as "thanks", recalls nothing. Errors: `USER_REQUIRED`, `SESSION_OWNED`, `STORE_UNSUPPORTED`,
+   * `SEARCH_UNAVAILABLE`; `INVALID_ARGUMENT`, also for a threshold without a reranker.
+   * @example
+   * const { results, text } = await session.recall("Which sauce may Ada eat?", { userId: "ada" });
+   */
+  async recall(query: string, options: RecallOptions = {}): Promise<Recollection> {
+    assertText(query, "The query of recall()");
+    RECALL.assert(options, "recall()");
+    const sessionId = this.id;
+    const { store, userId } = userOfRecall(this.#started.store, options, { sessionId });
+    const isShown = (hit: SearchHit) => hit.sessionId === sessionId && hit.coveredBy.length === 0;
+    return recallFrom(store, { ...options, userId, said: query, sessionId, isShown });
   }
 
   /**

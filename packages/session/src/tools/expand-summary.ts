@@ -82,6 +82,21 @@ function oneLine(text: string): string {
   return text.replace(/\s+/gu, " ").trim();
 }
 
+/** `recall`: finds what is remembered about a question, entries and messages together. */
+export function createRecallTool(
+  recall: (query: string, signal?: AbortSignal) => Promise<{ readonly text: string }>,
+): SessionTool {
+  return createTool({
+    description:
+      "Recall what is remembered about a question: facts about the user first, then excerpts of past conversations, each with its time.",
+    input: objectSchema({ query: QUERY }, ["query"]),
+    async run({ query }, { abortSignal }) {
+      const { text } = await recall(query, abortSignal);
+      return text === "" ? `Nothing is remembered about ${quote(query)}.` : text;
+    },
+  });
+}
+
 /** `session_search`: finds messages of every session. `search` gives the best hits first. */
 export function createSessionSearchTool(
   search: (query: string, options: SearchTimes & { signal?: AbortSignal | undefined }) => Promise<readonly SearchHit[]>,

@@ -3,7 +3,7 @@ import { addressOfKey, documentOf, keyOf, type RowAddress, StemmaError } from "@
 import type { Dialect, SearchIndex } from "../engine/dialect.js";
 import { INDEX_TABLES } from "../engine/dialect.js";
 import { all, type Operation, pause, rowsOf, type SessionRows, type SqlValue } from "../engine/operation.js";
-import { entryDocument } from "../operations/memory/entries.js";
+import { entryDocument } from "../operations/memory/entry-rows.js";
 import { readContents } from "../operations/messages/content.js";
 import { assertOrder } from "../operations/messages/damage.js";
 import { ceilingOf, findSessionRows, floorOf, sessionOf } from "../operations/registry/session-head.js";

@@ -10,6 +10,7 @@ import { needsSession, rowCheck } from "./row-check.js";
 export interface RegisteredSession extends ListedSession, SessionRow {
   readonly changes: number;
   readonly appended_until: string | null;
+  readonly learned: number | null;
   readonly counted_to: number | null;
   readonly counted: number | null;
   readonly counted_all: number | null;
@@ -40,6 +41,7 @@ export function faultsOf(session: RegisteredSession): string[] {
     counted_to: session.counted_to === null || isOwn(session.counted_to),
     counted: session.counted === null || isWhole(session.counted),
     counted_all: session.counted_all === null || isWhole(session.counted_all),
+    learned: session.learned === null || session.learned === 1,
     skills: skills === null || (isText(skills) && parseSkills(skills) !== null),
   };
   return Object.keys(rules).filter((column) => !rules[column]);

@@ -13,6 +13,7 @@ import {
   type SqlValue,
   sameSession,
 } from "../engine/operation.js";
+import { endOf, factText, NO_FACT, parseFact } from "../operations/memory/entry-fact.js";
 import { parseMessageIds } from "../operations/memory/versions.js";
 import { watchEnds } from "../operations/messages/damage.js";
 import { isoNow, makeRow } from "../operations/registry/session-head.js";
@@ -147,11 +148,21 @@ export const BLOCKS = rowCheck({
   },
 });
 
+type DatedRow = KeyedRow<"valid_from" | "valid_to" | "expires_at" | "fact">;
+
+// The times by which reads choose are those of the fact.
+function isDated({ valid_from, valid_to, expires_at, fact: text }: DatedRow): boolean {
+  const fact = parseFact(text as string | null);
+  return (
+    fact !== null && fact.validFrom === valid_from && endOf(fact).validTo === valid_to && fact.expiresAt === expires_at
+  );
+}
+
 export const ENTRIES = rowCheck({
   table: "cf_agents_search_entries",
   rule: "entry",
   key: ["session_id", "label", "key"],
-  columns: ["content", "value", "created_at", "updated_at"],
+  columns: ["content", "value", "valid_from", "valid_to", "expires_at", "fact", "created_at", "updated_at"],
   idOf: ({ key }) => key,
   rulesFor: (row) => [
     [!needsSession(row), "Its session is not in the registry."],
@@ -159,9 +170,15 @@ export const ENTRIES = rowCheck({
     [isText(row.content), "Its content is no text."],
     [row.value === null || isJson(row.value), "Its value is no JSON."],
     [isTime(row.created_at) && isTime(row.updated_at), "When it was written is no time."],
+    [isDated(row), "What it says of its times is none, or stands otherwise beside it."],
   ],
   *mend(sql, row, write) {
     if (needsSession(row) && isText(row.session_id)) yield* makeRow(sql, row.session_id);
+    if (!isDated(row)) {
+      const fact = parseFact(row.fact as string | null) ?? NO_FACT;
+      const update = "UPDATE cf_agents_search_entries SET valid_from = ?, valid_to = ?, expires_at = ?, fact = ?";
+      yield* write(update, fact.validFrom, endOf(fact).validTo, fact.expiresAt, factText(fact));
+    }
     for (const column of ["created_at", "updated_at"] as const) {
       if (!isTime(row[column])) yield* write(`UPDATE cf_agents_search_entries SET ${column} = ?`, isoNow());
     }

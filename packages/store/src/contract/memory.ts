@@ -1,3 +1,4 @@
+import type { EntryEnd, EntryFact, EntryFields, EntryView, VersionFact } from "./facts.js";
 import type { SearchRequest } from "./found.js";
 
 /** Who wrote: the model through a tool, the program, what was learned from a conversation, or an import. */
@@ -39,6 +40,8 @@ export interface StoredVersion {
   readonly sessionId: string | null;
   readonly messageIds: readonly string[];
   readonly toolCallId: string | null;
+  /** The time, tags and origin of an entry. Absent where it has none, and of a block. */
+  readonly fact?: VersionFact;
 }
 
 /** Who owns a block or an entry: a session, a user in all of the user's sessions, or everyone who names a key. */
@@ -99,6 +102,12 @@ export interface AppendTextOptions extends VersionOptions {
   readonly maxTokens: number;
 }
 
+/** How an entry is appended to. */
+export interface AppendEntryOptions extends AppendTextOptions {
+  /** As `WriteEntryOptions.holds`. */
+  readonly holds?: boolean | undefined;
+}
+
 /** Every method fails with `USER_REQUIRED` for a user's block where there is no user. */
 export interface BlockStore {
   get(key: BlockKey): Promise<StoredBlock | null>;
@@ -147,7 +156,8 @@ export interface EntryScope {
   readonly scope?: BlockScope | undefined;
 }
 
-export interface StoredEntry {
+/** An entry as it is written. Of the fields of `EntryFields`, one that is left out stays as it is. */
+export interface StoredEntry extends EntryFields {
   key: string;
   content: string;
   /**
@@ -165,9 +175,22 @@ export interface WriteEntryOptions extends VersionOptions {
   readonly createdAt?: string | undefined;
   /** ISO time, for a copy of an entry from elsewhere. Default: now. */
   readonly updatedAt?: string | undefined;
+  /**
+   * True: what is written holds from now on, so an end and an expiry that have passed are taken away. `ENTRY_CONFLICT` for an
+   * entry that another one supersedes. Default: an end and an expiry that are left out stay.
+   */
+  readonly holds?: boolean | undefined;
+  /** All that has ended it, for a copy of an entry from elsewhere, whose predecessors and successors are not looked at. */
+  readonly ends?: readonly EntryEnd[] | undefined;
 }
 
-export interface ListedEntry extends StoredEntry {
+export interface ListedEntry extends Pick<StoredEntry, "key" | "content" | "value">, EntryFact {
+  /** ISO time when we learned that it ends, as the store's clock says; null: it holds. */
+  readonly invalidatedAt: string | null;
+  /** Keys of the entries of its scope that supersede it. */
+  readonly supersededBy: readonly string[];
+  /** All that ends it, of which the earliest counts: `validTo` as it was written, and each successor. */
+  readonly ends: readonly EntryEnd[];
   /** ISO time. */
   readonly createdAt: string;
   /** ISO time. */
@@ -182,12 +205,14 @@ export interface FoundEntry extends ListedEntry {
   readonly rerankScore?: number;
 }
 
-export interface ListEntriesOptions extends ListOptions {
+export interface ListEntriesOptions extends ListOptions, EntryView {
   /** Only keys that begin with this. */
   readonly prefix?: string | undefined;
 }
 
-export interface SearchEntriesOptions extends Readonly<Pick<SearchRequest, "rerank" | "threshold" | "signal">> {
+export interface SearchEntriesOptions
+  extends EntryView,
+    Readonly<Pick<SearchRequest, "rerank" | "threshold" | "signal">> {
   readonly limit: number;
   /** Milliseconds since 1970: only entries that were last written at this time or later. */
   readonly after?: number | undefined;
@@ -199,21 +224,34 @@ export interface SearchEntriesOptions extends Readonly<Pick<SearchRequest, "rera
 
 /** Every method fails with `USER_REQUIRED` for a user's entries where there is no user. */
 export interface EntryStore {
-  /** The labels under which there are entries of a session, of its user or of a key, and how many, in the order of the labels. */
+  /** The labels under which there are entries of a session, of its user or of a key, and how many of them hold now, in the order of the labels. */
   labels(scope: MemoryScope): Promise<{ label: string; count: number }[]>;
-  /** Entries in the order of the UTF-8 bytes of their keys. */
+  /** The entries that hold now, or those of a view, in the order of the UTF-8 bytes of their keys. Errors: `INVALID_ARGUMENT`. */
   list(scope: EntryScope, options?: ListEntriesOptions): Promise<ListedEntry[]>;
-  count(scope: EntryScope): Promise<number>;
+  /** How many entries hold now, or are in a view. Errors: `INVALID_ARGUMENT`. */
+  count(scope: EntryScope, view?: EntryView): Promise<number>;
+  /** An entry, one that has ended or expired too; null for none. */
   get(scope: EntryScope, key: string): Promise<ListedEntry | null>;
-  /** Writes an entry, its value too, in place when the key is known. Errors: `ENTRY_CONFLICT`, `INVALID_ARGUMENT` for a value that is no JSON. */
+  /**
+   * Writes an entry, its value too, in place when the key is known; fields of `EntryFields` that are left out stay as they are.
+   * An entry that supersedes others ends them in the same transaction, at its `validFrom` or where that is unknown now; one that
+   * began later ends at its own beginning. A predecessor that it no longer names holds again. Errors: `ENTRY_CONFLICT`,
+   * `INVALID_ARGUMENT` for a value that is no JSON, a time that is none, an end before its beginning, predecessors that are not
+   * there, and one that supersedes itself, through others too.
+   */
   set(scope: EntryScope, entry: StoredEntry, options?: WriteEntryOptions): Promise<void>;
   /**
-   * Appends to an entry's content on a new line (see `appendText`), in the store, creating it when absent. Its value stays.
-   * Errors: `BLOCK_OVER_BUDGET`.
+   * Appends to an entry's content on a new line (see `appendText`), in the store, creating it when absent. Its value and its
+   * other fields stay. Errors: `BLOCK_OVER_BUDGET`, `ENTRY_CONFLICT`.
    */
-  append(scope: EntryScope, entry: StoredEntry, options: AppendTextOptions): Promise<StoredEntry>;
+  append(
+    scope: EntryScope,
+    entry: Pick<StoredEntry, "key" | "content">,
+    options: AppendEntryOptions,
+  ): Promise<Pick<StoredEntry, "key" | "content" | "value">>;
   /**
    * Removes an entry. The removal is a version, too, so that the entry can be restored; with `keepVersions: 0` nothing stays.
+   * What it superseded holds again, unless something else ended it.
    * Errors: `ENTRY_CONFLICT`.
    */
   delete(scope: EntryScope, key: string, options?: WriteEntryOptions): Promise<void>;
@@ -223,6 +261,6 @@ export interface EntryStore {
   versions(scope: EntryScope, key: string): Promise<StoredVersion[]>;
   /** Brings along versions that were kept elsewhere. One whose number is known stays as it is. */
   importVersions(scope: EntryScope, key: string, versions: readonly StoredVersion[]): Promise<void>;
-  /** Ranked entries that match, best first. Errors: `SEARCH_UNAVAILABLE`. */
+  /** Ranked entries that match and hold now, or are in a view, best first. Errors: `SEARCH_UNAVAILABLE`, `INVALID_ARGUMENT`. */
   search(scope: EntryScope, query: string, options: SearchEntriesOptions): Promise<FoundEntry[]>;
 }

@@ -85,6 +85,12 @@ export interface SessionListRequest extends SessionFilter {
 /** A session that goes on with another one. */
 export type Continuation = Omit<NewSession, "name"> & { readonly name?: string | undefined };
 
+/** Which sessions `SessionRegistry.due` gives. */
+export interface DueRequest extends ListOptions {
+  /** ISO time: only sessions whose latest change came before it. Default: all. */
+  readonly changedBefore?: string | undefined;
+}
+
 /** The registry of a store: an entry for each session. */
 export interface SessionRegistry {
   /**
@@ -101,6 +107,16 @@ export interface SessionRegistry {
    * what is shared, as a rule. A store of one user knows none.
    */
   unregistered(options?: ListOptions): Promise<string[]>;
+  /**
+   * The ids of sessions that may hold messages nobody has learned from, in the order of their UTF-8 bytes. A session is one of
+   * them until `markLearned`, and again after each write to its messages. How long it takes depends on how many are due alone.
+   */
+  due(request?: DueRequest): Promise<string[]>;
+  /**
+   * Notes that all messages of a session were learned from, as of a `change` that its `SessionStore.change` gave. False, and
+   * nothing noted, where it has changed since, and for an unknown id.
+   */
+  markLearned(id: string, change: string): Promise<boolean>;
   /** Resolves to the entry as it is then. Errors: `SESSION_NOT_FOUND`. */
   update(id: string, change: SessionChange): Promise<SessionInfo>;
   /** Dates a copy of a session from elsewhere, once all of it is written. Errors: `SESSION_NOT_FOUND`. */

@@ -7,6 +7,7 @@ import type {
   CheckReport,
   Erased,
   Pruned,
+  PruneRequest,
   PruneVersionsRequest,
   Residue,
   ScrubOptions,
@@ -25,6 +26,7 @@ export * from "./compactions.js";
 export * from "./erasing.js";
 export * from "./erasing.js";
 export * from "./erasing.js";
+export * from "./facts.js";
 export * from "./found.js";
 export * from "./import.js";
 export * from "./memory.js";
@@ -75,6 +77,11 @@ export interface Store {
   deleteMemory(scope: MemoryScope): Promise<Erased>;
   /** One step of removing old versions of the blocks and entries of a scope. Errors: `USER_REQUIRED`. */
   pruneVersions(scope: MemoryScope, request: PruneVersionsRequest): Promise<Pruned>;
+  /**
+   * One step of removing the expired entries of a scope, with their versions. What they superseded stays ended. Errors:
+   * `USER_REQUIRED`.
+   */
+  pruneExpired(scope: MemoryScope, request: Pick<PruneRequest, "limit" | "dryRun">): Promise<Pruned>;
   /**
    * Rewrites the database without the deleted data. Writers wait meanwhile, and it takes as much room again. `pending` when
    * another connection stands in the way; a later call finishes. Missing where the store cannot do so.

@@ -1,4 +1,5 @@
 import type { SessionMessage } from "@stemma/model";
+import type { EntryFields } from "./facts.js";
 import type { BlockKey, EntryScope, ReplaceBlockOptions, WriteEntryOptions } from "./memory.js";
 import type { RecordScope, WriteRecordOptions } from "./records.js";
 import type { SessionChange, Usage, UsageRow } from "./session-registry.js";
@@ -53,7 +54,7 @@ export interface BlockWrite {
 }
 
 /** As `EntryStore.set` makes it, or where the content is null as `delete` does. */
-export interface EntryWrite {
+export interface EntryWrite extends EntryFields {
   readonly entries: EntryScope;
   readonly key: string;
   readonly content: string | null;

@@ -12,7 +12,7 @@ import {
   type SessionRows,
   sameSession,
 } from "../engine/operation.js";
-import { type EntryRow, entryDocument } from "../operations/memory/entries.js";
+import { type EntryRow, entryDocument } from "../operations/memory/entry-rows.js";
 import { type ContentRow, readContent } from "../operations/messages/content.js";
 import { ceilingOf, floorOf, SESSION_RANGE, sessionOf } from "../operations/registry/session-head.js";
 import { registeredBefore } from "../operations/registry/session-order.js";

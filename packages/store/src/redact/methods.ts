@@ -81,6 +81,8 @@ export const SESSIONS: Rules<SessionRegistry> = {
   list: null,
   count: null,
   unregistered: null,
+  due: null,
+  markLearned: null,
   update: (redaction, _id, id, change) => [id, changeIn(redaction, id, change)],
   restore: null,
   delete: null,
@@ -162,6 +164,7 @@ export const STORE: Rules<Omit<Store, "session" | "forUser" | "observer" | "obse
   writeTogether: (redaction, _id, writes) => [writes.map((write) => writeIn(redaction, write))],
   deleteMemory: null,
   pruneVersions: null,
+  pruneExpired: null,
   scrub: null,
   search: (redaction, _id, query, request) => [queryIn(redaction, request.sessionId ?? null, query), request],
   check: null,
@@ -228,7 +231,11 @@ function jsonIn<T>(redaction: Redaction, value: T, where: RedactWhere): T {
 }
 
 function versionsIn(versions: readonly StoredVersion[], redact: (text: string) => string): StoredVersion[] {
-  return versions.map((each) => ({ ...each, content: textOr(each.content, redact) }));
+  return versions.map((each) => ({
+    ...each,
+    content: textOr(each.content, redact),
+    ...(each.fact && { fact: { ...each.fact, tags: each.fact.tags.map(redact) } }),
+  }));
 }
 
 function textIn<T extends string | null | undefined>(
@@ -247,6 +254,7 @@ function valueIn(redaction: Redaction, scope: EntryScope, entry: StoredEntry): S
   return {
     ...entry,
     content: textIn(redaction, scope, key, content),
+    ...(entry.tags && { tags: entry.tags.map((tag) => textIn(redaction, scope, key, tag)) }),
     ...(entry.value !== undefined && { value: jsonIn(redaction, entry.value, where) }),
   };
 }
@@ -269,11 +277,11 @@ function queryIn(redaction: Redaction, sessionId: string | null, query: string):
 function writeIn(redaction: Redaction, write: KeptWrite): KeptWrite {
   if ("block" in write) return { ...write, content: blockIn(redaction, write.block, write.content) };
   if ("entries" in write) {
-    const { entries: scope, key, content, value, options } = write;
+    const { entries: scope, key, content, options } = write;
     return {
       ...write,
+      ...valueIn(redaction, scope, { ...write, content: "" }),
       content: textIn(redaction, scope, key, content),
-      ...(value !== undefined && { value: valueIn(redaction, scope, { key, content: "", value }).value }),
       ...(options && { options: optionsIn(redaction, scope, key, options) }),
     };
   }

@@ -1,6 +1,6 @@
 import { bestStretch, invalid, parseQuery, type SearchQuery, StemmaError, snippetOfStretch } from "@stemma/model";
 import type { EntryStore, FoundEntry, SearchHit, SearchRequest, Store } from "../contract/store.js";
-import { entryTitle } from "../operations/memory/entries.js";
+import { entryTitle } from "../operations/memory/entry-rows.js";
 import { wrapMade } from "../sql/store-of.js";
 import { Reranker } from "./reranker.js";
 import type { RerankableStore } from "./rerankers.js";

@@ -11,6 +11,7 @@ import {
   type StoredRecord,
   type StoredVersion,
 } from "../contract/store.js";
+import { EVERY } from "../operations/memory/entry-views.js";
 import { listAll } from "./list-all.js";
 
 /** One thing that is kept beside the messages of a session, for a user or under a key. Versions: the newest first. */
@@ -39,7 +40,7 @@ export async function* readKept(store: Store, scope: MemoryScope): AsyncGenerato
     yield { kind: "block", block, versions: await blocks.versions(blockKey(scope, block.label)) };
   }
   for (const { label } of await entries.labels(scope)) {
-    for await (const entry of listAll((page) => entries.list({ ...scope, label }, page), keyOf)) {
+    for await (const entry of listAll((page) => entries.list({ ...scope, label }, { ...EVERY, ...page }), keyOf)) {
       yield { kind: "entry", label, entry, versions: await entries.versions({ ...scope, label }, entry.key) };
     }
   }
@@ -119,11 +120,11 @@ export async function completeKept(
 async function writeEntry(
   { entries }: Store,
   scope: EntryScope,
-  { createdAt, updatedAt, ...entry }: ListedEntry,
+  { createdAt, updatedAt, ends, invalidatedAt: _, supersededBy: __, ...entry }: ListedEntry,
   versions: readonly StoredVersion[],
 ): Promise<boolean> {
   if ((await entries.get(scope, entry.key)) !== null) return false;
-  await entries.set(scope, entry, { createdAt, updatedAt, keepVersions: 0, expectedContent: null });
+  await entries.set(scope, entry, { createdAt, updatedAt, ends, keepVersions: 0, expectedContent: null });
   await entries.importVersions(scope, entry.key, versions);
   return true;
 }

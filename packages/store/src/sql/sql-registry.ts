@@ -5,6 +5,7 @@ import type { CallOrder, Runner } from "../engine/runner.js";
 import { sumCompactions } from "../operations/compactions/compactions.js";
 import { listUnregistered } from "../operations/memory/memory-lists.js";
 import { claimSessions } from "../operations/registry/claim.js";
+import { listDue, markLearned } from "../operations/registry/due.js";
 import { deleteSession } from "../operations/registry/erase.js";
 import * as fork from "../operations/registry/fork.js";
 import { listSessions } from "../operations/registry/list-sessions.js";
@@ -47,6 +48,8 @@ export function sqlRegistry(
     count: () => single(() => sessions.countSessions(userId)),
     // What is no session's is not one user's business.
     unregistered: async (options = {}) => (userId === undefined ? single(() => listUnregistered(sql, options)) : []),
+    due: (request = {}) => single(() => listDue(sql, { ...request, userId })),
+    markLearned: (id, change) => write([id], () => markLearned(sql, id, change, userId)),
     update: async (id, change) => {
       assertSessionTexts({ name: change.name });
       return write([id], () => sessions.updateSession(sql, id, change, userId));

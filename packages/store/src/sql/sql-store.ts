@@ -18,6 +18,7 @@ import { type CallOrder, createRunner, NO_WAIT, QueuedOrder, type Runner, type S
 import * as blocks from "../operations/memory/blocks.js";
 import { findBlocks } from "../operations/memory/blocks.js";
 import * as entries from "../operations/memory/entries.js";
+import { listEntries } from "../operations/memory/entry-views.js";
 import * as lists from "../operations/memory/memory-lists.js";
 import * as records from "../operations/memory/records.js";
 import * as versions from "../operations/memory/versions.js";
@@ -155,7 +156,8 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         },
       },
       entries: {
-        count: (scope) => calls.readItem("entries", scope, (owned) => entries.countEntries(sql, owned)),
+        count: (scope, view = {}) =>
+          calls.searchItems("entries", scope, (owned) => entries.countEntries(sql, owned, view)),
         get: (scope, key) => calls.readItem("entries", scope, (owned) => entries.findEntry(sql, owned, key)),
         set: async (scope, entry, entryOptions = {}) => {
           assertNames(scope, entry.key);
@@ -174,7 +176,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         importVersions: async (scope, key, found) => {
           assertNames(scope, key);
           return calls.writeItem("entries", scope, (owned) =>
-            versions.importVersions(sql, entries.entryVersionKey(owned, key), found),
+            versions.importVersions(sql, versions.entryVersionKey(owned, key), found),
           );
         },
         versions: (scope, key) =>
@@ -182,7 +184,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         labels: (scope) => calls.listItems(scope, (owned) => lists.listLabels(sql, owned)),
         removed: (scope) => calls.listItems(scope, (owned) => lists.listRemoved(sql, owned)),
         list: (scope, listOptions = {}) =>
-          calls.searchItems("entries", scope, (owned) => lists.listEntries(sql, owned, listOptions)),
+          calls.searchItems("entries", scope, (owned) => listEntries(sql, owned, listOptions)),
         search: async (scope, query, searchOptions) => searchEntries(userId, scope, parseQuery(query), searchOptions),
       },
       records: {
@@ -206,6 +208,10 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
       deleteMemory: (scope) => calls.eraseItems(scope, (owned) => deleteMemory(sql, owned)),
       pruneVersions: async (scope, request) => {
         const prune = ({ sessionId }: MemoryScope) => pruneVersions(sessionId, request);
+        return request.dryRun === true ? calls.listItems(scope, prune) : calls.eraseItems(scope, prune);
+      },
+      pruneExpired: async (scope, request) => {
+        const prune = ({ sessionId }: MemoryScope) => entries.pruneExpired(sql, sessionId, request);
         return request.dryRun === true ? calls.listItems(scope, prune) : calls.eraseItems(scope, prune);
       },
       ...(scrub === undefined

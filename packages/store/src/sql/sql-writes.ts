@@ -71,13 +71,13 @@ function operationOf(sql: Dialect, write: KeptWrite, userId: string | undefined)
     return { kind: block.kind, key: block, operation: operation as WriteOfItem["operation"] };
   }
   if ("entries" in write) {
-    const { entries: scope, key, content, value, options = {} } = write;
+    const { entries: scope, key, content, options = {} } = write;
     if (content !== null) assertNames(scope, key);
     const note = noteOf(scope, options);
     const operation = (owned: EntryScope) =>
       content === null
         ? entries.deleteEntry(sql, owned, key, note)
-        : entries.writeEntry(sql, owned, { key, content, value }, note);
+        : entries.writeEntry(sql, owned, { ...write, content }, note);
     return { kind: "entries", key: scope, operation };
   }
   if ("atVersion" in write) {

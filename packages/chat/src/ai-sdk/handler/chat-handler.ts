@@ -4,6 +4,7 @@ import {
   assertText,
   coreOf,
   hasMethod,
+  LEARN_DUE,
   otherCopy,
   type Session,
   SessionManager,
@@ -18,7 +19,7 @@ import type { Ended } from "../respond/respond-options.js";
 import { SessionRuns } from "../run/runs.js";
 import type { PrepareStep } from "../session-memory.js";
 import { dropTurn } from "../turn.js";
-import { infoOf, listChats, readChat, readMemory, searchChats } from "./chats.js";
+import { infoOf, listChats, readChat, readMemory, recallChats, searchChats } from "./chats.js";
 import {
   type ChatContext,
   type ChatHandler,
@@ -35,6 +36,9 @@ import {
 
 /** How long a chat that is deleted may take to end its answer, in milliseconds. */
 const STOP_TIMEOUT = 5000;
+
+/** In the place of a chat's id: what is remembered of the user. */
+const MEMORY = "memory";
 
 interface Call {
   readonly request: Request;
@@ -76,6 +80,9 @@ export function chatHandler(options: ChatHandlerOptions): ChatHandler {
 
 async function serve(route: readonly string[], call: Call, options: ChatHandlerOptions): Promise<Response> {
   const [chatId, action] = route;
+  if (chatId === MEMORY && (action === undefined || action === "fact" || action === "export")) {
+    return serveMemory(action, call, options);
+  }
   const method = `${call.request.method} ${chatId === undefined ? "/" : `/:id${action === undefined ? "" : `/${action}`}`}`;
   switch (method) {
     case "POST /":
@@ -101,15 +108,50 @@ async function serve(route: readonly string[], call: Call, options: ChatHandlerO
   }
 }
 
+async function serveMemory(
+  action: string | undefined,
+  { request, manager, url }: Call,
+  options: ChatHandlerOptions,
+): Promise<Response> {
+  const method = `${request.method} /memory${action === undefined ? "" : `/${action}`}`;
+  switch (method) {
+    case "GET /memory":
+      return json(await listFacts(manager, url));
+    case "GET /memory/export": {
+      const response = json(await exportFacts(manager));
+      response.headers.set("content-disposition", 'attachment; filename="memory.json"');
+      return response;
+    }
+    case "GET /memory/fact":
+      return factAnswer(await readFact(manager, url));
+    case "PATCH /memory/fact": {
+      const body = await readFields(request, options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
+      return factAnswer(await changeFact(manager, url, body));
+    }
+    case "DELETE /memory/fact":
+      return (await forgetFact(manager, url)) ? new Response(null, { status: 204 }) : notFound();
+    default:
+      return refusal(405, "METHOD_NOT_ALLOWED", `There is no ${method}.`);
+  }
+}
+
+function factAnswer(history: ChatFactHistory | null): Response {
+  return history === null ? notFound() : json(history);
+}
+
 async function post(call: Call, options: ChatHandlerOptions): Promise<Response> {
   const submission = await readSubmission(call.request, options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
   if (submission.chatId === undefined) return refusal(400, "INVALID_ARGUMENT", "The body names its chat: { id, … }.");
+  if (submission.chatId === MEMORY)
+    return refusal(400, "INVALID_ARGUMENT", "No chat is named memory: facts are there.");
   assertSessionId(submission.chatId);
   assertSessionFits(submission.chatId);
   return submit(submission, submission.chatId, call, options);
 }
 
 async function list({ manager, url, request }: Call): Promise<Response> {
+  const asked = url.searchParams.get("recall");
+  if (asked !== null) return json(await recallChats(manager, asked, url));
   const query = url.searchParams.get("q");
   return json(await (query === null ? listChats(manager, url) : searchChats(manager, query, url, request.signal)));
 }
@@ -213,6 +255,7 @@ const OPTIONS = defineOptions<ChatHandlerOptions>({
     "an array of origins as browsers send them: https://app.example.com, without a path or a / at its end",
     (origins) => Array.isArray(origins) && origins.every(isOrigin),
   ),
+  learn: check.nested(LEARN_DUE),
   cost: check.callable,
   messageMetadata: check.callable,
   onError: check.callable,
@@ -260,13 +303,28 @@ async function submit(
       return beginAnswer(session, result, {
         cost: options.cost,
         messageMetadata: options.messageMetadata,
-        waitUntil: (work) => context.waitUntil?.(work),
+        waitUntil: (ended) => context.waitUntil?.(ended.then(() => learnAfter(session, manager, options))),
         onError: options.onError,
       });
     });
   } catch (error) {
     await dropTurn(session);
     throw error;
+  }
+}
+
+/** Platforms end what goes on for longer behind a response. */
+const LEARNING_TIME = 20_000;
+const MOST_LEARNED = 5;
+
+// Never fails: the answer is there.
+async function learnAfter(session: Session, manager: SessionManager, options: ChatHandlerOptions): Promise<void> {
+  if (coreOf(session).learner === null) return;
+  const limits = { limit: MOST_LEARNED, deadline: Date.now() + LEARNING_TIME };
+  try {
+    await manager.learnDue({ ...limits, ...options.learn });
+  } catch (error) {
+    options.onError?.(error);
   }
 }
 

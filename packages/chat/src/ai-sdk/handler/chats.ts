@@ -1,5 +1,5 @@
 import { invalid, StemmaError, searchableText, withoutToolTimes } from "@stemma/model";
-import type { RunState, RunStatus, Session, SessionManager } from "@stemma/session";
+import type { Recollection, RunState, RunStatus, Session, SessionManager } from "@stemma/session";
 import type { Author, SessionInfo, StoredCompaction, StoredVersion } from "@stemma/store";
 import type { UIMessage } from "ai";
 import { SessionRuns } from "../run/runs.js";
@@ -117,7 +117,8 @@ async function namesOf(manager: SessionManager, ids: readonly string[]): Promise
   return new Map(infos.flatMap((info) => (info === null ? [] : [[info.id, info.name]])));
 }
 
-function limitOf(query: URLSearchParams): number {
+/** The `limit` of a request. Errors: `INVALID_ARGUMENT`. */
+export function limitOf(query: URLSearchParams): number {
   const given = query.get("limit");
   const limit = given === null ? 50 : Number(given);
   if (Number.isInteger(limit) && limit > 0) return Math.min(limit, MAX_PAGE);
@@ -160,6 +161,12 @@ export async function searchChats(
     return { chatId: sessionId, chatName: names.get(sessionId) ?? "", messageId: id, role, snippet, createdAt };
   });
   return { matches, nextCursor };
+}
+
+/** Recalls what the user's memory holds about a text: the answer to `GET /?recall=…`. Errors: `SEARCH_UNAVAILABLE`, `INVALID_ARGUMENT`. */
+export async function recallChats(manager: SessionManager, query: string, url: URL): Promise<Recollection> {
+  const maxTokens = url.searchParams.get("maxTokens");
+  return manager.recall(query, maxTokens === null ? {} : { maxTokens: Number(maxTokens) });
 }
 
 /** The answer to `GET /:id/memory`. */
@@ -222,8 +229,11 @@ async function versionsOf(session: Session, label: string): Promise<StoredVersio
   }
 }
 
-// A block of a key is written in chats of others too.
-async function withMessages(manager: SessionManager, versions: readonly StoredVersion[]): Promise<ChatBlockVersion[]> {
+/** Versions with the user's messages that they come from. A block of a key is written in chats of others too: theirs are left out. */
+export async function withMessages(
+  manager: SessionManager,
+  versions: readonly StoredVersion[],
+): Promise<ChatBlockVersion[]> {
   const names = await namesOf(
     manager,
     versions.flatMap(({ sessionId }) => sessionId ?? []),

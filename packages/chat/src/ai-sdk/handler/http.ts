@@ -1,5 +1,5 @@
 import { type ErrorCode, StemmaError } from "@stemma/model";
-import type { Awaitable, RecallOptions, Session, SessionManager } from "@stemma/session";
+import type { Awaitable, LearnDueOptions, RecallOptions, Session, SessionManager } from "@stemma/session";
 import type { LanguageModel, LanguageModelUsage, StopCondition, streamText, TextStreamPart, ToolSet } from "ai";
 import type { WhenBusy } from "../run/runs.js";
 /** The answer of a handler that refuses, as JSON. `code` is a code of Stemma's errors where there is one. */
@@ -12,10 +12,12 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
   SESSION_NOT_FOUND: 404,
   MESSAGE_NOT_FOUND: 404,
   SESSION_BUSY: 409,
+  ENTRY_CONFLICT: 409,
   RUN_LOST: 409,
   REQUEST_TOO_LARGE: 413,
   MESSAGE_TOO_LARGE: 413,
   INVALID_ARGUMENT: 400,
+  BLOCK_OVER_BUDGET: 400,
   INVALID_MESSAGE: 400,
   INVALID_TEXT: 400,
   SEARCH_UNAVAILABLE: 501,
@@ -32,7 +34,7 @@ export function refusal(status: number, code: string, message: string): Response
 
 /** Another user's chat is refused as one that is not there. */
 export function notFound(): Response {
-  return refusal(404, "NOT_FOUND", "There is no such chat or message.");
+  return refusal(404, "NOT_FOUND", "There is no such chat, message or fact.");
 }
 
 /** The refusal that an error stands for; null for a fault of the server. */
@@ -105,6 +107,11 @@ export interface ChatHandlerOptions {
   cacheTtl?: number | undefined;
   /** Quotes what the user's other chats say about a message. Default: nothing. */
   recall?: Omit<RecallOptions, "userId"> | undefined;
+  /**
+   * Which chats of the user are learned from after an answer, where the manager has `onLearning` and the platform `waitUntil`; see
+   * `SessionManager.learnDue`. Default: all that are due, this one too, at most 5, for 20 seconds.
+   */
+  learn?: Omit<LearnDueOptions, "deadline" | "dryRun"> | undefined;
   /** Gives the price of a step, in your currency. Default: nothing. */
   cost?: ((usage: LanguageModelUsage) => number) | undefined;
   /** Fields for the metadata of the answers, as for `toUIMessageStream`. */

@@ -113,7 +113,8 @@ const DEFINITIONS = [
   counted BIGINT,
   counted_all BIGINT,
   skills TEXT,
-  metadata TEXT
+  metadata TEXT,
+  learned INTEGER
 )`,
   "CREATE INDEX IF NOT EXISTS assistant_sessions_registered ON assistant_sessions (registered, id)",
   `CREATE INDEX IF NOT EXISTS assistant_sessions_change ON assistant_sessions ((${LATEST_CHANGE}), registered, id)`,
@@ -121,6 +122,7 @@ const DEFINITIONS = [
   "CREATE INDEX IF NOT EXISTS assistant_sessions_tokens ON assistant_sessions ((input_tokens + output_tokens), registered, id)",
   "CREATE INDEX IF NOT EXISTS assistant_sessions_cost ON assistant_sessions (estimated_cost, registered, id)",
   "CREATE INDEX IF NOT EXISTS assistant_sessions_parent ON assistant_sessions (parent_session_id) WHERE parent_session_id IS NOT NULL",
+  'CREATE INDEX IF NOT EXISTS assistant_sessions_due ON assistant_sessions ((id COLLATE "C")) WHERE learned IS NULL',
   `CREATE TABLE IF NOT EXISTS assistant_media (
   session_id TEXT NOT NULL,
   no BIGINT NOT NULL,
@@ -153,11 +155,16 @@ const DEFINITIONS = [
   content TEXT NOT NULL,
   content_tsv TSVECTOR,
   value TEXT,
+  valid_from TEXT COLLATE "C",
+  valid_to TEXT COLLATE "C",
+  expires_at TEXT COLLATE "C",
+  fact TEXT,
   created_at TIMESTAMPTZ DEFAULT NOW(),
   updated_at TIMESTAMPTZ DEFAULT NOW(),
   PRIMARY KEY (session_id, label, key)
 )`,
   "CREATE UNIQUE INDEX IF NOT EXISTS cf_agents_search_entries_n ON cf_agents_search_entries (n, session_id)",
+  "CREATE INDEX IF NOT EXISTS assistant_entries_expiry ON cf_agents_search_entries (session_id, expires_at) WHERE expires_at IS NOT NULL",
   `CREATE TABLE IF NOT EXISTS assistant_versions (
   session_id TEXT NOT NULL,
   kind TEXT NOT NULL,
@@ -170,6 +177,7 @@ const DEFINITIONS = [
   written_in TEXT,
   message_ids TEXT,
   tool_call_id TEXT,
+  fact TEXT,
   PRIMARY KEY (session_id, kind, label, key, version)
 )`,
   "CREATE INDEX IF NOT EXISTS assistant_versions_written ON assistant_versions (written_in) WHERE written_in IS NOT NULL",

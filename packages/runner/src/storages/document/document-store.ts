@@ -57,6 +57,7 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
       records: recordsOf(held, own),
       deleteMemory: (scope) => states.write(scope, () => own.deleteMemory(scope)),
       pruneVersions: (scope, request) => states.write(scope, () => own.pruneVersions(scope, request)),
+      pruneExpired: (scope, request) => states.write(scope, () => own.pruneExpired(scope, request)),
       writeTogether: (writes) =>
         states.writeAll(writes.map(keyOf), async () => {
           const written = await own.writeTogether(writes);
@@ -91,7 +92,7 @@ function blocksOf(states: ScopedStates, held: HeldSessions, { blocks }: Store): 
 
 function entriesOf(states: ScopedStates, { entries }: Store): Store["entries"] {
   return {
-    count: (scope) => states.read(scope, () => entries.count(scope)),
+    count: (scope, view) => states.read(scope, () => entries.count(scope, view)),
     get: (scope, key) => states.read(scope, () => entries.get(scope, key)),
     set: (scope, entry, options) => states.write(scope, () => entries.set(scope, entry, options)),
     append: (scope, entry, options) => states.write(scope, () => entries.append(scope, entry, options)),

@@ -18,6 +18,8 @@ export function registryOf(held: HeldSessions, { sessions, session, userId }: St
       }),
     count: () => readAll(() => sessions.count()),
     unregistered: (options) => readAll(() => sessions.unregistered(options)),
+    due: (request) => readAll(() => sessions.due(request)),
+    markLearned: (id, change) => write([id], () => sessions.markLearned(id, change)),
     update: (id, change) => write([id], () => sessions.update(id, change)),
     restore: (id, dates) => write([id], () => sessions.restore(id, dates)),
     async delete(id) {

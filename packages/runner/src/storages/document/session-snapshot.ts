@@ -2,6 +2,7 @@ import type { SessionMessage, SkillState } from "@stemma/model";
 import { fromBase64, toBase64 } from "@stemma/model";
 import type {
   BlockKey,
+  EntryEnd,
   ImportedTree,
   SessionStore,
   Store,
@@ -214,7 +215,12 @@ function convert(message: SessionMessage): ConvertedMessage {
 /** The memory of a session, or of a scope, beside messages. A field without content is missing. */
 interface MemorySnapshot {
   blocks?: { kind: BlockKey["kind"]; label: string; content: string; version: number; updatedAt?: string }[];
-  entries?: (StoredEntry & { label: string; createdAt?: string; updatedAt?: string })[];
+  entries?: (StoredEntry & {
+    label: string;
+    createdAt?: string;
+    updatedAt?: string;
+    ends?: readonly EntryEnd[];
+  })[];
   /** Of the block `label`, or of its entry `key`, the newest first. */
   versions?: { label: string; key?: string; kept: StoredVersion[] }[];
   /** Their bytes as base64. */
@@ -270,8 +276,8 @@ async function writeMemory(store: Store, id: string, ours: MemorySnapshot): Prom
   for (const { kind, label, content, version, updatedAt } of ours.blocks ?? []) {
     await store.blocks.set({ sessionId: id, kind, label }, content, { version, updatedAt, keepVersions: 0 });
   }
-  for (const { label, createdAt, updatedAt, ...entry } of ours.entries ?? []) {
-    await store.entries.set({ sessionId: id, label }, entry, { keepVersions: 0, createdAt, updatedAt });
+  for (const { label, createdAt, updatedAt, ends, ...entry } of ours.entries ?? []) {
+    await store.entries.set({ sessionId: id, label }, entry, { keepVersions: 0, createdAt, updatedAt, ends });
   }
   for (const { label, key, kept } of ours.versions ?? []) {
     if (key === undefined) await store.blocks.importVersions({ sessionId: id, kind: "block", label }, kept);

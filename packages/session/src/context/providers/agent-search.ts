@@ -9,7 +9,7 @@ import {
   quoteField,
   quoteResult,
 } from "@stemma/model";
-import type { EntryScope, EntryStore, Store, StoredVersion, VersionOptions } from "@stemma/store";
+import type { EntryFields, EntryScope, EntryStore, Store, StoredVersion, VersionOptions } from "@stemma/store";
 import type { SearchTimes } from "../../tools/times.js";
 import { DEFAULT_MAX_TOKENS } from "../block.js";
 import type { AppendOptions, SearchProvider } from "../provider.js";
@@ -42,6 +42,12 @@ const MAX_RESULTS = 10;
 export interface AgentSearchOptions extends SharingOptions {
   /** Keep the entries under this label, whatever block uses the provider. */
   label?: string | undefined;
+}
+
+/** How `AgentSearchProvider.set` writes an entry. */
+export interface RememberOptions extends VersionOptions {
+  /** Fields of its time, tags, origin and predecessors. Those that are left out stay. */
+  fact?: EntryFields | undefined;
 }
 
 const OPTIONS = defineOptions<AgentSearchOptions>({ ...SHARING.checks, label: assertName });
@@ -105,10 +111,16 @@ export class AgentSearchProvider implements SearchProvider {
     return showEntries(await this.#entries.search(this.#scope, query, { ...times, limit: MAX_RESULTS }), query);
   }
 
-  /** Writes an entry, in place when the key is known. A description is not kept. Errors: `INVALID_TEXT`. */
-  async set(key: string, content: string, _description?: string, options: VersionOptions = {}): Promise<void> {
+  /**
+   * Writes an entry, in place when the key is known. A description is not kept. Without a `validTo` in the options' `fact` it
+   * holds from now on, whatever was known of its end. Errors: `INVALID_TEXT`, `INVALID_ARGUMENT`, `ENTRY_CONFLICT` for one that
+   * another entry supersedes.
+   */
+  async set(key: string, content: string, _description?: string, options: RememberOptions = {}): Promise<void> {
     assertEntry(key, content);
-    await this.#entries.set(this.#scope, { key, content }, options);
+    const { fact, ...noted } = options;
+    const holds = fact?.validTo === undefined;
+    await this.#entries.set(this.#scope, { ...fact, key, content }, { holds, ...noted });
   }
 
   /** Removes an entry. Its versions stay, unless `keepVersions` is 0. An unknown key does nothing. Errors: those of the store. */
@@ -128,7 +140,7 @@ export class AgentSearchProvider implements SearchProvider {
     { maxTokens = DEFAULT_MAX_TOKENS, ...options }: AppendOptions = {},
   ): Promise<void> {
     assertEntry(key, content);
-    await this.#entries.append(this.#scope, { key, content }, { ...options, maxTokens });
+    await this.#entries.append(this.#scope, { key, content }, { ...options, maxTokens, holds: true });
   }
 
   get #entries(): EntryStore {

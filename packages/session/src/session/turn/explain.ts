@@ -8,14 +8,15 @@ import {
 } from "@stemma/model";
 import type { StoredCompaction } from "@stemma/store";
 import type { LiveBlock } from "../../context/live-block.js";
-import type { LoggedNote, LoggedTurn, PrefixBreak } from "./log.js";
+import type { RecalledPlace } from "../recall/recall-options.js";
+import type { LoggedNote, LoggedTurn, PrefixBreak, RecallCost } from "./log.js";
 import { type ContextSize, type PartSource, sizeOf, sizesOf } from "./parts.js";
 import type { RefreshReason } from "./request.js";
 
 /** A piece of a request, and why it is there. */
 export interface ContextPart extends ContextSize {
   /**
-   * `"update"` and `"recall"` are what is told behind the user's message `name`: changed blocks, quotes from other chats. Behind a
+   * `"update"` and `"recall"` are what is told behind the user's message `name`: changed blocks, quotes of what was recalled. Behind a
    * summary, `"update"` says what it is.
    */
   readonly source: PartSource | "update" | "recall";
@@ -35,6 +36,8 @@ export interface ContextExplanation extends ContextSize {
   readonly prefixHash: string;
   /** In the order in which providers cache them: tools, prompt, messages, each with what is told behind it. */
   readonly parts: readonly ContextPart[];
+  /** The cost of its recall, and whether that took longer than `maxMs`; null for a request without `recall`. */
+  readonly recall: RecallCost | null;
   /** Where it stops being the same as the request before; null where it begins with all of that one. */
   readonly brokenAt: PrefixBreak | null;
   /** True when messages of a past request have since been edited or removed: `parts` shows them as they are now. */
@@ -62,7 +65,7 @@ export async function explainTurn(
     history.push({ source, name, tokens, bytes, reason }, ...noteParts(notes.get(name)));
   });
   const { tokens, bytes } = turn.size;
-  const { messageId, sentAt, refreshed, prefixHash, brokenAt } = turn;
+  const { messageId, sentAt, refreshed, prefixHash, recall, brokenAt } = turn;
   await yieldIfDue();
   const isOutdated = now.messages.length !== turn.history.count || sizeOf(shown).bytes !== turn.history.bytes;
   return {
@@ -73,6 +76,8 @@ export async function explainTurn(
     tokens,
     bytes,
     parts: [...fixed, ...history],
+    // Of an earlier version's log it is not there.
+    recall: recall ?? null,
     brokenAt,
     isOutdated,
   };
@@ -90,10 +95,16 @@ function noteParts(note: LoggedNote | undefined): ContextPart[] {
     parts.push({ source: "update", name, ...update, reason });
   }
   if (recall.bytes > 0) {
-    const places = recalled.map(({ sessionId, messageId }) => `message "${messageId}" of session "${sessionId}"`);
-    parts.push({ source: "recall", name, ...recall, reason: `Found in the user's other chats: ${places.join(", ")}.` });
+    const reason = `Found in the user's memory: ${recalled.map(describePlace).join(", ")}.`;
+    parts.push({ source: "recall", name, ...recall, reason });
   }
   return parts;
+}
+
+function describePlace(place: RecalledPlace): string {
+  if (place.kind === "message") return `message "${place.messageId}" of session "${place.sessionId}"`;
+  const of = place.scope === "user" ? "" : ` of key "${place.scope.key}"`;
+  return `entry "${place.key}" of ${foldLabel(place.label)}${of}`;
 }
 
 function reasonOf(

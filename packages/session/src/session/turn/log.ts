@@ -18,6 +18,7 @@ import {
   TURNS,
   type WriteRecordOptions,
 } from "@stemma/store";
+import type { Recalled, RecalledPlace } from "../recall/recall-options.js";
 import { notesOf, type TurnNote } from "./notes.js";
 import {
   type ContextSize,
@@ -29,7 +30,8 @@ import {
   sizesOf,
   summaryIn,
 } from "./parts.js";
-import type { RecalledMessage, RefreshReason } from "./request.js";
+import type { RefreshReason } from "./request.js";
+
 /** The records of a session: a store's, or those of one process. */
 export type TurnRecords = Pick<RecordStore, "get" | "set" | "delete" | "list" | "expire" | "now">;
 
@@ -148,7 +150,7 @@ export interface LoggedNote {
   /** The folded labels of the blocks that the update tells. */
   readonly labels: readonly string[];
   readonly recall: ContextSize;
-  readonly recalled: readonly RecalledMessage[];
+  readonly recalled: readonly RecalledPlace[];
 }
 
 /** A request as it is logged: sizes and hashes, no texts. */
@@ -168,9 +170,14 @@ export interface LoggedTurn {
   readonly history: ContextSize & { readonly count: number };
   /** The notes behind messages. */
   readonly notes: readonly LoggedNote[];
+  /** The cost of its recall; null where it had none. */
+  readonly recall: RecallCost | null;
   /** Null when the request begins with all of the one before, or is the first. */
   readonly brokenAt: PrefixBreak | null;
 }
+
+/** The cost of a recall, and whether it took too long, so that the request went without. */
+export type RecallCost = Omit<Recalled, "results">;
 
 /** A request of which something is kept, in short; `explainContext` tells all of it. */
 export interface TurnSummary {
@@ -315,6 +322,7 @@ export interface ComposedTurn {
   /** The visible history. */
   readonly messages: readonly SessionMessage[];
   readonly notes: ReadonlyMap<string, TurnNote>;
+  readonly recall: RecallCost | null;
   readonly system: string;
   /** The prompt that was frozen before, with its digest; null without one. */
   readonly frozen: { readonly text: string; readonly digest: string } | null;
@@ -322,7 +330,7 @@ export interface ComposedTurn {
 
 /** Sums up a request for the log; `before` is what was sent last. */
 export async function loggedTurn(turn: ComposedTurn, before: TurnState | null): Promise<LoggedTurn> {
-  const { target, refreshed, parts, messages } = turn;
+  const { target, refreshed, parts, messages, recall } = turn;
   const isFixed = ({ source }: RequestPart) => source !== "message" && source !== "summary";
   const prefixHash = await inPieces(hashOf(parts));
   const notes = notesOf(messages, turn.notes).map(loggedNote);
@@ -348,6 +356,7 @@ export async function loggedTurn(turn: ComposedTurn, before: TurnState | null): 
     summaryIds,
     history,
     notes,
+    recall,
     brokenAt,
   };
 }

@@ -2,12 +2,10 @@ import type { HistoryMessage, SessionMessage } from "@stemma/model";
 import { check, defineOptions, isJsonObject } from "@stemma/model";
 import type { ContextBlock } from "../../context/block.js";
 import type { SessionTools } from "../../tools/tool.js";
+import { RECALL, type Recalled, type RecalledPlace, type RecallOptions } from "../recall/recall-options.js";
 
 /** How long providers keep the prefix of a request, in milliseconds, unless `cacheTtl` says otherwise. */
 export const DEFAULT_CACHE_TTL = 300_000;
-
-/** Estimated tokens of what is recalled for one message, unless `maxTokens` says otherwise. */
-export const DEFAULT_RECALL_TOKENS = 1000;
 
 export interface PrepareTurnOptions {
   /** The user's message that is to be answered. Default: the last one of the visible history. */
@@ -16,21 +14,10 @@ export interface PrepareTurnOptions {
   cacheTtl?: number | undefined;
   /** Of a stored message that cannot be read: throw `CORRUPT_MESSAGE` (the default), or leave it out. */
   onCorrupt?: "throw" | "skip" | undefined;
-  /** Quotes what the user's other chats say about the message. Default: nothing. */
+  /** Quotes what the user's entries and other chats hold about the message. Default: nothing. */
   recall?: RecallOptions | undefined;
   /** The other tools of the request, by name: where `session_search` is one, the model is told that it finds what was summarised. */
   tools?: Readonly<Record<string, unknown>> | undefined;
-}
-
-export interface RecallOptions {
-  /** Whose chats. Default: the user that the session is confined to. */
-  userId?: string | undefined;
-  /** The most that is quoted, in estimated tokens. Default 1,000. */
-  maxTokens?: number | undefined;
-  /** False: the store's reranker is not asked. Default true; without a reranker it means nothing. */
-  rerank?: boolean | undefined;
-  /** The least score, on the reranker's own scale, of what is quoted, as for a search. Default: none. */
-  threshold?: number | undefined;
 }
 
 /**
@@ -38,12 +25,6 @@ export interface RecallOptions {
  * prefix, blocks were added or removed, or too much was told since.
  */
 export type RefreshReason = "first" | "compaction" | "idle" | "blocks" | "size";
-
-/** A message of another session that was quoted. */
-export interface RecalledMessage {
-  readonly sessionId: string;
-  readonly messageId: string;
-}
 
 /** A request to a model, without the tools. */
 export interface TurnRequest<M extends SessionMessage = SessionMessage> {
@@ -53,8 +34,8 @@ export interface TurnRequest<M extends SessionMessage = SessionMessage> {
   readonly messages: M[];
   /** The blocks whose change this turn tells for the first time. */
   readonly changes: readonly ContextBlock[];
-  /** The messages that this turn quotes for the first time from the user's other chats, best first. */
-  readonly recalled: readonly RecalledMessage[];
+  /** Quotes of the user's memory that this turn shows for the first time, by where it stands, and what that costs. */
+  readonly recalled: Recalled<RecalledPlace>;
   readonly refreshed: false | RefreshReason;
   /** SHA-256, in hex, of tools, `system` and `messages`: equal for requests that are the same. */
   readonly prefixHash: string;
@@ -70,13 +51,6 @@ export type PreparedTurn<M extends SessionMessage = HistoryMessage, T = SessionT
    */
   update(): Promise<string | null>;
 };
-
-const RECALL = defineOptions<RecallOptions>({
-  userId: check.text,
-  maxTokens: check.positive("tokens"),
-  rerank: check.flag,
-  threshold: check.rule("a finite number", Number.isFinite),
-});
 
 /** The options of `prepareTurn`, which all that is built on it takes too. */
 export const PREPARE_TURN = defineOptions<PrepareTurnOptions>({

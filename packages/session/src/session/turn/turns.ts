@@ -22,6 +22,9 @@ import { searchesMessages } from "../../context/provider.js";
 import type { SessionContext } from "../../context/session-context.js";
 import type { SessionTools } from "../../tools/tool.js";
 import type { SessionBackend } from "../own-provider/provider.js";
+import { recallFrom } from "../recall/recall.js";
+import { userOfRecall } from "../recall/recall-of-user.js";
+import type { Recollection } from "../recall/recall-options.js";
 import { type ContextExplanation, explainTurn } from "./explain.js";
 import {
   type ComposedTurn,
@@ -34,10 +37,8 @@ import {
 } from "./log.js";
 import {
   hasOtherBlocks,
-  NOTHING,
   notesOf,
   parseNote,
-  Recaller,
   shownBlocks,
   summaryNote,
   type TurnNote,
@@ -45,6 +46,7 @@ import {
   withNotes,
 } from "./notes.js";
 import { outlineOf, partsOf, summaryIn } from "./parts.js";
+import { costOf, filtersOf, placeOf, questionOf, type Shown } from "./recall-in-turn.js";
 import { DEFAULT_CACHE_TTL, type PrepareTurnOptions, type RefreshReason, type TurnRequest } from "./request.js";
 
 export interface TurnParts {
@@ -104,7 +106,9 @@ export class Turns {
     this.#known = shownBlocks(blocks, notesOf(now.messages, notes));
     const changes = note === null ? [] : plan.changed;
     await context.show(messageId, isSame ? now.blocks : null, note === null ? plan.changed : [], plan.shown);
-    return { ...sent, changes, recalled: note?.recalled ?? [], refreshed: plan.refreshed, prefixHash };
+    const { tokens, ms, isLate } = turn.recall ?? { tokens: 0, ms: 0, isLate: false };
+    const recalled = { results: note?.recalled ?? [], tokens, ms, isLate };
+    return { ...sent, changes, recalled, refreshed: plan.refreshed, prefixHash };
   }
 
   /** Tells where the blocks differ from what the model knows, which it knows from now on; null for nowhere. */
@@ -160,7 +164,8 @@ export class Turns {
     const isSame = system === frozen?.text;
     const prompt = isSame ? frozen.digest : sha256(system);
     const notes = new Map(isSame ? now.notes : []);
-    const made = await this.#note(plan, options, notes);
+    const recollection = await this.#recall(plan, options, { system, messages, notes });
+    const made = noteOf(plan, recollection);
     const note = made === null ? null : await effects.add(prompt, made);
     if (note !== null) notes.set(note.messageId, note);
     const names = new Set([...Object.keys(tools), ...Object.keys(options.tools ?? {})]);
@@ -171,24 +176,33 @@ export class Turns {
     const parts = await partsOf(tools, sent.system, sent.messages);
     const outline = await inPieces(outlineOf(parts));
     const { target, refreshed } = plan;
-    const turn: ComposedTurn = { target, refreshed, parts, outline, messages, notes, system, frozen };
+    const recall = recollection && costOf(recollection);
+    const turn: ComposedTurn = { target, refreshed, parts, outline, messages, notes, recall, system, frozen };
     return { turn, now, plan, note, prompt, sent };
   }
 
-  // What is to be told behind the message that is to be answered; null for nothing.
-  async #note(
-    { target, isOpen, changed, shown }: TurnPlan,
+  // What the user's memory holds about the message that is to be answered; null where it is not asked, or was asked before.
+  async #recall(
+    { target, isOpen }: TurnPlan,
     { recall }: PrepareTurnOptions,
-    notes: ReadonlyMap<string, TurnNote>,
-  ): Promise<TurnNote | null> {
-    if (target === undefined || !isOpen) return null;
+    shown: Shown,
+  ): Promise<Recollection | null> {
+    if (target === undefined || !isOpen || recall === undefined) return null;
     const { store, backend } = this.parts;
-    const recaller = new Recaller(store, backend.id);
-    const found = recall === undefined ? NOTHING : await recaller.recall(target, recall, notes.values());
-    if (changed.length === 0 && found.recalled.length === 0) return null;
-    const blocks = Object.fromEntries(changed.map(({ label, content }) => [foldLabel(label), content]));
-    return { messageId: target.id, update: updateOf(changed, shown), blocks, ...found };
+    const of = userOfRecall(store, recall, { sessionId: backend.id });
+    const request = { ...recall, userId: of.userId, sessionId: backend.id, ...questionOf(target, shown.messages) };
+    return recallFrom(of.store, { ...request, ...filtersOf(backend.id, shown) });
   }
+}
+
+// What is to be told behind the message that is to be answered; null for nothing.
+function noteOf({ target, isOpen, changed, shown }: TurnPlan, found: Recollection | null): TurnNote | null {
+  if (target === undefined || !isOpen) return null;
+  const { results = [], text = "" } = found ?? {};
+  if (changed.length === 0 && results.length === 0) return null;
+  const blocks = Object.fromEntries(changed.map(({ label, content }) => [foldLabel(label), content]));
+  const update = updateOf(changed, shown);
+  return { messageId: target.id, update, blocks, recall: text, recalled: results.map(placeOf) };
 }
 
 async function pathTo(backend: SessionBackend, leafId: string | null): Promise<SessionMessage[]> {

@@ -1,9 +1,10 @@
 import type { SessionMessage } from "@stemma/model";
-import { isToolPart, noMessage, StemmaError, takenBack } from "@stemma/model";
+import { isToolPart, noMessage, StemmaError, sameJson, takenBack } from "@stemma/model";
 import {
   type BlockKey,
   DEFAULT_KEPT_VERSIONS,
   type EntryScope,
+  fieldsOf,
   type KeptWrite,
   type MemoryOwner,
   type RememberedVersion,
@@ -177,11 +178,24 @@ async function revertEntry(
   const before = present?.content ?? null;
   const found = withoutVersions(before, written, versions);
   const after = found === undefined ? before : found;
-  if (after === before && written.undone > 0) return null;
+  const fields = found === undefined ? null : fieldsBefore(written, versions);
+  const isKept = fields === null || present === null || sameJson(fields, fieldsOf({ fact: present }));
+  const isSame = after === before && isKept;
+  if (isSame && written.undone > 0) return null;
   const text = described(written, before, after, found !== undefined);
   const options = { ...noted(origin, written, versions), expectedContent: before };
-  const write = { entries, key, content: after, value: present?.value, options };
-  return { text, write: after === before ? null : write };
+  const write = { entries, key, content: after, value: present?.value, ...fields, options };
+  return { text, write: isSame ? null : write };
+}
+
+// What an entry said of its time before these versions; null where something else was written of it since.
+function fieldsBefore(
+  { versions: written }: Written,
+  versions: readonly StoredVersion[],
+): ReturnType<typeof fieldsOf> | null {
+  const before = versions.find(({ version }) => version === (written[0]?.version ?? 0) - 1);
+  const isLatest = sameJson(fieldsOf(versions[0] ?? {}), fieldsOf(written.at(-1) ?? {}));
+  return before === undefined || !isLatest ? null : fieldsOf(before);
 }
 
 // Undefined where it cannot be undone.

@@ -1,18 +1,10 @@
-import type {
-  EntryScope,
-  ListEntriesOptions,
-  ListedBlock,
-  ListedEntry,
-  ListOptions,
-  MemoryScope,
-  RememberedVersion,
-} from "../../contract/store.js";
+import type { ListedBlock, ListOptions, MemoryScope, RememberedVersion } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
 import { all, column, type Operation } from "../../engine/operation.js";
 import { MEMORY_SCOPES, memoryOwner, SCOPES } from "../../sql/session-id.js";
-import { inScope, ofOwner, upgradedBlocks } from "../messages/upgraded-rows.js";
+import { ofOwner, upgradedBlocks } from "../messages/upgraded-rows.js";
 import type { BlockRow } from "./blocks.js";
-import { ENTRY_COLUMNS, type EntryRow, entryOf } from "./entries.js";
+import { chosenBy } from "./entry-views.js";
 import { orderedPage } from "./ordered-page.js";
 import { VERSION_COLUMNS, type VersionRow, versionOf } from "./versions.js";
 
@@ -65,9 +57,10 @@ export function* listUnregistered(sql: Dialect, options: ListOptions): Operation
 /** The operation behind `EntryStore.labels`. */
 export function* listLabels(sql: Dialect, { sessionId }: MemoryScope): Operation<{ label: string; count: number }[]> {
   const { where, values } = ofOwner(sql, sessionId);
-  const query = `SELECT e.label AS label, count(*) AS count FROM cf_agents_search_entries e
+  const holding = chosenBy({ sessionId, label: "" }, {});
+  const query = `SELECT e.label AS label, count(CASE WHEN ${holding.condition} THEN 1 END) AS count FROM cf_agents_search_entries e
      WHERE ${where} GROUP BY e.label ORDER BY ${sql.bytes.ordered("e.label")}`;
-  const rows = yield* all<{ label: string; count: number }>(query, ...values);
+  const rows = yield* all<{ label: string; count: number }>(query, ...holding.values, ...values);
   return rows.map(({ label, count }) => ({ label, count: Number(count) }));
 }
 
@@ -78,15 +71,6 @@ export function* listRemoved(sql: Dialect, { sessionId }: MemoryScope): Operatio
        SELECT 1 FROM cf_agents_search_entries e WHERE e.session_id = v.session_id AND e.label = v.label AND e.key = v.key)
      GROUP BY v.label, v.key ORDER BY ${sql.bytes.ordered("v.label")}, ${sql.bytes.ordered("v.key")}`;
   return yield* all<{ label: string; key: string }>(query, sessionId);
-}
-
-/** The operation behind `EntryStore.list`. */
-export function* listEntries(sql: Dialect, scope: EntryScope, options: ListEntriesOptions): Operation<ListedEntry[]> {
-  const { where, values } = inScope(sql, scope);
-  const page = orderedPage(sql, "e.key", options);
-  const query = `SELECT ${ENTRY_COLUMNS} FROM cf_agents_search_entries e WHERE ${where} AND ${page.condition} ${page.order}`;
-  const rows = yield* all<EntryRow>(query, ...values, ...page.values, page.limit);
-  return rows.map(entryOf);
 }
 
 /** The operation behind `SessionStore.writes`. */

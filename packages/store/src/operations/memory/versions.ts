@@ -10,6 +10,8 @@ import { all, first, type Operation, run } from "../../engine/operation.js";
 import { assertStorable, assertTimes, assertVersionNumber } from "../assert-storable.js";
 import { isoNow } from "../registry/session-head.js";
 import { dateSession } from "../registry/sessions.js";
+import { factText, type KeptFact, keptFact, NO_FACT, parseFact, versionFact } from "./entry-fact.js";
+
 /** Names what has versions: a block, whose key is "", or an entry. */
 export interface VersionKey {
   /** As the rows have it: a session's id, or what stands for a scope. */
@@ -24,6 +26,11 @@ export interface VersionNote extends VersionOptions {
   readonly writtenIn: string | null;
 }
 
+/** Where the versions of an entry stand. */
+export function entryVersionKey({ sessionId, label }: EntryScope, key: string): VersionKey {
+  return { sessionId, kind: "entry", label, key };
+}
+
 const AT = "session_id = ? AND kind = ? AND label = ? AND key = ?";
 
 const valuesOf = ({ sessionId, kind, label, key }: VersionKey) => [sessionId, kind, label, key] as const;
@@ -35,21 +42,30 @@ export function* readVersions(key: VersionKey): Operation<StoredVersion[]> {
   return rows.map(versionOf);
 }
 
-/** The number of the newest version, 0 for none, and whether something is there in it. */
-export function* lastVersion(key: VersionKey): Operation<{ readonly number: number; readonly isPresent: boolean }> {
-  const query = `SELECT version, CASE WHEN content IS NULL THEN 0 ELSE 1 END AS present
+/** The number of the newest version, 0 for none, whether something is there in it, and what it says of its time. */
+export function* lastVersion(
+  key: VersionKey,
+): Operation<{ readonly number: number; readonly isPresent: boolean; readonly fact: KeptFact }> {
+  const query = `SELECT version, CASE WHEN content IS NULL THEN 0 ELSE 1 END AS present, fact
      FROM assistant_versions WHERE ${AT} ORDER BY version DESC LIMIT 1`;
-  const row = yield* first<{ version: number; present: number }>(query, ...valuesOf(key));
-  return { number: Number(row?.version ?? 0), isPresent: Number(row?.present ?? 0) === 1 };
+  const row = yield* first<{ version: number; present: number; fact: string | null }>(query, ...valuesOf(key));
+  const fact = parseFact(row?.fact ?? null) ?? NO_FACT;
+  return { number: Number(row?.version ?? 0), isPresent: Number(row?.present ?? 0) === 1, fact };
 }
 
 /** The version of a present content of which nothing is known but when it was written. */
-export function unrecorded(version: number, content: string, writtenAt: string): StoredVersion {
-  return { version, content, writtenAt, author: null, sessionId: null, messageIds: [], toolCallId: null };
+export function unrecorded(version: number, content: string, writtenAt: string, fact = NO_FACT): StoredVersion {
+  const unknown = { author: null, sessionId: null, messageIds: [], toolCallId: null };
+  return { version, content, writtenAt, ...unknown, ...shown(fact) };
 }
 
 /** The version that a write makes. */
-export function newVersion(version: number, content: string | null, { origin, writtenIn }: VersionNote): StoredVersion {
+export function newVersion(
+  version: number,
+  content: string | null,
+  { origin, writtenIn }: VersionNote,
+  fact = NO_FACT,
+): StoredVersion {
   assertStorable("A version's", { sessionId: writtenIn, toolCallId: origin?.toolCallId });
   return {
     version,
@@ -59,7 +75,13 @@ export function newVersion(version: number, content: string | null, { origin, wr
     sessionId: writtenIn,
     messageIds: origin?.messageIds ?? [],
     toolCallId: origin?.toolCallId ?? null,
+    ...shown(fact),
   };
+}
+
+function shown(kept: KeptFact): Pick<StoredVersion, "fact"> {
+  const fact = versionFact(kept);
+  return fact === undefined ? {} : { fact };
 }
 
 /** Keeps a version, and lets go of those that are too old. */
@@ -76,7 +98,7 @@ export function* keepVersion(
 function* insertVersion(key: VersionKey, version: StoredVersion): Operation<void> {
   yield* run(
     `INSERT INTO assistant_versions (session_id, kind, label, key, ${VERSION_COLUMNS})
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
     ...valuesOf(key),
     version.version,
     version.content,
@@ -85,6 +107,7 @@ function* insertVersion(key: VersionKey, version: StoredVersion): Operation<void
     version.sessionId,
     version.messageIds.length === 0 ? null : JSON.stringify(version.messageIds),
     version.toolCallId,
+    factText(keptFact(version.fact)),
   );
 }
 
@@ -132,7 +155,7 @@ export function noteOf<V extends VersionOptions>({ sessionId }: BlockKey | Entry
   return { ...version, writtenIn: version.origin?.sessionId ?? (sessionId === "" ? null : sessionId) };
 }
 
-export const VERSION_COLUMNS = "version, content, written_at, author, written_in, message_ids, tool_call_id";
+export const VERSION_COLUMNS = "version, content, written_at, author, written_in, message_ids, tool_call_id, fact";
 
 /** The version that a row holds. */
 export function versionOf(row: VersionRow): StoredVersion {
@@ -144,6 +167,7 @@ export function versionOf(row: VersionRow): StoredVersion {
     sessionId: row.written_in,
     messageIds: parseMessageIds(row.message_ids) ?? [],
     toolCallId: row.tool_call_id,
+    ...shown(parseFact(row.fact) ?? NO_FACT),
   };
 }
 
@@ -167,4 +191,5 @@ export interface VersionRow {
   readonly written_in: string | null;
   readonly message_ids: string | null;
   readonly tool_call_id: string | null;
+  readonly fact: string | null;
 }

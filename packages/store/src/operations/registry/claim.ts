@@ -4,17 +4,9 @@ import type { Dialect } from "../../engine/dialect.js";
 import { all, count, type Operation, run } from "../../engine/operation.js";
 import { userScope } from "../../sql/session-id.js";
 import { blockVersionKey, openBlock, putBlock, storeBlock } from "../memory/blocks.js";
-import {
-  ENTRY_COLUMNS,
-  type EntryRow,
-  entryOf,
-  entryVersionKey,
-  findEntry,
-  putEntry,
-  removeEntries,
-  storeEntry,
-} from "../memory/entries.js";
-import { lastVersion, moveVersions, removeAllVersions, type VersionNote } from "../memory/versions.js";
+import { findEntry, storeEntry } from "../memory/entries.js";
+import { ENTRY_COLUMNS, type EntryRow, entryOf, factOf, putEntry, removeEntries } from "../memory/entry-rows.js";
+import { entryVersionKey, lastVersion, moveVersions, removeAllVersions, type VersionNote } from "../memory/versions.js";
 
 /** The note of a claim's merges: the program wrote them, in no session. */
 const CLAIMED: VersionNote = { writtenIn: null };
@@ -60,10 +52,18 @@ function* claimEntries(sql: Dialect, from: string, to: string): Operation<void> 
     const merged = known === undefined || isText ? mergeTexts(known, row.content) : known;
     if (merged === known) continue;
     if (known === undefined && (yield* lastVersion(entryVersionKey(scope, key))).number === 0) {
-      yield* putEntry(sql, scope, entryOf(row), null);
+      yield* putEntry(sql, scope, { ...entryOf(row), fact: factOf(row) }, null);
       yield* moveVersions(entryVersionKey({ sessionId: from, label }, key), to);
     } else {
-      yield* storeEntry(sql, scope, { ...entryOf(row), content: merged }, CLAIMED);
+      const { value, ends, ...fact } = entryOf(row);
+      // What stays keeps its own times.
+      const entry = known === undefined ? { ...fact, value } : { key, value };
+      yield* storeEntry(
+        sql,
+        scope,
+        { ...entry, content: merged },
+        known === undefined ? { ...CLAIMED, ends } : CLAIMED,
+      );
     }
   }
   yield* removeEntries(sql, from);

@@ -2,7 +2,7 @@ import type { Erased, MemoryScope, RowCounts } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
 import { column, first, type Operation, ownOf, rowsOf, run, type SessionRows } from "../../engine/operation.js";
 import { isScope, UPGRADED_ROWS } from "../../sql/session-id.js";
-import { removeEntries } from "../memory/entries.js";
+import { removeEntries } from "../memory/entry-rows.js";
 import { removeRecords } from "../memory/records.js";
 import { removeAllVersions } from "../memory/versions.js";
 import { removeRows } from "../messages/messages.js";

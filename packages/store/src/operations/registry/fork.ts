@@ -3,7 +3,7 @@ import { invalid } from "@stemma/model";
 import { type Continuation, LEARNING, type NewSession, type SessionInfo } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
 import { type Operation, OR_KEEP, ownOf, run, type SessionRows } from "../../engine/operation.js";
-import { copyEntries } from "../memory/entries.js";
+import { copyEntries } from "../memory/entry-rows.js";
 import { copyRecord } from "../memory/records.js";
 import { copyVersions } from "../memory/versions.js";
 import { appendMessages } from "../messages/messages.js";

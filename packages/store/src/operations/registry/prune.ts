@@ -12,7 +12,7 @@ import {
   tuples,
 } from "../../engine/operation.js";
 import { shrinkToBehind } from "../compactions/compactions.js";
-import { removeEntry } from "../memory/entries.js";
+import { removeEntry } from "../memory/entry-rows.js";
 import { dropContent } from "../messages/content.js";
 import { firstOfBranch } from "../path/path.js";
 import { countRows, deleteSession, findErased } from "./erase.js";

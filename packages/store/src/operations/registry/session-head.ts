@@ -138,6 +138,8 @@ export interface SessionHead extends SessionRow {
   readonly newest: MessagePosition | null;
   /** A time up to which the row says that the session changed. */
   readonly datedUntil: string;
+  /** The row says that everything was learned from. */
+  readonly isLearned: boolean;
 }
 
 // Joins the newest message `m` of the session `s`; it binds what `own` binds. Where rows name their session, one look by the
@@ -153,7 +155,7 @@ function newest({ layout }: Pick<Dialect, "layout">, own: string): string {
 const headQuery = (sql: Pick<Dialect, "layout">) => `
   SELECT s.no AS no, s.leaf AS leaf, s.stale AS stale, s.skills AS skills, s.registered AS registered,
          ${LATEST_CHANGE} AS dated_until,
-         m.n AS n, m.id AS id, m.branch AS branch, m.total AS total
+         m.n AS n, m.id AS id, m.branch AS branch, m.total AS total, s.learned AS learned
   FROM assistant_sessions s ${newest(sql, ownOf(sql, "t"))} WHERE s.id = ?`;
 
 // Every append asks one of them. To write such a text anew takes as long as to find its prepared statement does.
@@ -173,6 +175,7 @@ type SessionHeadRow = [
   id: string,
   branch: number,
   total: number | null,
+  learned: number | null,
 ];
 
 /** A session's row and newest message, or null when nothing was ever written under this id. */
@@ -180,7 +183,7 @@ export function* findSessionHead(sql: Pick<Dialect, "layout">, sessionId: string
   const query = HEAD_QUERIES[sql.layout === "local" ? "local" : "server"];
   const [row] = yield* tuples<SessionHeadRow>(query, ...idsOf(sql, sessionId), sessionId);
   if (row === undefined) return null;
-  const [sessionNumber, leaf, stale, skills, registered, datedUntil, rowId, id, branch, total] = row;
+  const [sessionNumber, leaf, stale, skills, registered, datedUntil, rowId, id, branch, total, learned] = row;
   return {
     rows: rowsOf(sql, sessionId, sessionNumber),
     sessionNumber,
@@ -189,6 +192,7 @@ export function* findSessionHead(sql: Pick<Dialect, "layout">, sessionId: string
     skills,
     registered: Number(registered),
     datedUntil,
+    isLearned: learned !== null,
     newest: rowId === null ? null : { rowId, id, branch, total },
   };
 }
@@ -202,7 +206,7 @@ export function* openSessionHead(sql: Dialect, sessionId: string): Operation<Ses
   const [[sessionNumber, registered]] = (yield* tuples(query, sessionId)) as [[no: number, registered: number]];
   floorOf(sessionNumber);
   const rows = rowsOf(sql, sessionId, sessionNumber);
-  const none = { leaf: null, stale: null, skills: null, newest: null };
+  const none = { leaf: null, stale: null, skills: null, isLearned: false, newest: null };
   return { ...none, rows, sessionNumber, registered: Number(registered), datedUntil: "" };
 }
 
@@ -330,10 +334,11 @@ function newSession(sessionId: string): Readonly<Record<string, SqlValue>> {
  * Dates a session that messages were appended to, so that a list by the latest change finds it: at most once in a while, and
  * until then the row holds a time that is not before the latest append.
  */
-export function* dateAppend({ rows, datedUntil }: SessionHead): Operation<void> {
+export function* dateAppend({ rows, datedUntil, isLearned }: SessionHead): Operation<void> {
   const now = isoNow();
-  if (now <= datedUntil && datedUntil <= undatedUntil()) return;
-  yield* run(...rows.whereRegistered("UPDATE assistant_sessions SET appended_until = ?", undatedUntil()));
+  if (!isLearned && now <= datedUntil && datedUntil <= undatedUntil()) return;
+  const update = "UPDATE assistant_sessions SET appended_until = ?, learned = NULL";
+  yield* run(...rows.whereRegistered(update, undatedUntil()));
 }
 
 // The time that was asked for last, as texts. A text takes longer to write than all else that an append does with it.

@@ -167,6 +167,7 @@ export function* dateSession(sql: Dialect, sessionId: string): Operation<void> {
 
 /** Stores what changed in a session's row other than by a plain append. */
 export function* touchSession(rows: SessionRows, leaf: number | null, stale: number | null): Operation<void> {
-  const update = "UPDATE assistant_sessions SET leaf = ?, stale = ?, updated_at = ?, changes = changes + 1";
+  const update =
+    "UPDATE assistant_sessions SET leaf = ?, stale = ?, updated_at = ?, changes = changes + 1, learned = NULL";
   yield* run(...rows.whereRegistered(update, leaf, stale, isoNow()));
 }

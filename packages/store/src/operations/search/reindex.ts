@@ -1,6 +1,6 @@
 import type { Dialect, IndexedDocument, SearchDialect } from "../../engine/dialect.js";
 import { all, column, first, type Operation, rowsOf, run, tuples } from "../../engine/operation.js";
-import { entryDocument } from "../memory/entries.js";
+import { entryDocument } from "../memory/entry-rows.js";
 import { assertOrder } from "../messages/damage.js";
 import { sessionOf } from "../registry/session-head.js";
 import { CHARACTERS, messagesBetween, type ReadTo, ROWS, readDocument } from "./index-rows.js";

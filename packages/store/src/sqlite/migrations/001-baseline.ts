@@ -75,13 +75,15 @@ const DEFINITIONS = [
      counted INTEGER,
      counted_all INTEGER,
      skills TEXT,
-     metadata TEXT
+     metadata TEXT,
+     learned INTEGER
    )`,
   `CREATE INDEX IF NOT EXISTS assistant_sessions_change ON assistant_sessions (${LATEST_CHANGE})`,
   `CREATE INDEX IF NOT EXISTS assistant_sessions_of_user ON assistant_sessions (user_id, ${LATEST_CHANGE}) WHERE user_id IS NOT NULL`,
   "CREATE INDEX IF NOT EXISTS assistant_sessions_tokens ON assistant_sessions (input_tokens + output_tokens)",
   "CREATE INDEX IF NOT EXISTS assistant_sessions_cost ON assistant_sessions (estimated_cost)",
   "CREATE INDEX IF NOT EXISTS assistant_sessions_parent ON assistant_sessions (parent_session_id) WHERE parent_session_id IS NOT NULL",
+  "CREATE INDEX IF NOT EXISTS assistant_sessions_due ON assistant_sessions (id) WHERE learned IS NULL",
   `CREATE TABLE IF NOT EXISTS assistant_media (
      no INTEGER NOT NULL,
      hash TEXT NOT NULL,
@@ -113,10 +115,15 @@ const DEFINITIONS = [
      key TEXT NOT NULL,
      content TEXT NOT NULL,
      value TEXT,
+     valid_from TEXT,
+     valid_to TEXT,
+     expires_at TEXT,
+     fact TEXT,
      created_at TEXT NOT NULL,
      updated_at TEXT NOT NULL,
      UNIQUE (session_id, label, key)
    )`,
+  "CREATE INDEX IF NOT EXISTS assistant_entries_expiry ON cf_agents_search_entries (session_id, expires_at) WHERE expires_at IS NOT NULL",
   `CREATE TABLE IF NOT EXISTS assistant_versions (
      session_id TEXT NOT NULL,
      kind TEXT NOT NULL,
@@ -129,6 +136,7 @@ const DEFINITIONS = [
      written_in TEXT,
      message_ids TEXT,
      tool_call_id TEXT,
+     fact TEXT,
      PRIMARY KEY (session_id, kind, label, key, version)
    )`,
   "CREATE INDEX IF NOT EXISTS assistant_versions_written ON assistant_versions (written_in) WHERE written_in IS NOT NULL",

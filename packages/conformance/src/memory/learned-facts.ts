@@ -1,0 +1,181 @@
+import type { LearnEdit, LearnRequest } from "@stemma/session";
+import { AgentSearchProvider, SessionManager } from "@stemma/session";
+import type { EntryScope, Store } from "@stemma/store";
+import { expect } from "../assert.js";
+import { message } from "../samples.js";
+import { defineTopic } from "../topic.js";
+
+const SCOPE: EntryScope = { sessionId: "", label: "facts", scope: "user" };
+
+const fact = (key: string, content: string, more: Partial<LearnEdit> = {}): LearnEdit => ({
+  action: "add",
+  label: "facts",
+  key,
+  content,
+  subject: "home",
+  messageIds: ["m"],
+  ...more,
+});
+
+/** A user's facts, as entries, and a way to say something that a script learns from. */
+function world(everything: Store) {
+  const store = everything.forUser("ada");
+  const given: LearnRequest[] = [];
+  let script: (request: LearnRequest) => readonly LearnEdit[] | PromiseLike<readonly LearnEdit[]> = () => [];
+  let skipped: readonly { readonly reason: string }[] = [];
+  const manager = SessionManager.create(store)
+    .withContext("facts", { provider: new AgentSearchProvider(store, { scope: "user" }) })
+    .onLearning(async (request) => {
+      given.push(request);
+      return script(request);
+    });
+  return {
+    store,
+    given,
+    get skipped() {
+      return skipped.map(({ reason }) => reason);
+    },
+    /** Says something in a session of its own, unless one is named. */
+    async learn(
+      said: string,
+      edits: typeof script | readonly LearnEdit[],
+      createdAt = "2026-06-01T10:00:00.000Z",
+      id: string = crypto.randomUUID(),
+    ) {
+      script = typeof edits === "function" ? edits : () => edits;
+      const session = manager.getSession(id);
+      skipped = [];
+      const stop = session.subscribe((event) => {
+        if (event.type === "learning") skipped = event.skipped;
+        if (event.type === "cf_agent_session_error") throw new RangeError(event.error);
+      });
+      await session.appendMessage({ ...message("m", said), createdAt });
+      await session.close();
+      stop();
+      return id;
+    },
+    holding: async () => (await store.entries.list(SCOPE)).map(({ content }) => content).toSorted(),
+    get: (key: string) => store.entries.get(SCOPE, key),
+  };
+}
+
+/** Facts that are learned as entries: what is no longer true is closed. */
+export const learnedFacts = defineTopic("learned facts", (it) => {
+  it("closes what a later fact of the same subject makes untrue, and shows dates and beginnings", async ({ store }) => {
+    const { learn, get, given, holding } = world(store);
+    await learn("I live in Berlin.", [fact("berlin", "Lives in Berlin.", { validFrom: "2024-03-01" })]);
+    await learn("I moved to Lisbon.", [
+      fact("lisbon", "Lives in Lisbon.", { validFrom: "2026-05-20", supersedes: ["berlin"] }),
+    ]);
+    expect(given[1]?.entries).toEqual([
+      {
+        label: "facts",
+        key: "berlin",
+        content: "Lives in Berlin.",
+        validFrom: "2024-03-01T00:00:00.000Z",
+        subject: "home",
+      },
+    ]);
+    expect(given[1]?.messages[0]?.createdAt).toBe("2026-06-01T10:00:00.000Z");
+    expect(await holding()).toEqual(["Lives in Lisbon."]);
+    const [berlin, lisbon] = [await get("berlin"), await get("lisbon")];
+    expect([berlin?.validTo, berlin?.supersededBy]).toEqual(["2026-05-20T00:00:00.000Z", ["lisbon"]]);
+    expect([lisbon?.origin, lisbon?.validFrom, lisbon?.tags]).toEqual([
+      "learning",
+      "2026-05-20T00:00:00.000Z",
+      ["subject:home"],
+    ]);
+    // Without a date of its own it began when it was said; a key that is taken is not its own.
+    await learn(
+      "I live in Porto now.",
+      [fact("lisbon", "Lives in Porto.", { supersedes: ["lisbon"] })],
+      "2026-08-01T00:00:00.000Z",
+    );
+    expect([await holding(), (await get("lisbon"))?.validTo]).toEqual([
+      ["Lives in Porto."],
+      "2026-08-01T00:00:00.000Z",
+    ]);
+  });
+
+  it("closes nothing else, whatever the function names", async ({ store }) => {
+    const facts = world(store);
+    const { learn, holding } = facts;
+    await learn("a", [
+      fact("berlin", "Lives in Berlin.", { validFrom: "2024-03-01" }),
+      fact("baker", "Works as a baker.", { subject: "work" }),
+    ]);
+    await facts.store.entries.set(SCOPE, { key: "tea", content: "Drinks tea." });
+    await learn("b", ({ entries }) => [
+      fact("lisbon", "Lives in Lisbon.", {
+        validFrom: "2026-05-20",
+        supersedes: [...entries.map(({ key }) => key), "invented"],
+      }),
+    ]);
+    expect(await holding()).toEqual(["Drinks tea.", "Lives in Lisbon.", "Works as a baker."]);
+    expect(facts.skipped.toSorted()).toEqual([
+      'nothing is closed: "baker" is of another subject',
+      'nothing is closed: "invented" was not shown',
+      'nothing is closed: "tea" is of another subject',
+    ]);
+    // What is no date says nothing, and no list no keys.
+    await learn("c", [
+      fact("x", "Likes x.", { subject: "x", validFrom: "soon" }),
+      fact("y", "Likes y.", { supersedes: "tea" as never }),
+    ]);
+    expect([(await facts.get("x"))?.validFrom, facts.skipped]).toEqual([null, ["it is no edit"]]);
+  });
+
+  it("stores what is told late, and is older, as closed", async ({ store }) => {
+    const { learn, get, holding } = world(store);
+    await learn("a", [fact("lisbon", "Lives in Lisbon.", { validFrom: "2026-05-20" })]);
+    await learn("b", [fact("berlin", "Lives in Berlin.", { supersedes: ["lisbon"] })], "2019-01-01T00:00:00.000Z");
+    expect(await holding()).toEqual(["Lives in Lisbon."]);
+    const berlin = await get("berlin");
+    expect([berlin?.validFrom, berlin?.validTo]).toEqual(["2019-01-01T00:00:00.000Z", "2026-05-20T00:00:00.000Z"]);
+  });
+
+  it("leaves what a person edits while learning runs", async ({ store }) => {
+    const facts = world(store);
+    const { learn, get, holding } = facts;
+    await learn("a", [fact("berlin", "Lives in Berlin.", { validFrom: "2024-03-01" })]);
+    const edited = async (edits: LearnEdit[]) => {
+      await facts.store.entries.set(SCOPE, { key: "berlin", content: "Lives in Berlin and Rome." });
+      return edits;
+    };
+    await learn("b", () => edited([fact("lisbon", "Lives in Lisbon.", { supersedes: ["berlin"] })]));
+    expect([await holding(), facts.skipped]).toEqual([
+      ["Lives in Berlin and Rome.", "Lives in Lisbon."],
+      ['nothing is closed: "berlin" was changed meanwhile'],
+    ]);
+    await facts.store.entries.set(SCOPE, { key: "berlin", content: "Lives in Berlin." });
+    await learn("c", () => edited([fact("berlin", "Lives in Oslo.", { action: "replace" })]));
+    expect([(await get("berlin"))?.content, facts.skipped]).toEqual([
+      "Lives in Berlin and Rome.",
+      ["somebody changed the entry meanwhile"],
+    ]);
+  });
+
+  it("brings nothing back that was forgotten or has ended, though the same messages are learned again", async ({
+    store,
+  }) => {
+    const facts = world(store);
+    const { learn, holding } = facts;
+    const said = () => [fact("berlin", "Lives in Berlin.", { validFrom: "2024-03-01" })];
+    const id = await learn("a", said(), undefined, "one");
+    const again = async (edits: LearnEdit[]) => {
+      await facts.store.session(id).clear();
+      await facts.store.records.delete({ sessionId: id, label: "learning" }, "state");
+      await learn("a", edits, undefined, id);
+    };
+    await facts.store.entries.delete(SCOPE, "berlin");
+    await again(said());
+    await again([fact("city", "The user's city is Berlin.")]);
+    expect([await holding(), facts.skipped]).toEqual([[], ["it was removed after it was learned"]]);
+    await learn("b", [fact("rome", "Lives in Rome.", { validFrom: "2025-01-01" })], undefined, "two");
+    await learn("c", [fact("oslo", "Lives in Oslo.", { supersedes: ["rome"] })]);
+    await facts.store.session("two").clear();
+    await facts.store.records.delete({ sessionId: "two", label: "learning" }, "state");
+    await learn("b", [fact("roma", "Lives in Rome.")], undefined, "two");
+    expect(await holding()).toEqual(["Lives in Oslo."]);
+  });
+});

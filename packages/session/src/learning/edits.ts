@@ -1,0 +1,57 @@
+import type { SessionMessage } from "@stemma/model";
+
+/** A block that may be learned into. */
+export interface LearnBlock {
+  readonly label: string;
+  readonly description?: string;
+  /** The text; of a block that holds entries how many there are. */
+  readonly content: string;
+  /** The most estimated tokens of the text, or of each entry. */
+  readonly maxTokens: number;
+  /** It holds entries under keys. */
+  readonly holdsEntries: boolean;
+  /** Of a block with a schema: its JSON Schema. The content is JSON. */
+  readonly schema?: Readonly<Record<string, unknown>>;
+}
+
+/** An entry of a block that holds entries. */
+export interface LearnEntry {
+  readonly label: string;
+  readonly key: string;
+  readonly content: string;
+  /** When it began to hold, as ISO text, where that is known. */
+  readonly validFrom?: string;
+  /** Its subject, where that is known, as `home`. */
+  readonly subject?: string;
+}
+
+/** Messages to learn from, and the memory that may change. */
+export interface LearnRequest {
+  /** The messages since the last time, oldest first; each with its date, `createdAt`, where that is known. */
+  readonly messages: readonly SessionMessage[];
+  readonly blocks: readonly LearnBlock[];
+  /** The entries of which the messages may say the same, or which they make untrue. An edit can supersede these only. */
+  readonly entries: readonly LearnEntry[];
+}
+
+/** One change of a block or an entry. */
+export interface LearnEdit {
+  /** `add` a line or an entry, `replace` one by another, `remove` one. */
+  readonly action: "add" | "replace" | "remove";
+  /** The block's. */
+  readonly label: string;
+  /** The entry's, of a block that holds entries; the field's that is removed, of a block with a schema. */
+  readonly key?: string | undefined;
+  /** The line that is replaced or removed, as it stands in the block. */
+  readonly old?: string | undefined;
+  /** The new text; for a block with a schema a JSON Merge Patch, as an object or as JSON. */
+  readonly content?: string | Readonly<Record<string, unknown>> | undefined;
+  /** The subject of an entry, in a word, as `home`: an edit closes only entries of its subject. */
+  readonly subject?: string | undefined;
+  /** When an entry began to hold: a date, or ISO text with a zone. */
+  readonly validFrom?: string | undefined;
+  /** Keys of entries that are no longer true because of this one, which has a key of its own. They are closed, not removed. */
+  readonly supersedes?: readonly string[] | undefined;
+  /** The ids of the messages that it comes from, one at least. */
+  readonly messageIds: readonly string[];
+}

@@ -1,0 +1,53 @@
+import { foldLabel } from "@stemma/model";
+import type { RememberedVersion, Store } from "@stemma/store";
+import type { LearnEdit } from "./edits.js";
+
+/** Whether somebody removed what these messages said before. */
+export type IsForgotten = (label: string, content: string, messageIds: readonly string[]) => boolean;
+
+/**
+ * Finds what was learned of messages before and is there no more: it does not come back by learning them again. An entry that is
+ * gone takes along whatever else its messages would say; of a text block, the lines that are gone count.
+ */
+export async function forgottenOf(
+  store: Store,
+  sessionId: string,
+  edits: readonly LearnEdit[],
+  present: (label: string, key: string | null) => Promise<string | null>,
+): Promise<IsForgotten> {
+  const ids = new Set(edits.flatMap((edit) => (Array.isArray(edit?.messageIds) ? edit.messageIds : [])));
+  const session = store.session(sessionId);
+  const gone: Gone[] = [];
+  for (const id of ids) {
+    const learned = (await session.writes(String(id))).filter(({ author }) => author === "learning");
+    for (const version of learned) {
+      const now = await present(version.label, version.key);
+      if (version.key === null) gone.push(...goneLines(version, now));
+      else if (now === null) gone.push({ ...version, text: null });
+    }
+  }
+  return (label, content, messageIds) =>
+    gone.some(
+      (each) =>
+        foldLabel(each.label) === foldLabel(label) &&
+        (each.text === null ? messageIds.every((id) => each.messageIds.includes(id)) : each.text === plain(content)),
+    );
+}
+
+/** A line that is gone, or null for an entry. */
+interface Gone extends Pick<RememberedVersion, "label" | "messageIds"> {
+  readonly text: string | null;
+}
+
+function goneLines({ label, messageIds, content }: RememberedVersion, now: string | null): Gone[] {
+  const kept = new Set((now ?? "").split("\n").map(plain));
+  const lines = (content ?? "").split("\n").map(plain);
+  return lines.filter((line) => line !== "" && !kept.has(line)).map((text) => ({ label, messageIds, text }));
+}
+
+const plain = (line: string) =>
+  line
+    .normalize("NFKC")
+    .toLowerCase()
+    .replace(/[\s\p{P}]+/gu, " ")
+    .trim();

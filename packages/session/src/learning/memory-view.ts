@@ -1,0 +1,126 @@
+// What a run of learning reads and writes: the blocks of a session, their entries, and what was forgotten of them.
+import { foldLabel, type SessionMessage } from "@stemma/model";
+import { type KeptWrite, type ListedEntry, orderOf, type Store } from "@stemma/store";
+import type { LiveBlock } from "../context/live-block.js";
+import { AgentSearchProvider, placeOfEntries } from "../context/providers/agent-search.js";
+import { placeOfBlock, StoreContextProvider } from "../context/providers/store-context.js";
+import { type EditedBlock, entryKeyOf, type LearnedWrite } from "./apply.js";
+import type { LearnBlock, LearnEdit, LearnEntry } from "./edits.js";
+import { nearestEntries } from "./nearest-entries.js";
+
+/** The blocks of a session that one transaction of its store can write: what is learned goes there. */
+export function learnableBlocks(blocks: readonly LiveBlock[], store: Store): LiveBlock[] {
+  return blocks.filter(({ provider }) => {
+    if (provider instanceof StoreContextProvider) return orderOf(placeOfBlock(provider).store) === orderOf(store);
+    return provider instanceof AgentSearchProvider && orderOf(placeOfEntries(provider).store) === orderOf(store);
+  });
+}
+
+/** Blocks as a learn function is shown them. */
+export async function describeBlocks(blocks: readonly LiveBlock[]): Promise<LearnBlock[]> {
+  return Promise.all(
+    blocks.map(async (block) => {
+      const { label, description, patchSchema } = block.describeForTools();
+      return {
+        label,
+        ...(description !== undefined && { description }),
+        content: (await block.read()).content,
+        maxTokens: block.cap,
+        holdsEntries: block.provider instanceof AgentSearchProvider,
+        ...(patchSchema !== undefined && { schema: patchSchema }),
+      };
+    }),
+  );
+}
+
+/** Blocks as edits find them, and what the entries say that they name. */
+export interface MemoryView {
+  readonly blocks: readonly (EditedBlock & { readonly version: number })[];
+  readonly entry: (label: string, key: string) => ListedEntry | null;
+}
+
+/** Reads what edits are applied to. */
+export async function readMemory(blocks: readonly LiveBlock[], edits: readonly LearnEdit[]): Promise<MemoryView> {
+  const entries = new Map<string, ListedEntry>();
+  const edited = await Promise.all(
+    blocks.map(async (block) => {
+      const { label, folded, provider, cap, document } = block;
+      const { content, version = 0 } = await block.read();
+      const holdsEntries = provider instanceof AgentSearchProvider;
+      if (holdsEntries) {
+        const { store, scope } = placeOfEntries(provider);
+        const own = edits.filter((edit) => foldLabel(edit?.label) === folded);
+        const keys = own.flatMap((edit) => [entryKeyOf(edit), ...keysIn(edit.supersedes)]);
+        for (const key of new Set(keys)) {
+          const found = key === "" ? null : await store.entries.get(scope, key);
+          if (found !== null) entries.set(JSON.stringify([label, key]), found);
+        }
+      }
+      return { label, content, version, cap, document, holdsEntries };
+    }),
+  );
+  return { blocks: edited, entry: (label, key) => entries.get(JSON.stringify([label, key])) ?? null };
+}
+
+// Rules of the host's may give anything.
+const keysIn = (keys: unknown): string[] =>
+  Array.isArray(keys) ? keys.filter((key) => typeof key === "string" && key !== "") : [];
+
+/** The entries that a learn function is shown. */
+export async function entriesFor(
+  blocks: readonly LiveBlock[],
+  messages: readonly SessionMessage[],
+): Promise<LearnEntry[]> {
+  const found = blocks.map(({ label, provider }) =>
+    provider instanceof AgentSearchProvider ? nearestEntries(placeOfEntries(provider), label, messages) : [],
+  );
+  return (await Promise.all(found)).flat();
+}
+
+/** The present content of a block, or of an entry that holds; null for none. */
+export async function presentText(
+  blocks: readonly LiveBlock[],
+  view: MemoryView,
+  label: string,
+  key: string | null,
+): Promise<string | null> {
+  const folded = foldLabel(label);
+  if (key === null) return view.blocks.find((each) => foldLabel(each.label) === folded)?.content ?? null;
+  const provider = blocks.find((each) => each.folded === folded)?.provider;
+  if (!(provider instanceof AgentSearchProvider)) return null;
+  const { store, scope } = placeOfEntries(provider);
+  const entry = await store.entries.get(scope, key);
+  // What has ended does not come back either.
+  return entry === null || entry.validTo !== null ? null : entry.content;
+}
+
+/** The writes for a store. A block must still be as it was read. */
+export function keptWrites(
+  writes: readonly LearnedWrite[],
+  view: MemoryView,
+  blocks: readonly LiveBlock[],
+  sessionId: string,
+): KeptWrite[] {
+  const versions = new Map(view.blocks.map(({ label, version }) => [label, version]));
+  const written = new Set<string>();
+  // In one order for all: of two that lock the same blocks, neither waits for the other and is waited for.
+  const ordered = writes.toSorted((a, b) => (a.label === b.label ? 0 : a.label < b.label ? -1 : 1));
+  return ordered.flatMap(({ label, key, content, fields, edit }): KeptWrite[] => {
+    const block = blocks.find((each) => each.label === label);
+    if (block === undefined) return [];
+    const { provider } = block;
+    const origin = { author: "learning", sessionId, messageIds: edit.messageIds } as const;
+    const options = block.noted({ origin });
+    if (provider instanceof AgentSearchProvider) {
+      const expectedContent = view.entry(label, key ?? "")?.content ?? null;
+      const isFirst = !written.has(JSON.stringify([label, key]));
+      written.add(JSON.stringify([label, key]));
+      const expected = isFirst ? { ...options, expectedContent } : options;
+      return [{ entries: placeOfEntries(provider).scope, key: key ?? "", content, ...fields, options: expected }];
+    }
+    if (!(provider instanceof StoreContextProvider)) return [];
+    const expectedVersion = versions.get(label) ?? 0;
+    versions.set(label, expectedVersion + 1);
+    return [{ block: placeOfBlock(provider).key, content: content ?? "", options: { ...options, expectedVersion } }];
+  });
+}

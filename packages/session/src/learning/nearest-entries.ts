@@ -1,0 +1,75 @@
+import { type SessionMessage, searchableText } from "@stemma/model";
+import type { EntryScope, ListedEntry, Store } from "@stemma/store";
+import type { LearnEntry } from "./edits.js";
+import { subjectOf, subjectsIn, subjectTag, wordsOf } from "./subjects.js";
+
+/** Entries that are shown of one block. Where there are no more, all are. */
+const MOST_ENTRIES = 40;
+/** Stretches of what was said that are searched with, the latest, and how long each is in characters. */
+const MOST_STRETCHES = 24;
+const STRETCH = 400;
+/** Entries that each finds. */
+const EACH = 10;
+
+/**
+ * The entries of a block that may say the same as messages do, or what these make untrue: by meaning where the store searches so,
+ * and by words and subjects. Each stretch of what the user said finds its own.
+ */
+export async function nearestEntries(
+  { store, scope }: { readonly store: Store; readonly scope: EntryScope },
+  label: string,
+  messages: readonly SessionMessage[],
+): Promise<LearnEntry[]> {
+  const { entries } = store;
+  if ((await entries.count(scope)) <= MOST_ENTRIES) {
+    return (await entries.list(scope, { limit: MOST_ENTRIES })).map((entry) => shownEntry(label, entry));
+  }
+  const rankings = store.capabilities.search ? stretchesOf(messages).map((said) => found(store, scope, said)) : [];
+  const shown = new Map<string, LearnEntry>();
+  // The best of each stretch before the second best of any.
+  const all = await Promise.all(rankings);
+  for (let rank = 0; rank < 3 * EACH; rank += 1) {
+    for (const ranking of all) {
+      const entry = ranking[rank];
+      if (entry !== undefined && shown.size < MOST_ENTRIES) shown.set(entry.key, shownEntry(label, entry));
+    }
+  }
+  return [...shown.values()];
+}
+
+// Interleaved: what words find, what the words of the subject find, and what is of the subject.
+async function found({ entries }: Store, scope: EntryScope, said: string): Promise<ListedEntry[]> {
+  const subjects = subjectsIn(said);
+  const limit = EACH;
+  // Whose subject it is: a city that another person lives in is none of it.
+  const names = (said.match(/(?<!\p{L})\p{Lu}[\p{L}'’-]+/gu) ?? []).join(" ");
+  const [bySaid, ...bySubject] = await Promise.all([
+    entries.search(scope, said, { limit }),
+    ...subjects.map((subject) => entries.search(scope, `${names} ${wordsOf(subject)}`, { limit })),
+    ...subjects.map((subject) => entries.list(scope, { limit, filter: { tags: [subjectTag(subject)] } })),
+  ]);
+  const rankings = [bySaid ?? [], ...bySubject];
+  return Array.from({ length: EACH }, (_, rank) => rankings.flatMap((ranking) => ranking[rank] ?? [])).flat();
+}
+
+function stretchesOf(messages: readonly SessionMessage[]): string[] {
+  const said = messages.filter(({ role }) => role === "user").map(searchableText);
+  const stretches: string[] = [];
+  for (const text of said) {
+    stretches.push("");
+    for (const sentence of text.split(/(?<=[.!?。！？\n])\s*/u)) {
+      const last = stretches.at(-1) ?? "";
+      if (last === "" || last.length + sentence.length > STRETCH) stretches.push(sentence);
+      else stretches[stretches.length - 1] = `${last} ${sentence}`;
+    }
+  }
+  return stretches
+    .map((stretch) => stretch.slice(0, STRETCH).toWellFormed().trim())
+    .filter((stretch) => stretch !== "")
+    .slice(-MOST_STRETCHES);
+}
+
+function shownEntry(label: string, { key, content, validFrom, tags }: ListedEntry): LearnEntry {
+  const subject = subjectOf(tags);
+  return { label, key, content, ...(validFrom !== null && { validFrom }), ...(subject !== null && { subject }) };
+}

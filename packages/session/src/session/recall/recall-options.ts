@@ -1,0 +1,102 @@
+import { check, defineOptions } from "@stemma/model";
+import { assertScope, assertUserId } from "@stemma/store";
+
+/** Estimated tokens of what is recalled, unless `maxTokens` says otherwise. */
+export const DEFAULT_RECALL_TOKENS = 1000;
+
+/** How long a recall may take, in milliseconds, unless `maxMs` says otherwise. */
+export const DEFAULT_RECALL_MS = 3000;
+
+/** Whose memory is recalled, and how much of it. */
+export interface RecallOptions {
+  /** Whose sessions and entries. Default: the user that the session or the manager is confined to. */
+  userId?: string | undefined;
+  /** Also the entries of these keys, as blocks with `scope: { key }` have them. Default: none. */
+  keys?: readonly string[] | undefined;
+  /** The most that is quoted, in estimated tokens. Default 1,000. */
+  maxTokens?: number | undefined;
+  /** The longest that it may take, in milliseconds. What takes longer recalls nothing. Default 3,000. */
+  maxMs?: number | undefined;
+  /** False: the store's reranker is not asked. Default true; without a reranker it means nothing. */
+  rerank?: boolean | undefined;
+  /** The least score, on the reranker's own scale, of what is quoted, as for a search. Default: none. */
+  threshold?: number | undefined;
+}
+
+/** The longest that a timer takes. */
+const LONGEST = 2 ** 31 - 1;
+
+const keys = check.rule<readonly string[]>("a list of keys", (keys) => {
+  if (!Array.isArray(keys)) return false;
+  for (const key of keys) assertScope({ key });
+  return true;
+});
+
+/** The options of `recall`, and of `prepareTurn({ recall })`. */
+export const RECALL = defineOptions<RecallOptions>({
+  userId: assertUserId,
+  keys,
+  maxTokens: check.positive("tokens"),
+  maxMs: check.whole(1, LONGEST),
+  rerank: check.flag,
+  threshold: check.rule("a finite number", Number.isFinite),
+});
+
+/** Where an entry stands that was recalled. */
+export interface RecalledEntryPlace {
+  readonly kind: "entry";
+  /** Whose it is. */
+  readonly scope: "user" | { readonly key: string };
+  readonly label: string;
+  readonly key: string;
+  /** ISO time: since when it holds, where that is known; else when it was last written. */
+  readonly at: string;
+}
+
+/** Where a message stands that was recalled. */
+export interface RecalledMessagePlace {
+  readonly kind: "message";
+  readonly sessionId: string;
+  readonly messageId: string;
+}
+
+/** Where something stands that was recalled: `kind` says whether it is an entry or a message. */
+export type RecalledPlace = RecalledEntryPlace | RecalledMessagePlace;
+
+/** An entry that was recalled. */
+export interface RecalledEntry extends RecalledEntryPlace {
+  /** As it is quoted: one line, cut to its best stretch. */
+  readonly content: string;
+}
+
+/** A message that was recalled. */
+export interface RecalledMessage extends RecalledMessagePlace {
+  readonly role: string;
+  /** The sender's name, when the message has one. */
+  readonly name?: string;
+  /** ISO time: the message's own `createdAt`, else when it was stored. */
+  readonly createdAt: string;
+  /** As it is quoted: one line, cut to its best stretch. */
+  readonly content: string;
+}
+
+/** Something that was recalled: `kind` says whether it is an entry or a message. */
+export type RecallResult = RecalledEntry | RecalledMessage;
+
+/** The results of a recall, and what they cost. */
+export interface Recalled<Result = RecallResult> {
+  /** Entries first, then the messages by exchanges; each best first. */
+  readonly results: readonly Result[];
+  /** Estimated, of the quotes. */
+  readonly tokens: number;
+  /** How long it took, in milliseconds. */
+  readonly ms: number;
+  /** True where it took longer than `maxMs`: then there are no results. */
+  readonly isLate: boolean;
+}
+
+/** The answer of `recall()`. */
+export interface Recollection extends Recalled {
+  /** The results as a model is shown them: quotes that cannot pass for anything else. "" for none. */
+  readonly text: string;
+}

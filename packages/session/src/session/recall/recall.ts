@@ -1,0 +1,169 @@
+import { holdsMatch, isTelling, StemmaError, tellingQuery } from "@stemma/model";
+import {
+  type FoundEntry,
+  type FoundMessage,
+  type ListedEntry,
+  observed,
+  type SearchHit,
+  type SearchRequest,
+  type Store,
+} from "@stemma/store";
+import { packRecall } from "./pack.js";
+import {
+  DEFAULT_RECALL_MS,
+  DEFAULT_RECALL_TOKENS,
+  type RecalledEntry,
+  type RecalledMessagePlace,
+  type RecallOptions,
+  type Recollection,
+} from "./recall-options.js";
+
+/** How many of the best hits are looked at. */
+export const RECALL_HITS = 50;
+/** How many entries of a collection, and collections of an owner, are looked at. */
+const MOST_ENTRIES = 10;
+const MOST_LABELS = 20;
+/** Entries that score less than this share of the best one of their collection are left out. */
+const LEAST_SHARE = 0.4;
+
+/** A question to the memory, and what its answer leaves out. */
+export interface RecallRequest extends RecallOptions {
+  /** The text that was just said: where it is about nothing, nothing is recalled. */
+  readonly said: string;
+  /** The text that was said before, which tells what the first is about. Default: nothing. */
+  readonly before?: string | undefined;
+  /** Only messages of sessions with this metadata. Default: of all. */
+  readonly sessionMetadata?: SearchRequest["sessionMetadata"];
+  /** False for a label whose entries are not looked at. Default: all are. */
+  readonly hasLabel?: ((label: string) => boolean) | undefined;
+  /** Aborted, the recall waits for a reranker no longer. */
+  readonly signal?: AbortSignal | undefined;
+  /** The session that it is for. */
+  readonly sessionId?: string | undefined;
+  /** True for a hit that is left out, as it is shown already. */
+  readonly isShown?: ((hit: SearchHit) => boolean) | undefined;
+  /** True for a message, or an entry, that was quoted before, or that stands in the prompt. */
+  readonly isKnown?: ((found: RecalledMessagePlace | RecalledEntry) => boolean) | undefined;
+}
+
+type Packed = ReturnType<typeof packRecall>;
+
+const NOTHING: Packed = { results: [], text: "", tokens: 0 };
+
+/** A message with fewer telling words leans on what was said before it. */
+const ENOUGH_WORDS = 4;
+
+/**
+ * Recalls what a store holds about what was said, of everyone where no user is named: whoever calls it has checked that. Errors:
+ * `SEARCH_UNAVAILABLE`; `INVALID_ARGUMENT` for a threshold without a reranker.
+ */
+export async function recallFrom(store: Store, request: RecallRequest): Promise<Recollection> {
+  const { maxMs = DEFAULT_RECALL_MS, sessionId } = request;
+  const started = performance.now();
+  const ended = (found: Packed, isLate: boolean): Recollection => {
+    return { ...found, ms: Math.round(performance.now() - started), isLate };
+  };
+  if (!isTelling(request.said)) return ended(NOTHING, false);
+  const patience = new AbortController();
+  const signal = request.signal === undefined ? patience.signal : AbortSignal.any([patience.signal, request.signal]);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const message = `Nothing was recalled within ${maxMs} ms.`;
+    timer = setTimeout(() => reject(new StemmaError("RECALL_LATE", { maxMs }, message)), maxMs);
+  });
+  try {
+    const found = await observed(store, { type: "turn", name: "recall", sessionId }, () =>
+      Promise.race([find(store, request, signal), late]),
+    );
+    return ended(found, false);
+  } catch (error) {
+    if (!StemmaError.isInstance(error, "RECALL_LATE")) throw error;
+    return ended(NOTHING, true);
+  } finally {
+    clearTimeout(timer);
+    patience.abort();
+  }
+}
+
+async function find(store: Store, request: RecallRequest, signal: AbortSignal): Promise<Packed> {
+  const { said, before = "", userId, sessionMetadata, maxTokens = DEFAULT_RECALL_TOKENS, rerank, threshold } = request;
+  const { words, runs } = tellingQuery(said);
+  const leans = words.length + runs.length < ENOUGH_WORDS;
+  const query = leans && before !== "" ? `${said}\n${before}` : said;
+  const options = { rerank, threshold, signal };
+  const [hits, entries] = await Promise.all([
+    store.search(query, { limit: RECALL_HITS, context: 1, userId, sessionMetadata, ...options }),
+    findEntries(store, request, query, { ...options, limit: MOST_ENTRIES }),
+  ]);
+  const { isShown = () => false, isKnown = () => false } = request;
+  const isNew =
+    (sessionId: string) =>
+    ({ id: messageId }: FoundMessage) =>
+      !isKnown({ kind: "message", sessionId, messageId });
+  const news = {
+    hits: hits
+      .filter((hit) => !isShown(hit) && isNew(hit.sessionId)(hit))
+      .map((hit) => ({ ...hit, context: contextOf(hit, isNew(hit.sessionId)) })),
+    entries: entries.filter((entry) => !isKnown(entry)),
+  };
+  return packRecall(query, news, maxTokens);
+}
+
+/** Recalls, as `recallFrom` does, from messages that were searched for a question, with a context of 1. */
+export function recallOfHits(query: string, hits: readonly SearchHit[], maxTokens: number): Packed {
+  return isTelling(query) ? packRecall(query, { entries: [], hits }, maxTokens) : NOTHING;
+}
+
+function contextOf({ context }: SearchHit, isNew: (message: FoundMessage) => boolean) {
+  const { before = [], after = [] } = context ?? {};
+  return { before: before.filter(isNew), after: after.filter(isNew) };
+}
+
+/** The entries of the user and of the keys that hold a telling word of the query; of several collections by turns. */
+async function findEntries(
+  store: Store,
+  { userId = store.userId, keys = [], hasLabel = () => true }: RecallRequest,
+  query: string,
+  options: Parameters<Store["entries"]["search"]>[2],
+): Promise<RecalledEntry[]> {
+  const telling = tellingQuery(query);
+  const scopes: RecalledEntry["scope"][] = [
+    ...(userId === undefined ? [] : ["user" as const]),
+    ...keys.map((key) => ({ key })),
+  ];
+  const { entries } = userId === undefined ? store : store.forUser(userId);
+  const ranked = await Promise.all(
+    scopes.map(async (scope) => {
+      const labels = (await entries.labels({ sessionId: "", scope })).filter(({ label }) => hasLabel(label));
+      return Promise.all(
+        labels.slice(0, MOST_LABELS).map(async ({ label }) => {
+          const found = await entries.search({ sessionId: "", scope, label }, query, options).catch(none);
+          const least = LEAST_SHARE * (found[0]?.score ?? 0);
+          return found
+            .filter(({ key, content, score }) => score >= least && holdsMatch(`${key}\n${content}`, telling))
+            .map((entry): RecalledEntry => {
+              const { key, content } = entry;
+              return { kind: "entry", scope, label, key, at: timeOf(entry), content };
+            });
+        }),
+      );
+    }),
+  );
+  return byTurns(ranked.flat()).slice(0, MOST_ENTRIES);
+}
+
+// One entry that cannot be read hides its collection, not all the others.
+function none(error: unknown): FoundEntry[] {
+  if (StemmaError.isInstance(error, "CORRUPT_ENTRY")) return [];
+  throw error;
+}
+
+// Since when it holds, where that is known.
+function timeOf(entry: ListedEntry & { readonly validFrom?: string | null }): string {
+  return entry.validFrom ?? entry.updatedAt;
+}
+
+function byTurns<T>(rankings: readonly (readonly T[])[]): T[] {
+  const longest = Math.max(0, ...rankings.map(({ length }) => length));
+  return Array.from({ length: longest }, (_, place) => rankings.flatMap((each) => each.slice(place, place + 1))).flat();
+}

@@ -1,0 +1,78 @@
+// What a turn asks of the memory, and what it leaves out of the answer.
+import { beginning, isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX, searchableText } from "@stemma/model";
+import type { SearchHit } from "@stemma/store";
+import type { RecallRequest } from "../recall/recall.js";
+import type { Recalled, RecalledPlace, RecallResult } from "../recall/recall-options.js";
+import type { TurnNote } from "./notes.js";
+
+/** All that a request shows without a recall. */
+export interface Shown {
+  readonly system: string;
+  /** The visible history. */
+  readonly messages: readonly SessionMessage[];
+  /** The notes behind its messages. */
+  readonly notes: ReadonlyMap<string, TurnNote>;
+}
+
+/** Characters of each message before that say what the present one is about. */
+const BEFORE_LENGTH = 300;
+
+/** The text that was said, and the exchange before it. */
+export function questionOf(
+  target: SessionMessage,
+  messages: readonly SessionMessage[],
+): Pick<RecallRequest, "said" | "before"> {
+  const earlier = messages.slice(0, messages.indexOf(target)).filter((message) => !isSummaryMessage(message));
+  const asked = earlier.findLastIndex(({ role }) => role === "user");
+  const exchange =
+    asked < 0 ? [] : [earlier[asked], earlier.findLast(({ role }, at) => role === "assistant" && at > asked)];
+  const texts = exchange.flatMap((message) => (message === undefined ? [] : searchableText(message)));
+  return { said: searchableText(target), before: texts.map((text) => beginning(text, BEFORE_LENGTH)).join("\n") };
+}
+
+/**
+ * Leaves out messages of the session itself, unless a visible summary covers them, what was quoted before, and entries whose
+ * text stands in the prompt or in the history.
+ */
+export function filtersOf(
+  sessionId: string,
+  { system, messages, notes }: Shown,
+): Pick<RecallRequest, "isShown" | "isKnown"> {
+  const ids = new Set(messages.map(({ id }) => id));
+  const told = new Set([...notes.values()].flatMap(({ recalled }) => recalled.map(keyOf)));
+  let texts: readonly string[] | null = null;
+  const stands = (text: string) => {
+    texts ??= [system, ...messages.map(searchableText), ...[...notes.values()].map(({ update }) => update)];
+    return texts.some((each) => each.includes(text));
+  };
+  return {
+    isShown: (hit) => hit.sessionId === sessionId && (ids.has(hit.id) || !isSummarised(hit, ids)),
+    isKnown: (found) => told.has(keyOf(found)) || (found.kind === "entry" && stands(found.content.trim())),
+  };
+}
+
+// Of the session's own messages those on other branches stay there.
+function isSummarised({ coveredBy }: SearchHit, ids: ReadonlySet<string>): boolean {
+  return coveredBy.some((id) => ids.has(SUMMARY_ID_PREFIX + id));
+}
+
+/** Where a result stands, without its texts. */
+export function placeOf(result: RecallResult): RecalledPlace {
+  if (result.kind === "message") {
+    const { kind, sessionId, messageId } = result;
+    return { kind, sessionId, messageId };
+  }
+  const { kind, scope, label, key, at } = result;
+  return { kind, scope, label, key, at };
+}
+
+/** The cost of a recall. */
+export function costOf({ tokens, ms, isLate }: Recalled): Omit<Recalled, "results"> {
+  return { tokens, ms, isLate };
+}
+
+// An entry that was written again is another one.
+function keyOf(place: RecalledPlace): string {
+  if (place.kind === "entry") return JSON.stringify([place.scope, place.label, place.key, place.at]);
+  return JSON.stringify([place.sessionId, place.messageId]);
+}

@@ -1,0 +1,79 @@
+import type { Observed, Store } from "@stemma/store";
+import { memory } from "@stemma/store/memory";
+import { describe, expect, it } from "vitest";
+import { SessionManager } from "../../../src/index.js";
+
+const said = (id: string, text: string) => ({ id, role: "user", parts: [{ type: "text", text }] });
+
+describe("a recall", () => {
+  it("that takes too long is left out, and the observer is told why", async () => {
+    const failed: string[] = [];
+    const store = memory().forUser("ada");
+    const slow: Store = {
+      ...store,
+      search: () => new Promise(() => {}),
+      observer: ((told: Observed, work: (within: unknown) => unknown) => {
+        const done = work((part: () => unknown) => part());
+        if (told.name === "recall") Promise.resolve(done).catch(({ code }) => failed.push(code));
+        return done;
+      }) as never,
+    };
+    const manager = SessionManager.create(slow);
+    const session = manager.getSession("now");
+    await session.appendMessage(said("u1", "Which sauce with peanuts?"));
+    const { recalled, messages } = await session.prepareTurn({ recall: { maxMs: 20 } });
+    expect(recalled).toMatchObject({ results: [], tokens: 0, isLate: true });
+    expect(recalled.ms).toBeGreaterThanOrEqual(19);
+    expect(messages.at(-1)?.parts.length).toBe(1);
+    expect(failed).toEqual(["RECALL_LATE"]);
+    expect((await session.explainContext("u1"))?.recall).toMatchObject({ isLate: true });
+    expect(await manager.recall("peanuts", { maxMs: 20 })).toMatchObject({ results: [], text: "", isLate: true });
+    await store.close();
+  });
+
+  it("is a tool of a manager of one user", async () => {
+    const store = memory();
+    const ada = SessionManager.create(store).forUser("ada");
+    await ada.append("spring", said("s1", "I am allergic to peanuts."));
+    const call = { toolCallId: "1", messages: [] };
+    const { recall } = await ada.tools();
+    expect(await recall?.execute({ query: "peanuts" }, call)).toContain("I am allergic to peanuts.");
+    expect(await recall?.execute({ query: "thanks" }, call)).toBe('Nothing is remembered about "thanks".');
+    expect((await SessionManager.create(store).tools()).recall).toBeUndefined();
+    await store.close();
+  });
+
+  it("shows more of each where few are found, and of many a stretch around the words", async () => {
+    const store = memory();
+    const ada = SessionManager.create(store).forUser("ada");
+    const long = `${"We spoke at length. ".repeat(20)}The albatross flew. ${"Then we went home. ".repeat(20)}`;
+    await ada.append("a", said("s0", long));
+    const [one] = (await ada.recall("albatross flight")).results;
+    expect(one?.content.length).toBeGreaterThan(400);
+    for (let at = 0; at < 9; at += 1) await ada.append(`b${at}`, said(`t${at}`, long));
+    const { results, tokens } = await ada.recall("albatross flight");
+    expect(results.length).toBe(10);
+    expect(tokens).toBeLessThanOrEqual(1000);
+    for (const { content } of results)
+      expect([content.length < 210, content.includes("albatross")]).toEqual([true, true]);
+    await store.close();
+  });
+
+  it("hides what a damaged entry stands among, and nothing else", async () => {
+    const store = memory().forUser("ada");
+    await store.entries.set(
+      { sessionId: "", scope: "user", label: "facts" },
+      { key: "a", content: "peanuts are fine" },
+    );
+    await store.entries.set({ sessionId: "", scope: "user", label: "bad" }, { key: "a", content: "peanuts are bad" });
+    const { StemmaError } = await import("@stemma/model");
+    const search: Store["entries"]["search"] = async (scope, query, options) => {
+      if (scope.label === "bad") throw new StemmaError("CORRUPT_ENTRY", {}, "damaged");
+      return store.entries.search(scope, query, options);
+    };
+    const damaged: Store = { ...store, entries: { ...store.entries, search } };
+    const recall = (of: Store) => SessionManager.create({ ...of, forUser: () => of }).recall("peanuts");
+    expect((await recall(damaged)).results.map(({ content }) => content)).toEqual(["peanuts are fine"]);
+    await store.close();
+  });
+});
