@@ -12,7 +12,8 @@ import type { LanguageModelMiddleware } from "ai";
 import { keptStream } from "./kept-stream.js";
 import { RememberedSession } from "./remembered-session.js";
 import type { RememberedStep } from "./remembered-step.js";
-import type { CallParams, Generated, WrappedModel } from "./sdk-types.js";
+import { markedUrls } from "./remembering-models.js";
+import type { CallParams, Generated } from "./sdk-types.js";
 
 export interface StemmaMiddlewareOptions extends Pick<PrepareTurnOptions, "cacheTtl"> {
   /** The manager of the session, with its blocks. */
@@ -40,9 +41,6 @@ const OPTIONS = defineOptions<StemmaMiddlewareOptions>({
   recall: (recall, name) => (recall === false ? undefined : PREPARE_TURN.checks.recall(recall, name)),
   onError: check.callable,
 });
-
-/** The `supportedUrls` of models that remember: every model wrapped around one has the same object. */
-const remembering = new WeakSet<object>();
 
 /**
  * A middleware of the AI SDK that gives a model the memory of a session. Before each call it stores the user's message, and puts
@@ -88,24 +86,6 @@ export function stemmaMiddleware(options: StemmaMiddlewareOptions): LanguageMode
 function turnOptions({ cacheTtl, recall }: StemmaMiddlewareOptions, { store }: SessionManager): PrepareTurnOptions {
   const quoted = recall ?? (store.userId === undefined ? false : {});
   return { cacheTtl, ...(quoted === false ? {} : { recall: quoted }) };
-}
-
-/** True for a model that has the middleware, under whatever others. */
-export function isRemembering(model: unknown): boolean {
-  const { supportedUrls } = (typeof model === "object" && model !== null ? model : {}) as Partial<WrappedModel>;
-  return typeof supportedUrls === "object" && remembering.has(supportedUrls);
-}
-
-// The AI SDK asks for them when it wraps a model, and gives nothing else of a middleware to the next one.
-function markedUrls(
-  model: WrappedModel,
-): Awaited<WrappedModel["supportedUrls"]> | Promise<Awaited<WrappedModel["supportedUrls"]>> {
-  if (isRemembering(model))
-    throw invalid("This model has a stemmaMiddleware() already: wrap it once, for one session.");
-  const { supportedUrls } = model;
-  const copy = "then" in supportedUrls ? Promise.resolve(supportedUrls as never) : { ...supportedUrls };
-  remembering.add(copy);
-  return copy as Awaited<WrappedModel["supportedUrls"]>;
 }
 
 async function keptAnswer(step: RememberedStep, doGenerate: () => PromiseLike<Generated>): Promise<Generated> {

@@ -2,13 +2,13 @@ import type { SessionMessage } from "@stemma/model";
 import type { PrepareTurnOptions, Session } from "@stemma/session";
 import { StepUpdates } from "@stemma/session";
 import { convertToModelMessages, type ToolSet, type UIMessage } from "ai";
-import { convertToLanguageModelPrompt } from "ai/internal";
 import { repairInPieces } from "../lint/lint.js";
 import { stepResults } from "../lint/outputs.js";
 import { modelMessages } from "../message/model-messages.js";
 import { validMessages } from "../message/validate.js";
 import type { PlacedTurn, SplitPrompt } from "./place-prompt.js";
 import { isContentOutput } from "./prompt-parts.js";
+import { providerPrompt } from "./provider-prompt.js";
 import type { CallParams, Prompt, WrappedModel } from "./sdk-types.js";
 
 /** The prompt of a turn, the same in each of its steps. */
@@ -29,12 +29,8 @@ export async function turnPrompt(
   const request = await session.prepareTurn<UIMessage>({ ...turn, tools, onCorrupt: "skip" });
   const messages = await mended(upTo(request.messages, placed), model);
   const shown = toolsOf(messages);
-  const prompt = await convertToLanguageModelPrompt({
-    prompt: { messages: await modelMessages(convertToModelMessages, messages, { tools: shown }) } as never,
-    supportedUrls: await model.supportedUrls,
-    download: undefined,
-    ...(params.abortSignal === undefined ? {} : { abortSignal: params.abortSignal }),
-  });
+  const asked = await modelMessages(convertToModelMessages, messages, { tools: shown });
+  const prompt = await providerPrompt(asked, model, params);
   return {
     before: [...withMemory(system, request.system), ...prompt],
     updates: new StepUpdates(request.update, stepResults(model)),
