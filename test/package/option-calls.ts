@@ -91,6 +91,7 @@ export const OPTION_CALLS: Record<string, (options: never) => unknown> = {
   "SessionManager.update": (options) => manager().update("s", options),
   "SessionManager.delete": (options) => manager().delete("s", options),
   "SessionManager.eraseUser": (options) => manager().eraseUser("u", options),
+  "SessionManager.learnDue": (options) => manager().learnDue(options),
   "SessionManager.retain": (options) => manager().retain(options),
   "SessionManager.append": (options) => manager().append("s", message, null, options),
   "SessionManager.appendAll": (options) => manager().appendAll("s", [message], null, options),

@@ -36,12 +36,13 @@ describe("the tools of the MCP server", () => {
       expect([title, description, inputSchema, outputSchema]).not.toContain(undefined);
       expect(annotations?.openWorldHint).toBe(false);
     }
-    expect(tools.filter(({ annotations }) => annotations?.readOnlyHint).length).toBe(4);
+    expect(tools.filter(({ annotations }) => annotations?.readOnlyHint).length).toBe(5);
     expect(tools.find(({ name }) => name === "forget")?.annotations?.destructiveHint).toBe(true);
     expect(estimateStringTokens(JSON.stringify(tools))).toBeLessThan(3_500);
     const reader = await connect(store, { readOnly: true });
     expect((await reader.listTools()).tools.map(({ name }) => name)).toEqual([
       "search",
+      "recall",
       "fetch",
       "recent",
       "list_sessions",

@@ -271,7 +271,7 @@ describe("with a model", () => {
     expect(second.output).toContain("You like tea.");
     expect(second.output).toContain("tokens read from the cache");
     const tools = toolsOf(server.requests[0]);
-    expect(tools.sort()).toEqual(["expand_summary", "search_context", "session_search", "set_context"]);
+    expect(tools.sort()).toEqual(["expand_summary", "recall", "search_context", "session_search", "set_context"]);
     // The block as it is now stands in the prompt of the second run.
     expect(JSON.stringify(messagesOf(server.requests[2])[0])).toContain("- tea");
     await server.close();

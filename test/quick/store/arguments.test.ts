@@ -69,6 +69,7 @@ const SESSION: Record<string, unknown[]> = {
   search: ["q", {}],
   searchPage: ["q", {}],
   searchGroups: ["q", { groupBy: "exchange" }],
+  recall: ["q", {}],
   getContextBlock: ["memory"],
   getContextBlocks: [],
   replaceContextBlock: ["memory", "text", {}],
@@ -135,11 +136,13 @@ const MANAGER: Record<string, unknown[]> = {
   compactAndSplit: ["s", "summary", "name"],
   addCompaction: ["s", "summary", "m", "m"],
   getCompactions: ["s"],
+  learnDue: [{}],
   addUsage: ["s", 1, 1, 1, "model"],
   getUsage: [{ by: "day" }],
   search: ["q", {}],
   searchPage: ["q", {}],
   searchGroups: ["q", { groupBy: "exchange" }],
+  recall: ["q", {}],
   tools: [],
 };
 

@@ -54,7 +54,6 @@ export async function learnDue(
   options: LearnDueOptions,
   learnerOf: (sessionId: string) => Learner,
 ): Promise<LearnDueReceipt> {
-  LEARN_DUE.assert(options, "learnDue()");
   const { idleFor = 0 } = options;
   const changedBefore = idleFor === 0 ? undefined : new Date((await storeTime(store)) - idleFor).toISOString();
   const run = new DueRun(store, options, learnerOf);

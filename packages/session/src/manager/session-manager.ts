@@ -62,7 +62,7 @@ import {
 import { coreOf, type Session } from "../session/session.js";
 import { createRecallTool, createSessionSearchTool } from "../tools/expand-summary.js";
 import type { SessionTool, SessionTools } from "../tools/tool.js";
-import { type LearnDueOptions, type LearnDueReceipt, learnDue } from "./learn-due.js";
+import { LEARN_DUE, type LearnDueOptions, type LearnDueReceipt, learnDue } from "./learn-due.js";
 import type {
   EraseOptions,
   ErasureReceipt,
@@ -373,6 +373,7 @@ export class SessionManager {
    * const { sessions, usage } = await manager.learnDue({ limit: 20, maxCost: 0.5 });
    */
   async learnDue(options: LearnDueOptions = {}): Promise<LearnDueReceipt> {
+    LEARN_DUE.assert(options, "learnDue()");
     if (!this.#learns) throw invalid("learnDue() needs to know how to learn: call onLearning() first.");
     return learnDue(this.#store, options, (id) => coreOf(this.getSession(id)).learner as Learner);
   }

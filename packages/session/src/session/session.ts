@@ -102,7 +102,9 @@ export let resetSession: (session: Session) => void;
 export let isSession: (value: unknown) => value is Session;
 
 /** The parts of a session, for the layers above it. Using it starts the session. */
-export let coreOf: (session: Session) => Pick<SessionCore, "events" | "learner" | "records" | "store" | "together">;
+export let coreOf: (
+  session: Session,
+) => Pick<SessionCore, "context" | "events" | "learner" | "records" | "store" | "together">;
 
 /**
  * One conversation: a tree of messages with summaries over it, context blocks, and the system prompt and tools made of the

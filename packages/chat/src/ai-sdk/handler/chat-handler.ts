@@ -21,6 +21,7 @@ import { SessionRuns } from "../run/runs.js";
 import type { PrepareStep } from "../session-memory.js";
 import { dropTurn } from "../turn.js";
 import { infoOf, listChats, readChat, readMemory, recallChats, searchChats } from "./chats.js";
+import { type ChatFactHistory, changeFact, exportFacts, forgetFact, listFacts, readFact } from "./facts.js";
 import {
   type ChatContext,
   type ChatHandler,
