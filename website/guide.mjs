@@ -39,6 +39,7 @@ export const GUIDE = [
     text: "Programs",
     items: [
       { text: "Chats with the AI SDK", link: "/ai-sdk" },
+      { text: "Memory for a model", link: "/ai-sdk-middleware" },
       { text: "Session runner", link: "/agent" },
       { text: "OpenAI Agents and Claude", link: "/adapters" },
       { text: "LangChain and LangGraph", link: "/langgraph" },

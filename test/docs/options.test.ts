@@ -7,6 +7,7 @@ import { pages } from "./snippets.js";
 /** Whose options the tables of a page are, in their order. */
 const TABLES: Record<string, readonly string[]> = {
   "docs/ai-sdk.md": ["chatHandler"],
+  "docs/ai-sdk-middleware.md": ["stemmaMiddleware"],
   "docs/langgraph.md": ["new StemmaSaver"],
   "docs/search-models.md": ["EmbeddableStore.withEmbedder", "RerankableStore.withReranker"],
   "docs/local-models.md": ["localModel"],

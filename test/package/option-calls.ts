@@ -8,7 +8,15 @@ import {
   resumeSession,
   SqliteSessionStorage,
 } from "../../packages/stemma/src/agent.js";
-import { chatHandler, lint, receive, repair, respond, sessionMemory } from "../../packages/stemma/src/ai-sdk.js";
+import {
+  chatHandler,
+  lint,
+  receive,
+  repair,
+  respond,
+  sessionMemory,
+  stemmaMiddleware,
+} from "../../packages/stemma/src/ai-sdk.js";
 import { memoryTool } from "../../packages/stemma/src/claude.js";
 import { copyStore } from "../../packages/stemma/src/copy.js";
 import { durableObject } from "../../packages/stemma/src/durable-object.js";
@@ -119,6 +127,7 @@ export const OPTION_CALLS: Record<string, (options: never) => unknown> = {
   receive: (options) => receive(session(), request, options),
   respond: (options) => respond(session(), {} as never, options),
   sessionMemory: (options) => sessionMemory(session(), options),
+  stemmaMiddleware,
   "AgentSession.receive": async (options) => (await createSession()).receive(options).next(),
   "new RedisSessionStorage": (options) => new RedisSessionStorage("redis://localhost", options),
   "new SqliteSessionStorage": (options) => new SqliteSessionStorage(":memory:", options).list(),

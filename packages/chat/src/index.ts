@@ -34,6 +34,7 @@ export { stepResults } from "./ai-sdk/lint/outputs.js";
 export { modelMessages } from "./ai-sdk/message/model-messages.js";
 export type { Interruption } from "./ai-sdk/message/parts.js";
 export { streamOf } from "./ai-sdk/message/replay.js";
+export { type StemmaMiddlewareOptions, stemmaMiddleware } from "./ai-sdk/middleware/stemma-middleware.js";
 export type { ModelRequest } from "./ai-sdk/receive/model-request.js";
 export { type Received, type ReceiveOptions, receive } from "./ai-sdk/receive/receive.js";
 export { respond } from "./ai-sdk/respond/respond.js";

@@ -43,6 +43,8 @@ export {
   respond,
   type SessionMemory,
   type SessionMemoryOptions,
+  type StemmaMiddlewareOptions,
   sessionMemory,
+  stemmaMiddleware,
 } from "@stemma/chat";
 export type { RunStatus } from "@stemma/session";

@@ -6,6 +6,7 @@ import { type ProviderName, providerName } from "./lint/known-providers.js";
 import { repairInPieces } from "./lint/lint.js";
 import { stepResults } from "./lint/outputs.js";
 import { modelMessages } from "./message/model-messages.js";
+import { assertForgetful } from "./middleware/remembering-models.js";
 
 export interface SessionMemoryOptions extends PrepareTurnOptions {
   /** The model that is to be asked, or its provider's name: its messages are repaired for it. Default: as any provider takes them. */
@@ -44,6 +45,7 @@ export async function sessionMemory(session: Session, options: SessionMemoryOpti
   assertAnySession(session, "sessionMemory()");
   OPTIONS.assert(options, "sessionMemory()");
   const { model = "any", tools: own = {}, ...turn } = options;
+  assertForgetful(model, "sessionMemory()");
   const { system, messages, tools, update } = await session.prepareTurn<UIMessage>({ ...turn, tools: own });
   const all: ToolSet = { ...(tools as SessionTools), ...own };
   const accepted = await repairInPieces(messages, model, { tools: all });

@@ -12,6 +12,7 @@ import {
 } from "@stemma/session";
 import { assertSessionFits, assertSessionId, kindOfHost, observed } from "@stemma/store";
 import { type LanguageModel, streamText } from "ai";
+import { assertForgetful } from "../middleware/remembering-models.js";
 import { accept, DEFAULT_MAX_BODY_BYTES, LIMITS, receiveSubmission, responseOf } from "../receive/receive.js";
 import { readFields, readSubmission, type Submission } from "../receive/submission.js";
 import { beginAnswer } from "../respond/respond.js";
@@ -59,6 +60,7 @@ interface Call {
  */
 export function chatHandler(options: ChatHandlerOptions): ChatHandler {
   OPTIONS.assert(options, "chatHandler()");
+  assertForgetful(options.model, "chatHandler()");
   const { basePath = "/api/chat", origins = [] } = options;
   const base = basePath.replace(/\/+$/, "");
   return async (request, context = {}) => {
@@ -285,6 +287,7 @@ async function submit(
     valueFor(options.tools ?? {}, about),
     valueFor(options.settings ?? {}, about),
   ]);
+  assertForgetful(model, "chatHandler()");
   // Not before the request is known to be good: whoever is refused would own the id.
   await manager.create("", { id: chatId });
   const asking = { ...options, model, tools };

@@ -1,0 +1,124 @@
+import { type SessionMessage, ToolClock } from "@stemma/model";
+import type { KeptWrite } from "@stemma/store";
+import type { UIMessage } from "ai";
+import { hasContent, type Interruption, marked, settled, tidied } from "../message/parts.js";
+import type { PlacedTurn } from "./place-prompt.js";
+import type { CallParams, Generated, StreamPart } from "./sdk-types.js";
+import { StepParts } from "./step-parts.js";
+import type { TurnPrompt } from "./turn-prompt.js";
+
+/** A turn as its next step finds it. */
+export interface Turn {
+  readonly placed: PlacedTurn;
+  readonly prompt: TurnPrompt;
+  /** Stops listening for the abort of a call whose tools run. */
+  readonly forget: () => void;
+}
+
+interface StepContext {
+  readonly turn: Turn;
+  readonly params: CallParams;
+  readonly sessionId: string;
+  readonly model: string;
+  readonly write: (writes: readonly KeptWrite[]) => Promise<void>;
+  readonly report: (error: unknown) => void;
+  /** Told once, after the step was stored, of the turn that the next step goes on with. */
+  readonly ended: (next: Turn | null) => Promise<void>;
+}
+
+type Usage = Generated["usage"];
+
+/** One call of a model, from its prompt until what it gave is stored. */
+export class RememberedStep {
+  readonly #parts = new StepParts();
+  readonly #clock = new ToolClock();
+  #usage: Usage | undefined;
+  #model: string;
+  #end: Promise<unknown> | null = null;
+
+  constructor(private readonly context: StepContext) {
+    this.#model = context.model;
+  }
+
+  /** The call with the prompt of the session. */
+  get params(): CallParams {
+    return this.context.params;
+  }
+
+  get isAborted(): boolean {
+    return this.context.params.abortSignal?.aborted === true;
+  }
+
+  /** Takes what the model gives: a chunk, or a part of its whole content. */
+  add(chunk: StreamPart | Generated["content"][number]): void {
+    if (this.#end !== null) return;
+    if (chunk.type === "finish") this.#usage = chunk.usage;
+    else if (chunk.type === "response-metadata") this.#model = chunk.modelId ?? this.#model;
+    else if (chunk.type === "tool-call") this.#clock.called(chunk.toolCallId);
+    this.#parts.add(chunk);
+  }
+
+  addAll({ content, usage, response }: Generated): void {
+    for (const part of content) this.add(part);
+    this.#usage = usage;
+    this.#model = response?.modelId ?? this.#model;
+  }
+
+  /**
+   * Stores what was taken, once; a second call waits for the first. `interrupted` says why it is not whole. Never rejects:
+   * resolves to the error that storing failed with, or null.
+   */
+  end(interrupted: Interruption | null): Promise<unknown> {
+    this.#end ??= this.#store(interrupted);
+    return this.#end;
+  }
+
+  async #store(interrupted: Interruption | null): Promise<unknown> {
+    const { turn, report, ended } = this.context;
+    const { placed, prompt } = turn;
+    const { answer: before } = placed;
+    const answer = this.#clock.on({ ...before, parts: [...before.parts, ...this.#parts.parts] } as UIMessage);
+    const failure = await this.#write(finished(answer, interrupted));
+    if (failure !== null) report(failure);
+    const goesOn = interrupted === null && this.#parts.hasCalls;
+    await ended(goesOn ? { prompt, placed, forget: this.#whenAborted(answer) } : null).catch(report);
+    return failure;
+  }
+
+  async #write(answer: UIMessage): Promise<unknown> {
+    const { sessionId, write, turn } = this.context;
+    const parent = turn.placed.questionId ?? undefined;
+    const upsert: KeptWrite = { session: sessionId, upsert: answer as SessionMessage, parent };
+    const writes = [...(hasContent(answer) ? [upsert] : []), ...this.#usageWrites()];
+    try {
+      if (writes.length > 0) await write(writes);
+      return null;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  #usageWrites(): KeptWrite[] {
+    const inputTokens = this.#usage?.inputTokens?.total ?? 0;
+    const outputTokens = this.#usage?.outputTokens?.total ?? 0;
+    if (inputTokens + outputTokens === 0) return [];
+    return [{ registered: this.context.sessionId, usage: { inputTokens, outputTokens, cost: 0 }, model: this.#model }];
+  }
+
+  // While the tools of a step run, no call of the model is there to be told.
+  #whenAborted(answer: UIMessage): () => void {
+    const signal = this.context.params.abortSignal;
+    const mark = (): void => {
+      void this.#write(marked(answer, "aborted")).then((failure) => failure !== null && this.context.report(failure));
+    };
+    if (signal?.aborted) mark();
+    signal?.addEventListener("abort", mark, { once: true });
+    return () => signal?.removeEventListener("abort", mark);
+  }
+}
+
+function finished(answer: UIMessage, interrupted: Interruption | null): UIMessage {
+  if (interrupted === null) return answer;
+  const whole = tidied(answer);
+  return marked(interrupted === "aborted" ? settled(whole) : whole, interrupted);
+}
