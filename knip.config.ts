@@ -36,7 +36,7 @@ export default {
         "test/runtimes/better-sqlite3.ts",
         "test/workers/**/*.ts",
         "test/types/*.ts",
-        "test/ai-sdk/{server-child,random-chat,woken-child}.ts",
+        "test/ai-sdk/{server-child,random-chat,woken-child,remembering}.ts",
         "test/store/{encrypted,eraser,learner,waiter}-process.ts",
         "test/claude/writer-process.ts",
         "test/copy/copier-process.ts",

@@ -93,7 +93,12 @@ describe("generateText", () => {
   it("stores the errors of tools, and files of the user", async () => {
     const sessions = manager();
     const { model } = plainModel([{ type: "tool-call", toolCallId: "c1", toolName: "brew", input: "{}" }], "Sorry.");
-    const broken = tool({ inputSchema: z.object({}), execute: () => Promise.reject(new Error("no water")) });
+    const broken = tool({
+      inputSchema: z.object({}),
+      execute: async (): Promise<string> => {
+        throw new Error("no water");
+      },
+    });
     const file = { type: "file" as const, mediaType: "text/plain", data: new TextEncoder().encode("hi") };
     const content = [{ type: "text" as const, text: "Tea?" }, file];
     const messages = [{ role: "user" as const, content }];

@@ -51,7 +51,6 @@ const OPTIONS = defineOptions<StemmaMiddlewareOptions>({
  * @example
  * const sessions = SessionManager.create(sqlite("chats.db")).withContext("memory", { scope: "user" });
  * const middleware = stemmaMiddleware({ sessions, sessionId: "chat", userId: "ada" });
- * const { text } = await generateText({ model: wrapLanguageModel({ model, middleware }), prompt: "Hello" });
  */
 export function stemmaMiddleware(options: StemmaMiddlewareOptions): LanguageModelMiddleware {
   OPTIONS.assert(options, "stemmaMiddleware()");
