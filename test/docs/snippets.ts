@@ -41,7 +41,7 @@ const KNOWN = `
   import { convertToModelMessages, generateText, type LanguageModel, type UIMessage } from "ai";
   import { Session, SessionManager, StemmaError, type Store } from "stemma";
   import { type AgentSession, createSession, resumeSession, SqliteSessionStorage } from "stemma/agent";
-  import { chatHandler } from "stemma/ai-sdk";
+  import { chatHandler, stemmaMiddleware } from "stemma/ai-sdk";
   import { type DurableObjectContext, durableObject } from "stemma/durable-object";
   import { localModel } from "stemma/local";
   import { memory } from "stemma/memory";

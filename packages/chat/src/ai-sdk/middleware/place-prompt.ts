@@ -9,7 +9,7 @@ import type { Part, Prompt, PromptMessage } from "./sdk-types.js";
 /** A prompt, by what is done with its messages. */
 export interface SplitPrompt {
   readonly system: Prompt;
-  /** What comes before the last messages of the user. */
+  /** All that comes before the last messages of the user. */
   readonly earlier: Prompt;
   /** The messages of the user that are to be answered. */
   readonly questions: Prompt;

@@ -23,7 +23,7 @@ interface ResultOutput {
   readonly reason?: string;
 }
 
-/** What a prompt says became of a call. */
+/** The end of a call, as a prompt tells it. */
 export interface PromptResult {
   readonly input: unknown;
   readonly output: ResultOutput;
