@@ -178,4 +178,18 @@ export const learnedFacts = defineTopic("learned facts", (it) => {
     await learn("b", [fact("roma", "Lives in Rome.")], undefined, "two");
     expect(await holding()).toEqual(["Lives in Oslo."]);
   });
+
+  it("brings nothing back that the model noted and somebody removed, and learns what else the removing message says", async ({
+    store,
+  }) => {
+    const facts = world(store);
+    const { learn, holding } = facts;
+    const origin = (sessionId: string) => ({ author: "model", sessionId, messageIds: ["m"] }) as const;
+    await facts.store.entries.set(SCOPE, { key: "tea", content: "Drinks tea." }, { origin: origin("one") });
+    await facts.store.entries.delete(SCOPE, "tea", { origin: origin("two") });
+    await learn("I drink tea.", [fact("drink", "The user drinks tea.", { subject: "diet" })], undefined, "one");
+    expect([await holding(), facts.skipped]).toEqual([[], ["it was removed after it was learned"]]);
+    await learn("Forget the tea. I live in Oslo.", [fact("oslo", "Lives in Oslo.")], undefined, "two");
+    expect(await holding()).toEqual(["Lives in Oslo."]);
+  });
 });

@@ -6,8 +6,8 @@ import type { LearnEdit } from "./edits.js";
 export type IsForgotten = (label: string, content: string, messageIds: readonly string[]) => boolean;
 
 /**
- * Finds what was learned of messages before and is there no more: it does not come back by learning them again. An entry that is
- * gone takes along whatever else its messages would say; of a text block, the lines that are gone count.
+ * Finds what was noted of messages before, by whomever, and is there no more: it does not come back by learning from them again. An
+ * entry that is gone takes along whatever else its messages would say; of a text block, the lines that are gone count.
  */
 export async function forgottenOf(
   store: Store,
@@ -19,8 +19,9 @@ export async function forgottenOf(
   const session = store.session(sessionId);
   const gone: Gone[] = [];
   for (const id of ids) {
-    const learned = (await session.writes(String(id))).filter(({ author }) => author === "learning");
-    for (const version of learned) {
+    // A removal says nothing that could be gone.
+    const noted = (await session.writes(String(id))).filter(({ content }) => content !== null);
+    for (const version of noted) {
       const now = await present(version.label, version.key);
       if (version.key === null) gone.push(...goneLines(version, now));
       else if (now === null) gone.push({ ...version, text: null });
