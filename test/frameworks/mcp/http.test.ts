@@ -100,7 +100,7 @@ describe("the MCP server over HTTP", () => {
   it("serves clients of version 1", async () => {
     const client = new OldClient({ name: "old", version: "1" });
     await client.connect(new OldTransport(new URL(served.url), bearer()) as never);
-    expect((await client.listTools()).tools).toHaveLength(6);
+    expect((await client.listTools()).tools).toHaveLength(7);
     const answer = await client.callTool({ name: "search", arguments: { query: "green" } });
     expect(answer.structuredContent).toMatchObject({ nextCursor: null });
     await client.close();
@@ -145,7 +145,7 @@ describe("the MCP server over HTTP", () => {
     await transport.terminateSession();
     expect(await statusOf({ "mcp-session-id": id })).toBe(404);
     expect(await statusOf({ "mcp-session-id": "unknown" })).toBe(404);
-    expect((await one.listTools()).tools).toHaveLength(6);
+    expect((await one.listTools()).tools).toHaveLength(7);
     for (const client of [one, other]) await client.close();
     expect(told).toEqual(["stemma://session/b1"]);
   });

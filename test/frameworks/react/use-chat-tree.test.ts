@@ -289,7 +289,7 @@ describe("useChatTree", () => {
     await say(screen, "hello");
     await expect(screen.chat.select("unknown")).rejects.toMatchObject({
       code: "REQUEST_REFUSED",
-      message: "There is no such chat or message.",
+      message: "There is no such chat, message or fact.",
       details: { status: 404, code: "NOT_FOUND" },
     });
     const stranger = await open({ ...options, headers: () => ({}) as Record<string, string>, id: "c" });
