@@ -162,6 +162,10 @@ export const SESSION_CALLS: Calls = {
     ({ session }) =>
     () =>
       session.searchGroups("order part", { groupBy: "exchange" }),
+  recall:
+    ({ session }) =>
+    () =>
+      session.recall("order part", { userId: USER }),
   getContextBlock:
     ({ session }) =>
     async () => {
@@ -450,6 +454,14 @@ export const MANAGER_CALLS: Calls = {
     ({ manager }) =>
     () =>
       manager.searchGroups("order part", { groupBy: "exchange" }),
+  recall:
+    ({ manager }) =>
+    () =>
+      manager.recall("order part", { userId: USER }),
+  learnDue: ({ store }) => {
+    const learning = SessionManager.create(store).withContext("notes").onLearning(LEARN);
+    return () => learning.learnDue({ limit: 10 });
+  },
   tools:
     ({ manager }) =>
     () =>
@@ -854,6 +866,14 @@ export const COMPACTION_CALLS: Calls = {
   },
 };
 
+const ofFact =
+  (method: string, body?: object): Call =>
+  async ({ chat, store }) => {
+    const tea = { key: "tea", content: "Likes tea." };
+    await store.forUser(USER).entries.set({ sessionId: "", scope: "user", label: "facts" }, tea);
+    return () => read(chat(method, "/memory/fact?label=facts&key=tea", body));
+  };
+
 /** By method and path, as `chatHandler` tells its routes apart. */
 export const CHAT_CALLS: Calls = {
   "POST /": (world) => () => read(world.chat("POST", "", { id: LONG, message: one() })),
@@ -873,6 +893,17 @@ export const CHAT_CALLS: Calls = {
     ({ chat }) =>
     () =>
       read(chat("GET", `/${LONG}/memory`)),
+  "GET /memory":
+    ({ chat }) =>
+    () =>
+      read(chat("GET", "/memory")),
+  "GET /memory/fact": ofFact("GET"),
+  "PATCH /memory/fact": ofFact("PATCH", { content: "Likes coffee." }),
+  "DELETE /memory/fact": ofFact("DELETE"),
+  "GET /memory/export":
+    ({ chat }) =>
+    () =>
+      read(chat("GET", "/memory/export")),
   "DELETE /:id":
     ({ chat }) =>
     () =>

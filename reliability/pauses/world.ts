@@ -2,7 +2,7 @@ import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { message } from "../../packages/conformance/src/samples.js";
 import { chatHandler } from "../../packages/stemma/src/ai-sdk.js";
-import { Session, SessionManager } from "../../packages/stemma/src/session.js";
+import { AgentSearchProvider, Session, SessionManager } from "../../packages/stemma/src/session.js";
 import { createStudio } from "../../packages/stemma/src/studio.js";
 import type { Store } from "../../packages/store/src/contract/store.js";
 import { scriptedModel } from "../../test/ai-sdk/scripted-model.js";
@@ -74,7 +74,9 @@ export function openWorld(filled: string, path: string, size: number, open: (pat
   const store = open(path);
   const manager = SessionManager.create(store).withContext("notes").onCompaction(summarise);
   const { model } = scriptedModel(() => "Done.");
-  const chats = chatHandler({ sessions: manager, model, authenticate: () => ({ userId: USER }) });
+  const facts = { provider: new AgentSearchProvider(store, { scope: "user" }) };
+  const sessions = SessionManager.create(store).withContext("notes").withContext("facts", facts);
+  const chats = chatHandler({ sessions, model, authenticate: () => ({ userId: USER }) });
   const studio = createStudio(manager, { basePath: "/studio", write: true, authorize: () => true });
   const request = (method: string, path: string, body?: object) =>
     new Request(`http://localhost:4984${path}`, {

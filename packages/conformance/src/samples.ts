@@ -95,7 +95,8 @@ async function factsOf({ entries }: Store, sessionId: string): Promise<unknown> 
   const scope = { sessionId, label: "facts" };
   const known = [];
   for (const key of ["sky", "grass"]) known.push([await entries.get(scope, key), await entries.versions(scope, key)]);
-  return { count: await entries.count(scope), known };
+  const all = await entries.list(scope, { includeEnded: true, includeExpired: true });
+  return { count: await entries.count(scope), known, all };
 }
 
 /** A message of an imported tree. */

@@ -346,7 +346,7 @@ export const facts = defineTopic("facts in time", (it) => {
     expect(await keys(store)).toEqual(["lisbon"]);
   });
 
-  it("writes together what ends another entry, or nothing", async ({ store }) => {
+  it("writes together what ends another entry, or nothing", ["transactions"], async ({ store }) => {
     const set = (key: string, fields: EntryFields) => ({ entries: FACTS, key, content: key, ...fields });
     await expectError(store.writeTogether([set("a", {}), set("b", { supersedes: ["x"] })]), "INVALID_ARGUMENT");
     expect(await keys(store)).toEqual([]);
