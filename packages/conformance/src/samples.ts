@@ -88,7 +88,7 @@ export async function snapshot({ store }: Workspace, sessionIds: readonly string
     sky: await ada.entries.get({ ...scope, label: "facts" }, "sky"),
     versions: await ada.blocks.versions({ ...scope, kind: "block", label: "memory" }),
   };
-  return { sessions, shown, ofAda };
+  return { sessions, due: await store.sessions.due(), shown, ofAda };
 }
 
 async function factsOf({ entries }: Store, sessionId: string): Promise<unknown> {

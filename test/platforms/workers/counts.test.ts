@@ -17,10 +17,10 @@ const CALLS = [
   { title: "branch in the middle", call: ["appendMessage", say("branch"), "message-5000"], read: 10, written: 4 },
   { title: "append to the branch", call: ["appendMessage", say("leaf")], read: 5, written: 3 },
   { title: "the siblings of a message", call: ["getSiblings", "branch"], read: 15, written: 0 },
-  { title: "the branch of a sibling", call: ["selectBranch", "message-5001"], read: 25, written: 2 },
-  { title: "the newest branch", call: ["selectBranch", "branch"], read: 15, written: 2 },
-  { title: "choose a leaf", call: ["setActiveLeaf", "second"], read: 10, written: 2 },
-  { title: "delete in the middle", call: ["deleteMessages", ["message-4000"]], read: 30, written: 6 },
+  { title: "the branch of a sibling", call: ["selectBranch", "message-5001"], read: 25, written: 3 },
+  { title: "the newest branch", call: ["selectBranch", "branch"], read: 15, written: 3 },
+  { title: "choose a leaf", call: ["setActiveLeaf", "second"], read: 10, written: 3 },
+  { title: "delete in the middle", call: ["deleteMessages", ["message-4000"]], read: 30, written: 7 },
 ] as const;
 
 describeWorkerd("rows that workerd counts", conversations, (workerd) => {

@@ -410,6 +410,14 @@ export const SCENARIOS: readonly Scenario[] = [
         store.entries.set({ sessionId: "main", label: "facts" }, { key: "c", content: "c", supersedes: ["a", "b"] }),
   },
   {
+    title: "a note that all of a session was learned from",
+    prepare: ({ session }) => chain(session, ["m"]),
+    call: async ({ store }) => {
+      const change = await store.session("main").change();
+      return () => store.sessions.markLearned("main", change);
+    },
+  },
+  {
     title: "a step of retention that removes expired entries",
     prepare: async ({ store }) => {
       const scope = { sessionId: "main", label: "facts" };
