@@ -69,6 +69,18 @@ function includes(list: unknown, expected: unknown): boolean {
   return Array.isArray(list) && list.some((item) => isEqual(item, expected));
 }
 
+type Parts = Readonly<Record<string, unknown>>;
+
+/** Compares the fields that are wanted, of an object or of each object of a list. */
+export function expectParts(found: unknown, wanted: Parts | readonly Parts[]): void {
+  const parts = (from: unknown, of: Parts) =>
+    Object.fromEntries(Object.keys(of).map((key) => [key, (from as Parts)[key]]));
+  const [all, of] = Array.isArray(wanted)
+    ? [found as unknown[], wanted as readonly Parts[]]
+    : [[found], [wanted as Parts]];
+  expect(all.map((each, index) => parts(each, of[index] ?? { key: 0 }))).toEqual(of);
+}
+
 /** Deep equality of what JSON and dates can say. */
 export function isEqual(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;

@@ -1,6 +1,6 @@
 import { AgentSearchProvider } from "@stemma/session";
 import type { EntryFields, EntryView, Store } from "@stemma/store";
-import { expect, expectError } from "../assert.js";
+import { expect, expectError, expectParts } from "../assert.js";
 import { chain, message } from "../samples.js";
 import { defineTopic } from "../topic.js";
 
@@ -12,15 +12,6 @@ const [MARCH, MAY, JUNE, JULY] = ["2025-03", "2025-05", "2025-06", "2025-07"].ma
 const write = ({ entries }: Store, key: string, content: string, fields: EntryFields = {}) =>
   entries.set(FACTS, { key, content, ...fields });
 const keys = async ({ entries }: Store, view?: EntryView) => (await entries.list(FACTS, view)).map(({ key }) => key);
-type Parts = Readonly<Record<string, unknown>>;
-function expectParts(found: unknown, wanted: Parts | readonly Parts[]): void {
-  const parts = (from: unknown, of: Parts) =>
-    Object.fromEntries(Object.keys(of).map((key) => [key, (from as Parts)[key]]));
-  const [all, of] = Array.isArray(wanted)
-    ? [found as unknown[], wanted as readonly Parts[]]
-    : [[found], [wanted as Parts]];
-  expect(all.map((each, index) => parts(each, of[index] ?? { key: 0 }))).toEqual(of);
-}
 const ends = async ({ entries }: Store, key: string) => {
   const entry = await entries.get(FACTS, key);
   return [entry?.validTo, entry?.invalidatedAt === null ? "holds" : "ended", entry?.supersededBy];

@@ -1,7 +1,7 @@
 import type { LearnEdit, LearnRequest } from "@stemma/session";
 import { AgentSearchProvider, SessionManager } from "@stemma/session";
 import type { EntryScope, Store } from "@stemma/store";
-import { expect } from "../assert.js";
+import { expect, expectParts } from "../assert.js";
 import { message } from "../samples.js";
 import { defineTopic } from "../topic.js";
 
@@ -191,5 +191,23 @@ export const learnedFacts = defineTopic("learned facts", (it) => {
     expect([await holding(), facts.skipped]).toEqual([[], ["it was removed after it was learned"]]);
     await learn("Forget the tea. I live in Oslo.", [fact("oslo", "Lives in Oslo.")], undefined, "two");
     expect(await holding()).toEqual(["Lives in Oslo."]);
+  });
+
+  it("leaves the tags that others gave, and an entry that ended before what it learns began", async ({ store }) => {
+    const facts = world(store);
+    const { learn, get } = facts;
+    await facts.store.entries.set(SCOPE, { key: "berlin", content: "Lives in Berlin.", tags: ["mine"] });
+    await learn("a", [fact("berlin", "Lives in Berlin, Mitte.", { action: "replace" })]);
+    expectParts(await get("berlin"), { content: "Lives in Berlin, Mitte.", tags: ["mine", "subject:home"] });
+    const ended = { key: "rome", content: "Lives in Rome.", validFrom: "2020-01-01", validTo: "2021-01-01" };
+    await facts.store.entries.set(SCOPE, ended);
+    const edits = [
+      fact("rome", "Lives in Rome again.", { action: "replace", validFrom: "2026-01-01" }),
+      fact("oslo", "Has a flat in Oslo."),
+    ];
+    await learn("b", edits);
+    expectParts(await get("rome"), { content: "Lives in Rome." });
+    expect(facts.skipped).toEqual(["the entry that it names has ended"]);
+    expectParts(await get("oslo"), { content: "Has a flat in Oslo." });
   });
 });

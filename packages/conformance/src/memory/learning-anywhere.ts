@@ -1,7 +1,7 @@
-import type { LearnDueReceipt, LearnFunction, LearnRequest, LearnUsage } from "@stemma/session";
+import type { LearnFunction, LearnRequest, LearnUsage } from "@stemma/session";
 import { createLearnFunction, SessionManager } from "@stemma/session";
 import type { Store } from "@stemma/store";
-import { expect, expectError } from "../assert.js";
+import { expect, expectError, expectParts } from "../assert.js";
 import { idsOf, message, numbered, textOf } from "../samples.js";
 import { defineTopic } from "../topic.js";
 
@@ -28,12 +28,6 @@ function learning(told: LearnUsage | null = USAGE) {
 
 const managerOf = (store: Store, learn: LearnFunction) =>
   SessionManager.create(store).withContext("memory", { maxTokens: 60_000 }).onLearning(learn, { idleAfter: Infinity });
-
-/** Compares the fields that are named. */
-function expectFields(receipt: LearnDueReceipt, wanted: Partial<LearnDueReceipt>): void {
-  const named = Object.entries(receipt).filter(([name]) => name in wanted);
-  expect(Object.fromEntries(named)).toEqual(wanted);
-}
 
 const memoryOf = async (manager: SessionManager, id: string) => (await manager.readContextBlock(id, "memory"))?.content;
 
@@ -92,7 +86,7 @@ export const learningAnywhere = defineTopic("learning anywhere", (it) => {
     await manager.appendAll("one", [message("u1", "Lives in Lima."), answer("a1")]);
     await manager.appendAll("two", [message("u1", "Drinks tea.")]);
     await manager.appendAll("three", [answer("a1")]);
-    expectFields(await manager.learnDue({ dryRun: true }), {
+    expectParts(await manager.learnDue({ dryRun: true }), {
       dryRun: true,
       sessions: 2,
       messages: 3,
@@ -100,7 +94,7 @@ export const learningAnywhere = defineTopic("learning anywhere", (it) => {
     });
     expect(given).toEqual([]);
     const receipt = await manager.learnDue();
-    expectFields(receipt, { sessions: 2, messages: 3, edits: 2, failed: [], isMoreDue: false });
+    expectParts(receipt, { sessions: 2, messages: 3, edits: 2, failed: [], isMoreDue: false });
     expect(receipt.usage).toEqual({ inputTokens: 200, outputTokens: 20, cost: 0.5 });
     expect([await memoryOf(manager, "one"), await memoryOf(manager, "two")]).toEqual(["Lives in Lima.", "Drinks tea."]);
     expect((await manager.getUsage({ by: "model" })).map(({ name, requests, cost }) => [name, requests, cost])).toEqual(
@@ -108,7 +102,7 @@ export const learningAnywhere = defineTopic("learning anywhere", (it) => {
     );
     expect(await store.sessions.due()).toEqual([]);
     await manager.append("three", message("u1", "Plays chess."));
-    expectFields(await manager.learnDue(), { sessions: 1, messages: 2 });
+    expectParts(await manager.learnDue(), { sessions: 1, messages: 2 });
     expect(given).toEqual([["u1", "a1"], ["u1"], ["a1", "u1"]]);
   });
 
@@ -116,10 +110,10 @@ export const learningAnywhere = defineTopic("learning anywhere", (it) => {
     const { learn, given } = learning();
     const manager = managerOf(store, learn);
     for (const id of ["a", "b", "c", "d"]) await manager.append(id, message("u1"));
-    expectFields(await manager.learnDue({ idleFor: 60_000 }), { sessions: 0, isMoreDue: false });
-    expectFields(await manager.learnDue({ deadline: Date.now() - 1 }), { sessions: 0, isMoreDue: true });
-    expectFields(await manager.learnDue({ limit: 1 }), { sessions: 1, isMoreDue: true });
-    expectFields(await manager.learnDue({ maxCost: 0.3 }), { sessions: 2, isMoreDue: true });
+    expectParts(await manager.learnDue({ idleFor: 60_000 }), { sessions: 0, isMoreDue: false });
+    expectParts(await manager.learnDue({ deadline: Date.now() - 1 }), { sessions: 0, isMoreDue: true });
+    expectParts(await manager.learnDue({ limit: 1 }), { sessions: 1, isMoreDue: true });
+    expectParts(await manager.learnDue({ maxCost: 0.3 }), { sessions: 2, isMoreDue: true });
     expect([given.length, await store.sessions.due()]).toEqual([3, ["d"]]);
     // Of a long session the batches that are paid for stay learned.
     const long = "word ".repeat(12_000);
@@ -127,13 +121,13 @@ export const learningAnywhere = defineTopic("learning anywhere", (it) => {
       "d",
       ["u2", "u3"].map((id) => message(id, long)),
     );
-    expectFields(await manager.learnDue({ maxCost: 0.1 }), { sessions: 1, isMoreDue: true });
+    expectParts(await manager.learnDue({ maxCost: 0.1 }), { sessions: 1, isMoreDue: true });
     expect(given.at(-1)).toEqual(["u1", "u2"]);
-    expectFields(await manager.learnDue(), { sessions: 1, messages: 1, isMoreDue: false });
+    expectParts(await manager.learnDue(), { sessions: 1, messages: 1, isMoreDue: false });
     // What tells no cost could cost anything.
     const silent = managerOf(store, learning(null).learn);
     for (const id of ["a", "b"]) await silent.append(id, message("v1"));
-    expectFields(await silent.learnDue({ maxCost: 100 }), { sessions: 1, isMoreDue: true });
+    expectParts(await silent.learnDue({ maxCost: 100 }), { sessions: 1, isMoreDue: true });
     for (const options of [{ limit: 0 }, { maxCost: 0 }, { deadline: "now" }, { idleFor: -1 }, { dryRun: 1 }]) {
       await expectError(() => manager.learnDue(options as object), "INVALID_ARGUMENT");
     }
@@ -154,7 +148,7 @@ export const learningAnywhere = defineTopic("learning anywhere", (it) => {
       expect([failed, isMoreDue]).toEqual([[{ sessionId: "a", error: "no model today" }], true]);
     }
     // It is passed over then.
-    expectFields(await manager.learnDue(), { failed: [], isMoreDue: false });
+    expectParts(await manager.learnDue(), { failed: [], isMoreDue: false });
     expect([given, await store.sessions.due()]).toEqual([[["u1"]], []]);
   });
 

@@ -77,7 +77,9 @@ export function applyEdits(edits: readonly LearnEdit[], context: EditContext): A
       if (typeof content === "string" && context.isForgotten(block.label, content, edit.messageIds)) {
         throw refused("it was removed after it was learned");
       }
-      const closing = key === null || after === null ? NO_CLOSING : closingOf(edit, shownIn(block.label, context));
+      const closing =
+        key === null || after === null ? NO_CLOSING : closingOf(edit, shownIn(block.label, present, context));
+      assertHolds(present, closing.fields);
       if (key === null) block.content = after ?? "";
       else entries.set(name, after);
       const fields = key === null || after === null ? {} : { origin: originOf(present), ...closing.fields };
@@ -92,8 +94,9 @@ export function applyEdits(edits: readonly LearnEdit[], context: EditContext): A
 
 const NO_CLOSING = { fields: {}, refused: [] };
 
-function shownIn(label: string, { shown, entry, messages }: EditContext): ShownEntries {
+function shownIn(label: string, written: ListedEntry | null, { shown, entry, messages }: EditContext): ShownEntries {
   return {
+    written,
     shown: shown.filter((each) => foldLabel(each.label) === foldLabel(label)),
     entry: (key) => entry(label, key),
     dateOf: (id) => messages.get(id) ?? null,
@@ -102,9 +105,16 @@ function shownIn(label: string, { shown, entry, messages }: EditContext): ShownE
 
 // Whoever edits an entry while learning runs, wins.
 function assertUnchanged(label: string, present: ListedEntry | null, context: EditContext): void {
-  const before = shownIn(label, context).shown.find(({ key }) => key === present?.key);
+  const before = shownIn(label, present, context).shown.find(({ key }) => key === present?.key);
   if (before !== undefined && before.content !== present?.content)
     throw refused("somebody changed the entry meanwhile");
+}
+
+// What has ended says nothing new: that would be a fact with a key of its own.
+function assertHolds(present: ListedEntry | null, { validFrom }: EntryFields): void {
+  const end = present?.validTo ?? null;
+  if (end !== null && end <= (validFrom ?? new Date().toISOString()))
+    throw refused("the entry that it names has ended");
 }
 
 // Nothing becomes more trustworthy by learning.

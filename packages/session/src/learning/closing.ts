@@ -1,9 +1,11 @@
 import type { EntryFields, ListedEntry } from "@stemma/store";
 import type { LearnEdit, LearnEntry } from "./edits.js";
-import { subjectIn, subjectOf, subjectTag } from "./subjects.js";
+import { subjectIn, subjectOf, withSubject } from "./subjects.js";
 
 /** The entries that an edit may close, and the dates of its messages. */
 export interface ShownEntries {
+  /** The entry that the edit writes, as it is now; null for a new one. */
+  readonly written: ListedEntry | null;
   /** The entries of the edit's block that were shown. */
   readonly shown: readonly LearnEntry[];
   /** An entry as it is now. */
@@ -22,7 +24,7 @@ export interface Closing {
  * The time of the entry that an edit adds, and what it closes: entries that were shown, have not changed since, are of its subject
  * and began earlier. Where one of these began later, what is told late arrives closed instead.
  */
-export function closingOf(edit: LearnEdit, { shown, entry, dateOf }: ShownEntries): Closing {
+export function closingOf(edit: LearnEdit, { written, shown, entry, dateOf }: ShownEntries): Closing {
   const named = [...new Set(edit.supersedes ?? [])];
   const subject = subjectIn(edit.subject);
   const told = isoDate(edit.validFrom);
@@ -51,7 +53,7 @@ export function closingOf(edit: LearnEdit, { shown, entry, dateOf }: ShownEntrie
     ...(validFrom !== null && { validFrom }),
     ...(validTo !== undefined && { validTo }),
     ...(supersedes.length > 0 && { supersedes }),
-    ...(subject !== null && { tags: [subjectTag(subject)] }),
+    ...(subject !== null && { tags: withSubject(written?.tags ?? [], subject) }),
   };
   return { fields, refused };
 }

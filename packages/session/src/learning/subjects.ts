@@ -12,6 +12,11 @@ export function subjectOf(tags: readonly string[]): string | null {
   return tags.find((tag) => tag.startsWith(TAG))?.slice(TAG.length) ?? null;
 }
 
+/** Tags with this subject in the place of another one. */
+export function withSubject(tags: readonly string[], subject: string): string[] {
+  return [...tags.filter((tag) => !tag.startsWith(TAG)), subjectTag(subject)];
+}
+
 /** A subject as it is compared; null for a text that names none. */
 export function subjectIn(text: unknown): string | null {
   if (typeof text !== "string") return null;

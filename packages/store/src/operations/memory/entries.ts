@@ -185,8 +185,8 @@ export function* appendEntry(
 export function* deleteEntry(sql: Dialect, scope: EntryScope, key: string, note: EntryNote): Operation<void> {
   const present = (yield* findOwnEntryRow(scope, key, sql.forUpdate)) ?? (yield* findEntryRow(sql, scope, key));
   assertExpected(scope, key, present, note);
-  if (present !== null) yield* dateSession(sql, scope.sessionId);
   if (present !== null) {
+    yield* dateSession(sql, scope.sessionId);
     const fact = factOf(present);
     yield* openPredecessors(sql, scope, key, fact.supersedes);
     if (note.keepVersions === 0) yield* forgetPredecessor(sql, scope, key, fact);
