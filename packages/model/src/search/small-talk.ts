@@ -24,6 +24,10 @@ const SMALL_RUNS = new Set(
     /\s+/,
   ),
 );
+// "Where do I work?" is about something, "that works" is not.
+const ASKED = new Set("like need want work works".split(" "));
+const QUESTION = /\b(?:how|what|when|where|which|who|whom|whose|why)\b.*\b(?:i|me|mine|my|our|us|we)\b/su;
+
 // A query of nothing but stop-words keeps them: beside a word that is none, they are left out.
 const WORD = "stemmaword";
 
@@ -38,10 +42,13 @@ export function isTelling(text: string): boolean {
  * greetings. It has neither words nor runs for "thanks", "go on" or "ok 👍", which are about nothing.
  */
 export function tellingQuery(text: string): SearchQuery {
-  const { words, runs, ...query } = parseQuery(`${WORD} ${normalText(text).toLowerCase()}`);
+  const plain = normalText(text).toLowerCase();
+  const { words, runs, ...query } = parseQuery(`${WORD} ${plain}`);
+  const isQuestion = QUESTION.test(plain);
+  const isTold = (word: string) => !SMALL_TALK.has(word) || (isQuestion && ASKED.has(word));
   return {
     ...query,
-    words: words.filter((word) => word !== WORD && !SMALL_TALK.has(word)),
+    words: words.filter((word) => word !== WORD && isTold(word)),
     runs: runs.filter((run) => !SMALL_RUNS.has(run)),
     phrases: [],
   };

@@ -1,4 +1,4 @@
-import { defer, givenMessage, Queue } from "@stemma/model";
+import { defer, givenMessage, perObject, Queue } from "@stemma/model";
 import { coreOf, type PrepareTurnOptions, type SessionManager } from "@stemma/session";
 import type { KeptWrite } from "@stemma/store";
 import { placePrompt, splitPrompt } from "./place-prompt.js";
@@ -7,14 +7,7 @@ import type { CallParams, WrappedModel } from "./sdk-types.js";
 import { turnPrompt } from "./turn-prompt.js";
 
 // What this process remembers, by store: a session may have several middlewares.
-const queues = new WeakMap<object, Queue>();
-
-function queueOf({ store }: SessionManager): Queue {
-  const key = store.whole ?? store;
-  const queue = queues.get(key) ?? new Queue();
-  queues.set(key, queue);
-  return queue;
-}
+const queueOf = perObject((_store: object) => new Queue());
 
 /** One session, as a wrapped model writes it. */
 export class RememberedSession {
@@ -34,6 +27,7 @@ export class RememberedSession {
    */
   begin(params: CallParams, model: WrappedModel): Promise<RememberedStep> {
     const { abortSignal } = params;
+    const { store } = this.sessions;
     return new Promise((resolve, reject) => {
       const leave = (): void => reject(abortSignal?.reason);
       abortSignal?.addEventListener("abort", leave, { once: true });
@@ -43,7 +37,7 @@ export class RememberedSession {
         resolve(await this.#step(params, model, ended.resolve));
         await ended.promise;
       };
-      queueOf(this.sessions)
+      queueOf(store.whole ?? store)
         .write(this.id, work)
         .catch(reject)
         .finally(() => abortSignal?.removeEventListener("abort", leave));

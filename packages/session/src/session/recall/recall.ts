@@ -159,7 +159,7 @@ function none(error: unknown): FoundEntry[] {
 }
 
 // Since when it holds, where that is known.
-function timeOf(entry: ListedEntry & { readonly validFrom?: string | null }): string {
+function timeOf(entry: ListedEntry): string {
   return entry.validFrom ?? entry.updatedAt;
 }
 
