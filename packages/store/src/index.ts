@@ -88,6 +88,7 @@ export type { ImportedVector, KeptVector, VectorModel, VectorStore } from "./con
 export type {
   AppendMessageOptions,
   AppendResult,
+  EntryCheck,
   EntryWrite,
   KeptWrite,
   MessageWrite,

@@ -65,7 +65,7 @@ export function applyEdits(edits: readonly LearnEdit[], context: EditContext): A
       if (block === undefined) throw refused("there is no such block to learn into");
       const key = block.holdsEntries ? entryKeyOf(edit) : null;
       if (key === "") throw refused("an entry needs a key");
-      const name = JSON.stringify([block.label, key]);
+      const name = nameOf(block.label, key);
       const present = key === null ? null : context.entry(block.label, key);
       const known = entries.has(name) ? entries.get(name) : present?.content;
       const before = key === null ? block.content : (known ?? "");
@@ -78,7 +78,7 @@ export function applyEdits(edits: readonly LearnEdit[], context: EditContext): A
         throw refused("it was removed after it was learned");
       }
       const closing =
-        key === null || after === null ? NO_CLOSING : closingOf(edit, shownIn(block.label, present, context));
+        key === null || after === null ? NO_CLOSING : closingOf(edit, shownIn(block.label, present, context, entries));
       assertHolds(present, closing.fields);
       if (key === null) block.content = after ?? "";
       else entries.set(name, after);
@@ -94,18 +94,26 @@ export function applyEdits(edits: readonly LearnEdit[], context: EditContext): A
 
 const NO_CLOSING = { fields: {}, refused: [] };
 
-function shownIn(label: string, written: ListedEntry | null, { shown, entry, messages }: EditContext): ShownEntries {
+const nameOf = (label: string, key: string | null) => JSON.stringify([label, key]);
+
+function shownIn(
+  label: string,
+  written: ListedEntry | null,
+  { shown, entry, messages }: EditContext,
+  edited: ReadonlyMap<string, unknown>,
+): ShownEntries {
   return {
     written,
     shown: shown.filter((each) => foldLabel(each.label) === foldLabel(label)),
-    entry: (key) => entry(label, key),
+    // What another edit of the answer writes or removes is no longer what was shown.
+    entry: (key) => (edited.has(nameOf(label, key)) ? null : entry(label, key)),
     dateOf: (id) => messages.get(id) ?? null,
   };
 }
 
 // Whoever edits an entry while learning runs, wins.
 function assertUnchanged(label: string, present: ListedEntry | null, context: EditContext): void {
-  const before = shownIn(label, present, context).shown.find(({ key }) => key === present?.key);
+  const before = context.shown.find((each) => foldLabel(each.label) === foldLabel(label) && each.key === present?.key);
   if (before !== undefined && before.content !== present?.content)
     throw refused("somebody changed the entry meanwhile");
 }

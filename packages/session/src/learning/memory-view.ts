@@ -94,7 +94,7 @@ export async function presentText(
   return entry === null || entry.validTo !== null ? null : entry.content;
 }
 
-/** The writes for a store. A block must still be as it was read. */
+/** The writes for a store. A block must still be as it was read, and so must an entry that is closed. */
 export function keptWrites(
   writes: readonly LearnedWrite[],
   view: MemoryView,
@@ -105,7 +105,7 @@ export function keptWrites(
   const written = new Set<string>();
   // In one order for all: of two that lock the same blocks, neither waits for the other and is waited for.
   const ordered = writes.toSorted((a, b) => (a.label === b.label ? 0 : a.label < b.label ? -1 : 1));
-  return ordered.flatMap(({ label, key, content, fields, edit }): KeptWrite[] => {
+  const made = ordered.flatMap(({ label, key, content, fields, edit }): KeptWrite[] => {
     const block = blocks.find((each) => each.label === label);
     if (block === undefined) return [];
     const { provider } = block;
@@ -122,5 +122,20 @@ export function keptWrites(
     const expectedVersion = versions.get(label) ?? 0;
     versions.set(label, expectedVersion + 1);
     return [{ block: placeOfBlock(provider).key, content: content ?? "", options: { ...options, expectedVersion } }];
+  });
+  return [...closedAsRead(ordered, view, blocks), ...made];
+}
+
+// Before anything is written, since that changes them.
+function closedAsRead(writes: readonly LearnedWrite[], view: MemoryView, blocks: readonly LiveBlock[]): KeptWrite[] {
+  return blocks.flatMap(({ label, provider }) => {
+    if (!(provider instanceof AgentSearchProvider)) return [];
+    const own = writes.filter((each) => each.label === label);
+    const keys = new Set(own.flatMap(({ fields }) => fields.supersedes ?? []));
+    const { scope } = placeOfEntries(provider);
+    return [...keys].sort().flatMap((key) => {
+      const asRead = view.entry(label, key);
+      return asRead === null ? [] : [{ entries: scope, asRead }];
+    });
   });
 }

@@ -1,6 +1,6 @@
 import type { SessionMessage } from "@stemma/model";
 import type { EntryFields } from "./facts.js";
-import type { BlockKey, EntryScope, ReplaceBlockOptions, WriteEntryOptions } from "./memory.js";
+import type { BlockKey, EntryScope, ListedEntry, ReplaceBlockOptions, WriteEntryOptions } from "./memory.js";
 import type { RecordScope, WriteRecordOptions } from "./records.js";
 import type { SessionChange, Usage, UsageRow } from "./session-registry.js";
 /** Where an append attaches: `undefined` the active leaf, `null` a new root, otherwise a message id. */
@@ -38,7 +38,7 @@ export interface UpsertResult {
 }
 
 /** One of several writes that are made together. */
-export type KeptWrite = BlockWrite | EntryWrite | RecordWrite | RecordCheck | MessageWrite | RegistryWrite;
+export type KeptWrite = BlockWrite | EntryWrite | EntryCheck | RecordWrite | RecordCheck | MessageWrite | RegistryWrite;
 
 /**
  * The outcome of writes that were made together: for each the ids of the messages that it inserted, or of the leaf that it made
@@ -60,6 +60,15 @@ export interface EntryWrite extends EntryFields {
   readonly content: string | null;
   readonly value?: unknown;
   readonly options?: WriteEntryOptions | undefined;
+}
+
+/**
+ * Writes nothing: the other writes are made while the entry is as it was read, its fields included, and nobody changes it until
+ * they are. Errors: `ENTRY_CONFLICT`.
+ */
+export interface EntryCheck {
+  readonly entries: EntryScope;
+  readonly asRead: ListedEntry;
 }
 
 /** As `RecordStore.set` makes it, or where the value is null as `delete` does. */

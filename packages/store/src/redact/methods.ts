@@ -276,6 +276,7 @@ function queryIn(redaction: Redaction, sessionId: string | null, query: string):
 
 function writeIn(redaction: Redaction, write: KeptWrite): KeptWrite {
   if ("block" in write) return { ...write, content: blockIn(redaction, write.block, write.content) };
+  if ("asRead" in write) return write;
   if ("entries" in write) {
     const { entries: scope, key, content, options } = write;
     return {

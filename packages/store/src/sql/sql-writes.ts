@@ -70,6 +70,10 @@ function operationOf(sql: Dialect, write: KeptWrite, userId: string | undefined)
     const operation = (owned: BlockKey) => blocks.writeBlock(sql, owned, content, options, note);
     return { kind: block.kind, key: block, operation: operation as WriteOfItem["operation"] };
   }
+  if ("asRead" in write) {
+    const { entries: scope, asRead } = write;
+    return { kind: "entries", key: scope, operation: (owned) => entries.checkEntry(sql, owned as EntryScope, asRead) };
+  }
   if ("entries" in write) {
     const { entries: scope, key, content, options = {} } = write;
     if (content !== null) assertNames(scope, key);

@@ -1,5 +1,5 @@
 import type { Ranked, SearchQuery } from "@stemma/model";
-import { appendText, assertBudget, StemmaError } from "@stemma/model";
+import { appendText, assertBudget, StemmaError, sameJson } from "@stemma/model";
 import type {
   EntryScope,
   EntryView,
@@ -127,6 +127,15 @@ function assertEntry({ label }: EntryScope, { key, content }: Pick<StoredEntry, 
 function assertExpected(scope: EntryScope, key: string, known: EntryRow | null, { expectedContent }: EntryNote): void {
   if (expectedContent === undefined || expectedContent === (known?.content ?? null)) return;
   const message = `Entry "${key}" ${known === null ? "is not there" : "says something else"}: read it again, then write.`;
+  throw new StemmaError("ENTRY_CONFLICT", { label: scope.label, key }, message);
+}
+
+/** The operation behind `EntryCheck`. Errors: `ENTRY_CONFLICT`. */
+export function* checkEntry(sql: Dialect, scope: EntryScope, asRead: ListedEntry): Operation<void> {
+  const { key } = asRead;
+  const row = (yield* findOwnEntryRow(scope, key, sql.forUpdate)) ?? (yield* findEntryRow(sql, scope, key));
+  if (row !== null && sameJson(entryOf(row), asRead)) return;
+  const message = `Entry "${key}" was changed since it was read: read it again, then write.`;
   throw new StemmaError("ENTRY_CONFLICT", { label: scope.label, key }, message);
 }
 
