@@ -16,6 +16,7 @@ import { facts } from "./memory/facts.js";
 import { learnedFacts } from "./memory/learned-facts.js";
 import { learning } from "./memory/learning.js";
 import { learningAnywhere } from "./memory/learning-anywhere.js";
+import { learningConflicts } from "./memory/learning-conflicts.js";
 import { memoryLists } from "./memory/memory-lists.js";
 import { recall } from "./memory/recall.js";
 import { schemaBlocks } from "./memory/schema-blocks.js";
@@ -86,6 +87,7 @@ const TOPICS: readonly Topic[] = [
   learning,
   learningAnywhere,
   learnedFacts,
+  learningConflicts,
   titles,
   sessions,
   erasing,

@@ -1,4 +1,4 @@
-import type { KeptWrite } from "@stemma/store";
+import type { KeptWrite, ListedEntry } from "@stemma/store";
 import { expect, expectError } from "../assert.js";
 import { message } from "../samples.js";
 import { defineTopic } from "../topic.js";
@@ -28,6 +28,10 @@ export const writingTogether = defineTopic("writing together", (it) => {
     const session = store.session("main");
     await session.append([message("a"), message("b")]);
     await store.writeTogether([noted("one")]);
+    const files = { sessionId: "main", label: "files" };
+    await store.entries.set(files, { key: "f", content: "text" });
+    const read = (await store.entries.get(files, "f")) as ListedEntry;
+    await store.entries.set(files, { key: "f", content: "text", tags: ["t"] });
     const refused: [KeptWrite, string][] = [
       [noted("one"), "RECORD_CONFLICT"],
       [{ records: RECORDS, key: "one", atVersion: 1 }, "RECORD_CONFLICT"],
@@ -45,10 +49,12 @@ export const writingTogether = defineTopic("writing together", (it) => {
       [{ session: "main", appendSibling: message("d"), of: "none" }, "MESSAGE_NOT_FOUND"],
       [{ session: "main", selectBranch: "none" }, "MESSAGE_NOT_FOUND"],
       [{ registered: "none", change: { name: "Tea" } }, "SESSION_NOT_FOUND"],
+      [{ entries: files, asRead: read }, "ENTRY_CONFLICT"],
+      [{ entries: files, asRead: { ...read, key: "none" } }, "ENTRY_CONFLICT"],
       [{ registered: "none", usage: { inputTokens: 1, outputTokens: 1, cost: 1 } }, "SESSION_NOT_FOUND"],
       [
         {
-          entries: { sessionId: "main", label: "files" },
+          entries: files,
           key: "k",
           content: "new",
           options: { expectedContent: "old" },

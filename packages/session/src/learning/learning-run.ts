@@ -117,9 +117,10 @@ export class LearningRun {
       const batch = firstBatch(messages);
       if (!messages.some(({ role }) => role === "user")) return false;
       const isPassedOver = state.failures >= MAX_FAILURES;
-      const answer = isPassedOver ? NOTHING : await this.#ask(batch, { state, version, lease }, isHeard);
+      const progress = { state, version, lease };
+      const answer = isPassedOver ? NOTHING : await this.#ask(batch, progress, isHeard);
       if (answer === null) return false;
-      if (!(await this.#apply(answer, batch, { state, version, lease }))) return false;
+      if (!(await this.#apply(answer, batch, progress, isHeard))) return false;
       this.#done = { ...this.#done, messages: this.#done.messages + batch.length };
       return batch.length < messages.length;
     } finally {
@@ -128,11 +129,7 @@ export class LearningRun {
   }
 
   // Null when the function failed, of which listeners are told.
-  async #ask(
-    messages: readonly SessionMessage[],
-    { state, version, lease }: Progress,
-    isHeard: boolean,
-  ): Promise<Answer | null> {
+  async #ask(messages: readonly SessionMessage[], progress: Progress, isHeard: boolean): Promise<Answer | null> {
     const blocks = this.#blocks();
     // A continuation's first message tells what was learned from before.
     const news = messages.filter(
@@ -157,11 +154,15 @@ export class LearningRun {
     } catch (error) {
       const spent = StemmaError.isInstance(error, "LEARNING_FAILED") ? error.details.usage : undefined;
       if (spent !== undefined) await this.#count(spent as LearnUsage);
-      this.#done = { ...this.#done, failure: error };
-      this.parts.events.emitError(error, isHeard);
-      await this.#write([this.#log.failed(state, version)], lease);
+      await this.#failed(error, progress, isHeard);
       return null;
     }
+  }
+
+  async #failed(error: unknown, { state, version, lease }: Progress, isHeard: boolean): Promise<void> {
+    this.#done = { ...this.#done, failure: error };
+    this.parts.events.emitError(error, isHeard);
+    await this.#write([this.#log.failed(state, version)], lease);
   }
 
   // At once: whatever becomes of the edits, the model was paid.
@@ -184,11 +185,14 @@ export class LearningRun {
     return answerWithin((async () => learn(request))(), timeout, timeoutMessage, this.parts.waiters);
   }
 
+  // False where nothing was stored.
   async #apply(
     { edits, shown }: Answer,
     messages: readonly SessionMessage[],
-    { state, version, lease }: Progress,
+    progress: Progress,
+    isHeard: boolean,
   ): Promise<boolean> {
+    const { state, version, lease } = progress;
     const blocks = this.#blocks();
     const ids = messages.map(({ id }) => id);
     for (let attempt = 1; ; attempt += 1) {
@@ -204,7 +208,10 @@ export class LearningRun {
         if (isWritten) await this.#report(applied, edits.length);
         return isWritten;
       } catch (error) {
-        if (attempt === MAX_ATTEMPTS || !isConflict(error)) throw error;
+        if (!isConflict(error)) throw error;
+        if (attempt < MAX_ATTEMPTS) continue;
+        await this.#failed(error, progress, isHeard);
+        return false;
       }
     }
   }

@@ -132,7 +132,8 @@ export interface SessionRegistry {
   prune(id: string, request: PruneRequest): Promise<Pruned>;
   /**
    * Counts one request: adds to the session's counters, and to those of the session, the present day (UTC) and the model, ""
-   * where it is not known. Tokens stop at plus or minus `Number.MAX_SAFE_INTEGER`. Errors: `SESSION_NOT_FOUND`.
+   * where it is not known. Under the model `learning`, `updated_at` stays. Tokens stop at plus or minus
+   * `Number.MAX_SAFE_INTEGER`. Errors: `SESSION_NOT_FOUND`.
    */
   addUsage(id: string, inputTokens: number, outputTokens: number, cost: number, model?: string): Promise<void>;
   /** Lists the usage of a session: a row for each day and model, by day, then model. */

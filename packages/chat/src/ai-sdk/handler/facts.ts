@@ -1,6 +1,6 @@
 import { assertBudget, assertStorableText, invalid } from "@stemma/model";
 import { type SessionManager, type UserEntries, userEntriesOf } from "@stemma/session";
-import { type EntryFact, type EntryFields, fieldsOf, type ListedEntry, type StoredVersion } from "@stemma/store";
+import { type EntryFact, type EntryFields, EVERY, fieldsOf, type ListedEntry, type StoredVersion } from "@stemma/store";
 import { type ChatBlockVersion, limitOf, withMessages } from "./chats.js";
 
 /** A fact that is remembered of the user: an entry of a block of the user's that the model may write. Times are ISO text. */
@@ -48,7 +48,6 @@ export interface ChatFactExport {
 
 /** The most facts of a page: each is looked up in its history. */
 const MAX_PAGE = 100;
-const ALL = { includeEnded: true, includeExpired: true } as const;
 
 /** Errors: `INVALID_ARGUMENT`. */
 export async function listFacts(manager: SessionManager, url: URL): Promise<ChatFacts> {
@@ -129,7 +128,7 @@ export async function exportFacts(manager: SessionManager): Promise<ChatFactExpo
   for (const block of blocksOf(manager)) {
     const { entries } = block.store;
     for (let after: string | undefined; ; ) {
-      const page = await entries.list(block.scope, { ...ALL, after, limit: MAX_PAGE });
+      const page = await entries.list(block.scope, { ...EVERY, after, limit: MAX_PAGE });
       const versions = await Promise.all(page.map(({ key }) => entries.versions(block.scope, key)));
       facts.push(...page.map((entry, index) => ({ ...told(block, entry), versions: versions[index] ?? [] })));
       if (page.length < MAX_PAGE) break;

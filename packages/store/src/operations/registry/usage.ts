@@ -1,5 +1,5 @@
 import { invalid } from "@stemma/model";
-import type { Usage, UsageRequest, UsageRow, UsageSum } from "../../contract/store.js";
+import { LEARNING, type Usage, type UsageRequest, type UsageRow, type UsageSum } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
 import { all, count, type Operation, run, type SqlValue } from "../../engine/operation.js";
 import { assertStorable } from "../assert-storable.js";
@@ -95,7 +95,8 @@ export function* addUsage(
   assertStorable("Usage's", { model });
   yield* getSession(sql, id, userId);
   yield* countRequest(id, model, usage);
-  yield* addToTotal(id, usage);
+  // What is learned of a session later on is no change of it: lists and retention go by the chat.
+  yield* addToTotal(id, usage, model !== LEARNING);
 }
 
 /** The operation behind `SessionRegistry.importUsage`. */
@@ -112,14 +113,15 @@ export function* importUsage(
   yield* addToTotal(id, total);
 }
 
-function* addToTotal(id: string, { inputTokens, outputTokens, cost }: Usage): Operation<void> {
+function* addToTotal(id: string, { inputTokens, outputTokens, cost }: Usage, isDated = true): Operation<void> {
+  const [dated, now] = isDated ? [", updated_at = ?", [isoNow()]] : ["", []];
   yield* run(
     `UPDATE assistant_sessions SET input_tokens = ${exactSum("input_tokens")}, output_tokens = ${exactSum("output_tokens")},
-       estimated_cost = ${exactSum("estimated_cost")}, updated_at = ?, changes = changes + 1 WHERE id = ?`,
+       estimated_cost = ${exactSum("estimated_cost")}, changes = changes + 1${dated} WHERE id = ?`,
     ...[inputTokens, inputTokens, inputTokens],
     ...[outputTokens, outputTokens, outputTokens],
     ...[cost, cost, cost],
-    isoNow(),
+    ...now,
     id,
   );
 }
