@@ -20,7 +20,7 @@ export interface ModelServer {
 
 type Write = (response: ServerResponse, reply: Reply) => void;
 
-/** A server that speaks OpenAI's chat completions, as streams; it answers with one reply after the other. */
+/** A server that speaks OpenAI's chat completions, as streams or, of a text, whole; it answers with one reply after the other. */
 export const openaiServer = (...replies: Reply[]) => serve(replies, writeOpenai);
 /** A server that speaks Anthropic's Messages, as streams. */
 export const anthropicServer = (...replies: Reply[]) => serve(replies, writeAnthropic);
@@ -37,6 +37,12 @@ async function serve(replies: Reply[], write: Write): Promise<ModelServer> {
     if ("fail" in reply) {
       response.writeHead(reply.fail, { "content-type": "application/json" });
       response.end(JSON.stringify({ type: "error", error: { type: "server_error", message: reply.message } }));
+      return;
+    }
+    const { stream, messages } = requests.at(-1) as { stream?: boolean; messages?: unknown };
+    if (stream !== true && messages !== undefined && "say" in reply && write === writeOpenai) {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify(wholeAnswer(reply.say ?? "")));
       return;
     }
     response.writeHead(200, { "content-type": "text/event-stream" });
@@ -96,6 +102,15 @@ function writeOpenai(response: ServerResponse, reply: Reply): void {
   send(response, { id: "c", object: "chat.completion.chunk", created: 1, model: "m", choices: [], usage });
   response.end("data: [DONE]\n\n");
 }
+
+const wholeAnswer = (content: string) => ({
+  id: "c",
+  object: "chat.completion",
+  created: 1,
+  model: "m",
+  choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }],
+  usage: { prompt_tokens: 20, completion_tokens: 7, total_tokens: 27 },
+});
 
 function writeAnthropic(response: ServerResponse, reply: Reply): void {
   if ("fail" in reply) return;

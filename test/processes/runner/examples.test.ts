@@ -22,16 +22,16 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs an example against a model that answers like this. Resolves to what it prints. */
+/** Runs an example against a model that answers like this, or none. Resolves to what it prints. */
 async function run(
   name: string,
-  replies: Reply[],
+  replies: Reply[] | null,
   { args = [], input = "" }: { args?: string[]; input?: string } = {},
 ) {
-  const server = await openaiServer(...replies);
+  const server = await openaiServer(...(replies ?? []));
   const env = {
     ...process.env,
-    STEMMA_MODEL: "test-model",
+    STEMMA_MODEL: replies === null ? "" : "test-model",
     STEMMA_BASE_URL: server.url,
     OPENAI_API_KEY: "",
     NODE_NO_WARNINGS: "1",
@@ -69,13 +69,33 @@ it("local-agent.mjs asks before it writes, and goes on with the last conversatio
   expect(existsSync(join(folder, "c.txt"))).toBe(false);
 });
 
-it("remembering-agent.mjs keeps what it learns", async () => {
-  const learn: Reply = { call: [["m", "set_context", { label: "memory", content: "Called Ada." }]] };
-  const first = await run("remembering-agent.mjs", [learn, { say: "Noted." }], { args: ["I am called Ada"] });
-  expect(first.output).toContain("> I am called Ada\nNoted.\nMemory: Called Ada.");
-  const second = await run("remembering-agent.mjs", [{ say: "Ada." }], { args: ["What am I called?"] });
-  expect(second.output).toContain("total_cost_usd");
-  expect(JSON.stringify(second.requests[0])).toContain("Called Ada.");
+it("remembering-chat.mjs remembers, corrects itself and shows what it remembers, without a model", async () => {
+  const chat = async (...args: string[]) => (await run("remembering-chat.mjs", null, { args })).output;
+  const today = new Date().toISOString().slice(0, 10);
+  expect(await chat("I live in Berlin since 2023.", "I drink tea.")).toBe(
+    "> I live in Berlin since 2023.\nI see.\n> I drink tea.\nI see.\nMemory:\n- Drinks tea.\n- Lives in Berlin. since 2023-01-01\n",
+  );
+  expect(await chat("Where do I live?", "Who am I?", "thanks")).toMatch(
+    /\?\nI remember: Lives in Berlin.\n> Who am I\?\nI remember nothing about that.\n/,
+  );
+  expect(await chat("I moved to Lisbon.")).toContain(
+    `- Lives in Berlin. since 2023-01-01 until ${today}\n- Lives in Lisbon. since ${today}\n`,
+  );
+  expect(await chat("Where do I live now?")).toContain("\nI remember: Lives in Lisbon.\n");
+  expect(await chat("I moved to Berlin.")).toMatch(
+    /- Lives in Lisbon. since \S+ until .*\n(.*\n)?.*Berlin. since \S+\n/,
+  );
+});
+
+it("remembering-chat.mjs asks a model for answers and facts where one is named", async () => {
+  const edits = [
+    { action: "add", label: "facts", key: "name", content: "Is called Ada.", subject: "name", messages: [1] },
+  ];
+  const replies = [{ say: "Hello Ada." }, { say: JSON.stringify(edits) }];
+  const first = await run("remembering-chat.mjs", replies, { args: ["I am called Ada"] });
+  expect(first.output).toBe("> I am called Ada\nHello Ada.\nMemory:\n- Is called Ada.\n");
+  const second = await run("remembering-chat.mjs", [{ say: "Ada." }, { say: "[]" }], { args: ["What am I called?"] });
+  expect(JSON.stringify(second.requests[0])).toContain("Is called Ada.");
 });
 
 it("custom-storage.mjs carries branches", async () => {
@@ -84,5 +104,5 @@ it("custom-storage.mjs carries branches", async () => {
 });
 
 it("tests every example", () => {
-  expect(EXAMPLES.sort()).toEqual(["custom-storage.mjs", "local-agent.mjs", "remembering-agent.mjs"]);
+  expect(EXAMPLES.sort()).toEqual(["custom-storage.mjs", "local-agent.mjs", "remembering-chat.mjs"]);
 });
