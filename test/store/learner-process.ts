@@ -1,10 +1,11 @@
-// Learns from whatever is due in a file, and writes a line for each call of its learn function, before it answers after a pause.
+// Learns from whatever is due in a file, or in a database of Postgres, and writes a line for each call of its learn function, before it answers after a pause.
 
+import { postgres } from "../../packages/postgres/src/postgres.js";
 import { SessionManager } from "../../packages/stemma/src/session.js";
 import { sqlite } from "../../packages/store/src/sqlite.js";
 
 const [path = "", pause = "0"] = process.argv.slice(2);
-const store = sqlite(path);
+const store = path.startsWith("postgres") ? postgres(path) : sqlite(path);
 const manager = SessionManager.create(store)
   .withContext("memory", { scope: "user", maxTokens: 50_000 })
   .onLearning(async ({ messages }) => {

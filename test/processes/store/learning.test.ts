@@ -3,8 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { postgres } from "../../../packages/postgres/src/postgres.js";
 import { SessionManager } from "../../../packages/stemma/src/session.js";
 import { sqlite } from "../../../packages/store/src/sqlite.js";
+import { describeServer } from "../../postgres/server.js";
 import { bundle } from "../../runner/bundle.js";
 
 const folder = mkdtempSync(join(tmpdir(), "stemma-learners-"));
@@ -22,8 +24,10 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const IDS = Array.from({ length: 12 }, (_, index) => `s${index + 10}`);
 
+const open = (path: string) => (path.startsWith("postgres") ? postgres(path) : sqlite(path));
+
 async function fill(path: string): Promise<void> {
-  const store = sqlite(path);
+  const store = open(path);
   const manager = SessionManager.create(store).forUser("ada");
   for (const id of IDS) {
     await manager.append(id, { id: `${id}-u`, role: "user", parts: [{ type: "text", text: `Said in ${id}.` }] });
@@ -42,7 +46,7 @@ function learnIn(path: string, pause: number) {
 
 /** What is remembered, and what it cost. */
 async function learned(path: string) {
-  const store = sqlite(path);
+  const store = open(path);
   const ada = store.forUser("ada");
   const block = await ada.blocks.get({ sessionId: "", kind: "block", label: "memory", scope: "user" });
   const [usage] = await store.sessions.usage({ by: "model" });
@@ -53,9 +57,21 @@ async function learned(path: string) {
 
 const FACTS = IDS.map((id) => `Said in ${id}.`);
 
-describe("processes that learn from what is due", () => {
+describe("processes that learn from what is due in a SQLite file", () => {
+  let files = 0;
+  describeLearners(async () => {
+    files += 1;
+    return join(folder, `${files}.db`);
+  });
+});
+
+describeServer("processes that learn from what is due on Postgres", (server) => {
+  describeLearners(() => server.createDatabase());
+});
+
+function describeLearners(make: () => Promise<string>): void {
   it("learn each message once between them", async () => {
-    const path = join(folder, "together.db");
+    const path = await make();
     await fill(path);
     const learners = [learnIn(path, 20), learnIn(path, 20), learnIn(path, 20)];
     await Promise.all(learners.map(({ ended }) => ended));
@@ -67,7 +83,7 @@ describe("processes that learn from what is due", () => {
 
   it("go on where one was killed, at whatever point", async () => {
     for (const calls of [1, 3]) {
-      const path = join(folder, `killed-${calls}.db`);
+      const path = await make();
       await fill(path);
       const first = learnIn(path, 200);
       await expect.poll(() => first.lines.length).toBeGreaterThanOrEqual(calls);
@@ -83,4 +99,4 @@ describe("processes that learn from what is due", () => {
       expect([lines, due]).toEqual([FACTS, []]);
     }
   });
-});
+}
