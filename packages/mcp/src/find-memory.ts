@@ -1,4 +1,12 @@
-import { documentTerms, markedSnippet, parseQuery, queryTerms, type SearchQuery, StemmaError } from "@stemma/model";
+import {
+  byTurns,
+  documentTerms,
+  markedSnippet,
+  parseQuery,
+  queryTerms,
+  type SearchQuery,
+  StemmaError,
+} from "@stemma/model";
 import type { ListedBlock, SessionFilter, SessionInfo } from "@stemma/store";
 import {
   blockDocument,
@@ -68,14 +76,6 @@ function none({ onError }: McpScope, error: unknown): [] {
   if (!StemmaError.isInstance(error, "CORRUPT_ENTRY")) throw error;
   onError(error);
   return [];
-}
-
-/** Several rankings as one: the first of each, then the second of each, and so on. */
-export function byTurns<T>(rankings: readonly (readonly T[])[]): T[] {
-  const longest = Math.max(0, ...rankings.map(({ length }) => length));
-  return Array.from({ length: longest }, (_, place) =>
-    rankings.flatMap((ranking) => ranking.slice(place, place + 1)),
-  ).flat();
 }
 
 function matchesOf({ label, content }: ListedBlock, query: SearchQuery): number {
