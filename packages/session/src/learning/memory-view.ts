@@ -1,6 +1,6 @@
 // What a run of learning reads and writes: the blocks of a session, their entries, and what was forgotten of them.
 import { foldLabel, type SessionMessage } from "@stemma/model";
-import { type KeptWrite, type ListedEntry, orderOf, type Store } from "@stemma/store";
+import { type KeptWrite, type ListedEntry, orderOf, type RememberedVersion, type Store } from "@stemma/store";
 import type { LiveBlock } from "../context/live-block.js";
 import { AgentSearchProvider } from "../context/providers/agent-search.js";
 import { findDefaultScope } from "../context/providers/entry-scopes.js";
@@ -84,18 +84,19 @@ export async function entriesFor(
   return (await Promise.all(found)).flat();
 }
 
-/** The present content of a block, or of an entry that holds; null for none. */
+/** The present content of the block, or of the entry that holds, of which this is a version; null for none. */
 export async function presentText(
   blocks: readonly LiveBlock[],
   view: MemoryView,
-  label: string,
-  key: string | null,
+  { label, key, owner }: RememberedVersion,
 ): Promise<string | null> {
   const folded = foldLabel(label);
   if (key === null) return view.blocks.find((each) => foldLabel(each.label) === folded)?.content ?? null;
-  const block = blocks.find((each) => each.folded === folded);
-  const place = block === undefined ? null : placeIn(block);
-  if (place === null) return null;
+  const places = blocks.find((each) => each.folded === folded)?.entryPlaces ?? [];
+  const place = places.find(({ scope }) =>
+    typeof scope === "object" ? "key" in owner && owner.key === scope.key : scope in owner,
+  );
+  if (place === undefined) return null;
   const entry = await place.store.entries.get(place.entries, key);
   // What has ended does not come back either.
   return entry === null || entry.validTo !== null ? null : entry.content;
