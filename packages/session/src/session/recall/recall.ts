@@ -1,5 +1,6 @@
 import { byTurns, holdsMatch, isTelling, StemmaError, tellingQuery } from "@stemma/model";
 import {
+  type BlockScope,
   type EntryScope,
   type EntryStore,
   type FoundEntry,
@@ -40,8 +41,8 @@ export interface RecallRequest extends RecallOptions {
   readonly sessionMetadata?: SearchRequest["sessionMetadata"];
   /** Also the entries of these places, each with the name of its scope. Default: none. */
   readonly places?: readonly EntryPlace[] | undefined;
-  /** False for a label whose entries are not looked at. Default: all are. */
-  readonly hasLabel?: ((label: string) => boolean) | undefined;
+  /** False for a label of the user or of a key whose entries are not looked at. Default: all are. */
+  readonly hasLabel?: ((label: string, scope: BlockScope) => boolean) | undefined;
   /** Aborted, the recall waits for a reranker no longer. */
   readonly signal?: AbortSignal | undefined;
   /** The session that it is for. */
@@ -169,7 +170,7 @@ async function collectionsOf(
   const known = new Set(declared.map(({ place }) => nameOf(place)));
   const owners = [...(userId === undefined ? [] : ["user" as const]), ...keys.map((key) => ({ key }))];
   const others = owners.map(async (scope) => {
-    const labels = (await entries.labels({ sessionId: "", scope })).filter(({ label }) => hasLabel(label));
+    const labels = (await entries.labels({ sessionId: "", scope })).filter(({ label }) => hasLabel(label, scope));
     return labels
       .slice(0, MOST_LABELS)
       .map(({ label }) => ({ entries, place: { sessionId: "", scope, label } }))
