@@ -14,7 +14,6 @@ export const GUIDE = [
       { text: "Context and tools", link: "/context" },
       { text: "Facts in time", link: "/facts" },
       { text: "A turn", link: "/turns" },
-      { text: "One memory over scopes", link: "/scopes" },
       { text: "Recall", link: "/recall" },
       { text: "Compaction", link: "/compaction" },
       { text: "Learning", link: "/learning" },

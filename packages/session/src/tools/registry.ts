@@ -52,7 +52,7 @@ function createSetContextTool(present: readonly ToolBlock[], context: ContextAcc
 
 const TIME = { type: "string", maxLength: 64 } as const;
 
-/** What an entry says of its time, for blocks that keep it. */
+/** The time, the predecessors and the tags of an entry, for blocks that keep them. */
 const FACT = {
   validFrom: { ...TIME, description: "Since when it is true, where that is known: 2026-05-01, or 2026-05-01T14:00Z." },
   validTo: { ...TIME, description: "Until when it is true, exclusive, where an end is known." },

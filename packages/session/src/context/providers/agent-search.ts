@@ -2,6 +2,7 @@ import {
   assertFits,
   assertStorableText,
   byTurns,
+  check,
   defineOptions,
   estimateStringTokens,
   excerpt,
@@ -16,6 +17,7 @@ import type {
   EntryFields,
   EntryScope,
   EntryStore,
+  EntryView,
   FoundEntry,
   ListEntriesOptions,
   ListedEntry,
@@ -103,10 +105,36 @@ export interface RememberOptions extends VersionOptions, InScope {
   fact?: EntryFields | undefined;
 }
 
+const FINITE = check.rule<number>("a finite number", Number.isFinite);
+
 const OPTIONS = defineOptions<AgentSearchOptions>({
   ...SHARING.checks,
   label: assertName,
   scopes: (scopes) => void namedScopes(scopes),
+});
+
+const VIEW = defineOptions<EntryView & { limit?: number; prefix?: string }>({
+  limit: check.whole(1),
+  prefix: check.text,
+  includeEnded: check.flag,
+  includeExpired: check.flag,
+  asOf: check.text,
+  knownAt: check.text,
+  // Read by the store.
+  filter: check.anything,
+});
+const PLACE = check.rule<ListScopesOptions["after"]>(
+  "{ scope, key } of an entry",
+  (after) => typeof after?.scope === "string" && typeof after.key === "string",
+);
+const LIST = defineOptions<ListScopesOptions>({ ...VIEW.checks, after: PLACE });
+const FIND = defineOptions<SearchEntriesOptions>({
+  ...VIEW.checks,
+  after: FINITE,
+  before: FINITE,
+  rerank: check.flag,
+  threshold: FINITE,
+  signal: check.signal,
 });
 
 /** Where a provider keeps the entries of one scope. */
@@ -200,14 +228,16 @@ export class AgentSearchProvider implements SearchProvider {
    * only entries that were last written between them. Errors: `SEARCH_UNAVAILABLE`, `USER_REQUIRED`, those of the store.
    */
   async search(query: string, times: SearchTimes = {}): Promise<string | null> {
-    return showEntries(await this.find(query, { ...times, limit: MAX_RESULTS }), query, this.namesScopes);
+    return showEntries(await this.find(query, times), query, this.namesScopes);
   }
 
   /**
    * The entries of all scopes that hold now, or those of a view, each with its scope: in the order of the scopes, then of their
    * keys. At most `limit`, by default 100. Errors: `INVALID_ARGUMENT`, `USER_REQUIRED`, those of the store.
    */
-  async list({ after, limit = 100, ...view }: ListScopesOptions = {}): Promise<ScopedEntry[]> {
+  async list(options: ListScopesOptions = {}): Promise<ScopedEntry[]> {
+    LIST.assert(options, "AgentSearchProvider.list()");
+    const { after, limit = 100, ...view } = options;
     const { scopes } = this;
     const start = after === undefined ? 0 : scopes.indexOf(scopeNamed(scopes, after.scope));
     const found: ScopedEntry[] = [];
@@ -220,20 +250,24 @@ export class AgentSearchProvider implements SearchProvider {
   }
 
   /**
-   * The entries of all scopes that match and hold now, or are in a view, best first, at most `limit`, each with its scope. Scores
+   * The entries of all scopes that match and hold now, or are in a view, best first, at most `limit` (default 10), each with its scope. Scores
    * of two scopes do not compare, so these come by turns, in the order of the scopes; with a reranker, its scores decide.
    * Errors: `SEARCH_UNAVAILABLE`, `INVALID_ARGUMENT`, `USER_REQUIRED`, those of the store.
    */
-  async find(query: string, options: SearchEntriesOptions): Promise<ScopedEntry<FoundEntry>[]> {
+  async find(query: string, options: Partial<SearchEntriesOptions> = {}): Promise<ScopedEntry<FoundEntry>[]> {
+    FIND.assert(options, "AgentSearchProvider.find()");
+    const { limit = MAX_RESULTS } = options;
     const rankings = await Promise.all(
       this.scopes.map(async (scope) =>
-        (await this.#entries.search(this.#entriesOf(scope), query, options)).map((entry) => inScope(entry, scope)),
+        (await this.#entries.search(this.#entriesOf(scope), query, { ...options, limit })).map((entry) =>
+          inScope(entry, scope),
+        ),
       ),
     );
     const found = byTurns(rankings);
     const score = ({ rerankScore }: FoundEntry) => rerankScore ?? Number.NaN;
     const isReranked = rankings.length > 1 && found.every((entry) => !Number.isNaN(score(entry)));
-    return (isReranked ? found.sort((a, b) => score(b) - score(a)) : found).slice(0, options.limit);
+    return (isReranked ? found.sort((a, b) => score(b) - score(a)) : found).slice(0, limit);
   }
 
   /**

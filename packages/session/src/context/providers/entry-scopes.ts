@@ -75,7 +75,7 @@ export function findDefaultScope<Scope extends NamedScope>(scopes: readonly Scop
 
 /** The scope with this name, in any case. Errors: `INVALID_ARGUMENT`, which lists those that there are. */
 export function scopeNamed<Scope extends NamedScope>(scopes: readonly Scope[], name: string): Scope {
-  const found = scopes.find((each) => each.name.toLowerCase() === name.toLowerCase());
+  const found = scopes.find((each) => each.name.toLowerCase() === String(name).toLowerCase());
   if (found !== undefined) return found;
   throw invalid(`There is no scope "${name}" here. The scopes are: ${namesOf(scopes)}.`, { scope: name });
 }

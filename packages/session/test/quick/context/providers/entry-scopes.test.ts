@@ -48,6 +48,9 @@ describe("the scopes of a memory", () => {
     expect((await provider.list()).map(({ scope, content }) => [scope, content])).toEqual([
       ["any name\n", "Likes tea."],
     ]);
+    await expect(provider.set("tea", "x", undefined, { scope: 5 as never })).rejects.toEqual(code("INVALID_ARGUMENT"));
+    for (const wrong of [{ after: "tea" }, { limit: 0 }, { include: true }] as object[])
+      await expect(provider.list(wrong)).rejects.toEqual(code("INVALID_ARGUMENT"));
     await expect(provider.set("tea", "x", undefined, { scope: "session" })).rejects.toEqual(code("INVALID_ARGUMENT"));
   });
 
