@@ -198,6 +198,15 @@ export const scopes = defineTopic("one memory over scopes", (it) => {
         expiresAt: "2999-01-01T00:00:00.000Z",
       },
     );
+    // An empty list takes nothing away.
+    await set(undefined, "Lives in Lisbon, Baixa.", { title: "Home Lisbon", supersedes: [], tags: [] });
+    expectParts(
+      (await provider.list()).find(({ key }) => key === "home-lisbon"),
+      {
+        supersedes: ["home-berlin", "Home: Rome"],
+        tags: ["home"],
+      },
+    );
     // Wrong ones are refused, and nothing is written.
     for (const metadata of [
       { title: "x", validFrom: "soon" },

@@ -26,7 +26,8 @@ function createSetContextTool(present: readonly ToolBlock[], context: ContextAcc
     read,
     async run({ label, content, action = "replace", scope, metadata = {} }, call) {
       const block = context.toolBlock(label);
-      const { title, description, ...fact } = metadata;
+      const { title, description, ...given } = metadata;
+      const fact = withoutEmpty(given);
       const unknown = unknownIn(block, { scope, ...fact }, action);
       if (unknown !== null) return refusal(unknown);
       if (!isKeyed(block)) {
@@ -51,20 +52,15 @@ function createSetContextTool(present: readonly ToolBlock[], context: ContextAcc
 }
 
 const TIME = { type: "string", maxLength: 64 } as const;
+const TEXTS = { type: "array", items: { type: "string" }, maxItems: 25 } as const;
 
 /** The time, the predecessors and the tags of an entry, for blocks that keep them. */
 const FACT = {
-  validFrom: { ...TIME, description: "Since when it is true, where that is known: 2026-05-01, or 2026-05-01T14:00Z." },
-  validTo: { ...TIME, description: "Until when it is true, exclusive, where an end is known." },
-  expiresAt: { ...TIME, description: "When it is to be forgotten." },
-  supersedes: {
-    type: "array",
-    items: { type: "string" },
-    maxItems: 25,
-    description:
-      "Titles of entries that are no longer true because of this one, which has a title of its own. They end where it begins.",
-  },
-  tags: { type: "array", items: { type: "string" }, maxItems: 25, description: "Words that it is filed under." },
+  validFrom: { ...TIME, description: "Since when it is true: 2026-05-01, or 2026-05-01T14:00Z." },
+  validTo: { ...TIME, description: "Until when, exclusive." },
+  expiresAt: { ...TIME, description: "When to forget it." },
+  supersedes: { ...TEXTS, description: "Titles of entries that this one makes untrue: they end where it begins." },
+  tags: { ...TEXTS, description: "Words to file it under." },
 } as const satisfies Record<keyof Omit<EntryFields, "origin">, FieldSchema>;
 
 const FIELDS = {
@@ -104,6 +100,11 @@ function fieldsFor(blocks: readonly ToolBlock[]): typeof FIELDS {
     metadata: keepFacts ? metadata : { ...metadata, properties: { title, description } },
   };
   return shown as typeof FIELDS;
+}
+
+// Models that write out every field mean by an empty list that they say nothing of it.
+function withoutEmpty(fact: EntryFields): EntryFields {
+  return Object.fromEntries(Object.entries(fact).filter(([, value]) => !Array.isArray(value) || value.length > 0));
 }
 
 /** Says what a block cannot take of what a model sent; null where it takes all. */
