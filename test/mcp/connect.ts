@@ -35,7 +35,7 @@ export interface Results {
     title: string;
     url: string;
     text: string;
-    metadata: { kind: string; session?: string; writtenBy: string; time: string | null };
+    metadata: { kind: string; session?: string; scope?: string; writtenBy: string; time: string | null };
   }[];
   nextCursor: string | null;
 }

@@ -109,6 +109,8 @@ export const OPTION_CALLS: Record<string, (options: never) => unknown> = {
   "RerankableStore.withReranker": (options) => store.withReranker(() => [], options),
   "new AgentContextProvider": (options) => new AgentContextProvider(store, "memory", options),
   "new AgentSearchProvider": (options) => new AgentSearchProvider(store, options),
+  "AgentSearchProvider.list": (options) => new AgentSearchProvider(store).list(options),
+  "AgentSearchProvider.find": (options) => new AgentSearchProvider(store).find("tea", options),
   "new R2SkillProvider": (options) => new R2SkillProvider(bucket, options),
   "new FileSkillProvider": (options) => new FileSkillProvider("skills", options),
   createCompactFunction,

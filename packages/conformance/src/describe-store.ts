@@ -20,6 +20,7 @@ import { learningConflicts } from "./memory/learning-conflicts.js";
 import { memoryLists } from "./memory/memory-lists.js";
 import { recall } from "./memory/recall.js";
 import { schemaBlocks } from "./memory/schema-blocks.js";
+import { scopes } from "./memory/scopes.js";
 import { titles } from "./memory/titles.js";
 import { tools } from "./memory/tools.js";
 import { turns } from "./memory/turns.js";
@@ -104,6 +105,7 @@ const TOPICS: readonly Topic[] = [
   wholeCopies,
   entryValues,
   facts,
+  scopes,
   writingTogether,
   search,
   searchOptions,

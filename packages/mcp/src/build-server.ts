@@ -12,12 +12,12 @@ import { forgetTool } from "./tools/forget.js";
 import { listSessionsTool } from "./tools/list-sessions.js";
 import { recallMemory, recallTool } from "./tools/recall.js";
 import { recentTool } from "./tools/recent.js";
-import { rememberTool } from "./tools/remember.js";
+import { createRememberTool } from "./tools/remember.js";
 import { searchTool } from "./tools/search.js";
 import { readEnd } from "./transcript.js";
 import { createWatcher, type ResourceWatcher } from "./watcher.js";
 
-const TOOLS = [searchTool, recallTool, fetchTool, recentTool, listSessionsTool, rememberTool, forgetTool];
+const TOOLS = [searchTool, recallTool, fetchTool, recentTool, listSessionsTool];
 
 /** Objects and arrays, with what they hold: no tool takes so many. */
 const MAX_INPUT_ELEMENTS = 1_000;
@@ -35,15 +35,21 @@ export function buildServer(sdk: McpSdk, scope: McpScope, { readOnly, watcher }:
   const server = new sdk.McpServer(
     { name: "stemma", title: "Stemma", version: packageVersion },
     {
-      instructions: INSTRUCTIONS,
+      instructions: [INSTRUCTIONS, ...scopesNote(scope)].join(" "),
       maxToolInputElements: MAX_INPUT_ELEMENTS,
       capabilities: { tools: { listChanged: false }, prompts: { listChanged: false } },
     },
   );
-  for (const tool of TOOLS) if (!readOnly || tool.isReadOnly) tool.register(server, scope);
+  const writing = readOnly ? [] : [createRememberTool(scope.scopes), forgetTool];
+  for (const tool of [...TOOLS, ...writing]) tool.register(server, scope);
   registerResources(server, scope, sdk, watcher);
   registerPrompts(server, scope);
   return server;
+}
+
+function scopesNote({ scopes }: McpScope): string[] {
+  const named = scopes.map(({ name, writable }) => `${name}${writable ? "" : " (read-only)"}`);
+  return named.length === 0 ? [] : [`It also has scopes, which results name: ${named.join(", ")}.`];
 }
 
 const RECORDS =
@@ -156,6 +162,7 @@ const TEMPLATES = [
   ],
   ["block", "stemma://block/{label}", "A block", "A block of the memory."],
   ["entry", "stemma://entry/{label}/{key}", "An entry", "Something that was remembered."],
+  ["scope-entry", "stemma://scope/{scope}/entry/{label}/{key}", "An entry of a scope", "Something remembered there."],
 ] as const;
 
 type Errors = Pick<McpSdk, "ResourceNotFoundError">;

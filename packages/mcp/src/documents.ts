@@ -29,6 +29,7 @@ export interface Document {
 export interface Provenance {
   readonly kind: "message" | "entry" | "block" | "session";
   readonly session?: string | undefined;
+  readonly scope?: string | undefined;
   readonly writtenBy: string;
   /** ISO time; null where it is not known. */
   readonly time: string | null;
@@ -67,10 +68,12 @@ export function memoryProvenance(
   kind: "entry" | "block",
   time: string,
   [newest]: readonly StoredVersion[],
+  scope?: string | undefined,
 ): Provenance {
   const session = newest?.sessionId ?? null;
   return {
     kind,
+    ...(scope !== undefined && { scope }),
     ...(session === null ? {} : { session: idOf({ kind: "session", session }) }),
     writtenBy: newest?.author ?? "unknown",
     time,
@@ -133,11 +136,11 @@ export function blockDocument(
   return { ...placeOf(ref), title: titleOf(block.label), text: block.content, metadata };
 }
 
-/** An entry as it is read. Errors: `BLOCK_NOT_FOUND`. */
+/** An entry as it is read. Errors: `BLOCK_NOT_FOUND`, `INVALID_ARGUMENT` for an unknown scope. */
 export async function readEntry(scope: McpScope, ref: Ref & { kind: "entry" }): Promise<Document> {
-  const { label, key } = ref;
-  const place = entryScope(scope, label);
-  const entry = hasLabel(scope, label) ? await scope.store.entries.get(place, key) : null;
+  const { label, key, scope: name } = ref;
+  const place = entryScope(scope, label, name);
+  const entry = name !== undefined || hasLabel(scope, label) ? await scope.store.entries.get(place, key) : null;
   if (entry === null) throw notFound("entry", ref);
   const versions = await scope.store.entries.versions(place, key);
   return {
@@ -145,7 +148,7 @@ export async function readEntry(scope: McpScope, ref: Ref & { kind: "entry" }): 
     title: titleOf(key),
     // An adapter may keep a value and no text of it.
     text: entry.content === "" && entry.value !== undefined ? JSON.stringify(entry.value) : entry.content,
-    metadata: memoryProvenance("entry", entry.updatedAt, versions),
+    metadata: memoryProvenance("entry", entry.updatedAt, versions, name),
   };
 }
 

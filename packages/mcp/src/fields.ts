@@ -35,6 +35,7 @@ export const provenanceField = answerSchema(
       ...textField,
       description: "Of a message its role and sender; of memory model, program, learning or import.",
     },
+    scope: { ...textField, description: "The name of the scope that it is in; absent in the memory itself." },
     time: textOrNull,
   },
   ["kind", "writtenBy", "time"],
@@ -81,7 +82,8 @@ export type Ref =
   | { readonly kind: "message"; readonly session: string; readonly message: string }
   /** A block of the user, the project or everybody; with a session that session's own. */
   | { readonly kind: "block"; readonly label: string; readonly session?: string | undefined }
-  | { readonly kind: "entry"; readonly label: string; readonly key: string };
+  /** An entry; with a scope that of another key. */
+  | { readonly kind: "entry"; readonly label: string; readonly key: string; readonly scope?: string | undefined };
 
 const SCHEME = "stemma://";
 
@@ -95,7 +97,7 @@ export function idOf(ref: Ref): string {
     case "block":
       return path(...(ref.session === undefined ? [] : ["session", ref.session]), "block", ref.label);
     case "entry":
-      return path("entry", ref.label, ref.key);
+      return path(...(ref.scope === undefined ? [] : ["scope", ref.scope]), "entry", ref.label, ref.key);
   }
 }
 
@@ -107,7 +109,8 @@ export function uriOf(ref: Ref): string {
 /** Reads an id or a resource's address. Errors: `INVALID_ARGUMENT`. */
 export function parseId(text: string): Ref {
   const names = namesOf(text.startsWith(SCHEME) ? text.slice(SCHEME.length) : text);
-  const [first, second, third, fourth, ...more] = names;
+  const scoped = names[0] === "scope" && names[2] === "entry" ? { scope: names[1] } : {};
+  const [first, second, third, fourth, ...more] = "scope" in scoped ? names.slice(2) : names;
   if (more.length > 0 || second === undefined) throw noId(text);
   if (first === "session" && third === undefined) return { kind: "session", session: second };
   if (first === "session" && fourth !== undefined && third === "message") {
@@ -122,7 +125,7 @@ export function parseId(text: string): Ref {
   }
   if (first === "block" && third === undefined) return { kind: "block", label: second };
   if (first === "entry" && third !== undefined && fourth === undefined) {
-    return { kind: "entry", label: second, key: third };
+    return { kind: "entry", label: second, key: third, ...scoped };
   }
   throw noId(text);
 }

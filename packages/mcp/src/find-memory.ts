@@ -1,5 +1,13 @@
-import { documentTerms, markedSnippet, parseQuery, queryTerms, type SearchQuery, StemmaError } from "@stemma/model";
-import type { ListedBlock, SessionFilter, SessionInfo } from "@stemma/store";
+import {
+  byTurns,
+  documentTerms,
+  markedSnippet,
+  parseQuery,
+  queryTerms,
+  type SearchQuery,
+  StemmaError,
+} from "@stemma/model";
+import type { ListedBlock, MemoryScope, SessionFilter, SessionInfo } from "@stemma/store";
 import {
   blockDocument,
   type Document,
@@ -27,23 +35,30 @@ export interface FindOptions {
 
 /** The entries in scope that match, best first; of several collections by turns. */
 export async function findEntries(scope: McpScope, query: string, options: FindOptions): Promise<Found[]> {
-  const { store, owner, label: own } = scope;
-  const known = scope.isOnlyLabel ? [] : (await store.entries.labels(owner)).map(({ label }) => label);
-  const labels = [own, ...known.filter((label) => label !== own).slice(0, MAX_LABELS)];
+  const { entries } = scope.store;
   const parsed = parseQuery(query);
-  const found = await Promise.all(
-    labels.map(async (label) => {
-      const place = entryScope(scope, label);
-      const entries = await store.entries.search(place, query, options).catch((error) => none(scope, error));
-      return entries.map(({ key, content, updatedAt }) => async () => ({
-        ...placeOf({ kind: "entry", label, key }),
-        title: titleOf(key),
-        text: markedSnippet(content, parsed),
-        metadata: memoryProvenance("entry", updatedAt, await store.entries.versions(place, key)),
-      }));
-    }),
+  const found = (await collectionsOf(scope)).map(async ({ label, name }) => {
+    const place = entryScope(scope, label, name);
+    const matches = await entries.search(place, query, options).catch((error) => none(scope, error));
+    return matches.map(({ key, content, updatedAt }) => async () => ({
+      ...placeOf({ kind: "entry", label, key, scope: name }),
+      title: titleOf(key),
+      text: markedSnippet(content, parsed),
+      metadata: memoryProvenance("entry", updatedAt, await entries.versions(place, key), name),
+    }));
+  });
+  return byTurns(await Promise.all(found));
+}
+
+// What is remembered first, then all other labels of the memory, then those of the scopes, which have names.
+async function collectionsOf(scope: McpScope): Promise<{ label: string; name?: string }[]> {
+  const { store, owner, label: own } = scope;
+  const labelsOf = async (of: MemoryScope) => (await store.entries.labels(of)).map(({ label }) => label);
+  const known = scope.isOnlyLabel ? [] : (await labelsOf(owner)).filter((label) => label !== own);
+  const others = scope.scopes.map(async ({ name, scope: key }) =>
+    (await labelsOf({ sessionId: "", scope: key })).slice(0, MAX_LABELS).map((label) => ({ label, name })),
   );
-  return byTurns(found);
+  return [...[own, ...known.slice(0, MAX_LABELS)].map((label) => ({ label })), ...(await Promise.all(others)).flat()];
 }
 
 /** The blocks in scope that hold a word of the query; those with the most different ones first. */
@@ -68,14 +83,6 @@ function none({ onError }: McpScope, error: unknown): [] {
   if (!StemmaError.isInstance(error, "CORRUPT_ENTRY")) throw error;
   onError(error);
   return [];
-}
-
-/** Several rankings as one: the first of each, then the second of each, and so on. */
-export function byTurns<T>(rankings: readonly (readonly T[])[]): T[] {
-  const longest = Math.max(0, ...rankings.map(({ length }) => length));
-  return Array.from({ length: longest }, (_, place) =>
-    rankings.flatMap((ranking) => ranking.slice(place, place + 1)),
-  ).flat();
 }
 
 function matchesOf({ label, content }: ListedBlock, query: SearchQuery): number {

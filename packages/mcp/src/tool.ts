@@ -19,7 +19,6 @@ interface ToolDefinition<Input extends ObjectSchema> {
 /** A tool of the server, in one file each. */
 export interface McpTool {
   readonly name: string;
-  readonly isReadOnly: boolean;
   register(server: McpServer, scope: McpScope): void;
 }
 
@@ -32,7 +31,6 @@ export function defineTool<Input extends ObjectSchema>(tool: ToolDefinition<Inpu
   const { additionalProperties: _, ...shown } = input;
   return {
     name,
-    isReadOnly: annotations.readOnlyHint === true,
     register: (server, scope) => {
       const schemas = {
         inputSchema: toolSchema(shown, read),
@@ -66,6 +64,7 @@ const CLIENT_FAULTS: readonly ErrorCode[] = [
   "SESSION_NOT_FOUND",
   "MESSAGE_NOT_FOUND",
   "BLOCK_NOT_FOUND",
+  "BLOCK_READONLY",
   "BLOCK_OVER_BUDGET",
   "SEARCH_UNAVAILABLE",
   "CORRUPT_MESSAGE",

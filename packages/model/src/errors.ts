@@ -28,7 +28,7 @@ export const ERROR_CODES = {
   INVALID_LABEL: "A block label is empty, too long, or holds a line break or a box-drawing line.",
   DUPLICATE_LABEL: "Another block has the same label, regardless of case.",
   BLOCK_NOT_FOUND: "No block has this label.",
-  BLOCK_READONLY: "The block's provider cannot write.",
+  BLOCK_READONLY: "The block's provider cannot write, or the scope is only read.",
   BLOCK_OVER_BUDGET: "The content is larger than the block's budget.",
   BLOCK_CONFLICT: "The block changed since the expected version was read.",
   WRITE_DENIED: "The host did not approve what the model asked to write.",

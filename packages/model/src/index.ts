@@ -187,6 +187,7 @@ export {
 } from "./messages/tool-parts.js";
 export { answeredNow, formatDuration, ToolClock, toolMilliseconds, withoutToolTimes } from "./messages/tool-times.js";
 export { bestStretch, snippetOfStretch } from "./search/best-stretch.js";
+export { byTurns } from "./search/by-turns.js";
 export { compare, joinedTerms, type Run } from "./search/joined-terms.js";
 export { parseQuery, quotedFrom, type SearchQuery } from "./search/query.js";
 export { joinResults, quoteField, quoteResult, quoteWord } from "./search/quoted-results.js";

@@ -23,8 +23,18 @@ export {
 export {
   type AgentSearchOptions,
   AgentSearchProvider,
+  type InScope,
+  type ListScopesOptions,
   type RememberOptions,
+  type ScopedEntry,
 } from "./context/providers/agent-search.js";
+export {
+  type EntryScopeOptions,
+  type NamedScope,
+  namedScopes,
+  scopeNamed,
+  scopeToWrite,
+} from "./context/providers/entry-scopes.js";
 export { PostgresContextProvider, PostgresSearchProvider } from "./context/providers/postgres-search.js";
 export { type R2SkillOptions, R2SkillProvider, type SkillBucket } from "./context/providers/r2-skills.js";
 export { AgentContextProvider } from "./context/providers/store-context.js";

@@ -195,6 +195,57 @@ describe("the memory of a user, over the chat handler", () => {
     expect((await ask("GET", at("k", "notes"))).status).toBe(404);
   });
 
+  it("shows the facts of other scopes, and changes them only where the user may write", async () => {
+    const store = memory();
+    const scopes = [
+      { scope: { key: "project:apollo" }, name: "apollo" },
+      { scope: { key: "team" }, write: true },
+      { scope: "user", write: true },
+      { scope: "session", write: true },
+    ] as const;
+    const { ask, manager, entries } = world(store);
+    manager.withContext("shared", { provider: new AgentSearchProvider(store, { label: "facts", scopes }) });
+    manager.withContext("team", { provider: new AgentSearchProvider(store, { label: "facts", scopes: [scopes[1]] }) });
+    const said = { id: "m1", role: "user", parts: [{ type: "text", text: "Bob's secret" }] };
+    await manager.forUser("bob").append("b1", said);
+    const origin = { author: "learning", sessionId: "b1", messageIds: ["m1"] } as const;
+    const place = (scope: (typeof scopes)[number]["scope"]) => ({ sessionId: "", label: "facts", scope });
+    for (const { scope } of scopes.slice(0, 3))
+      await entries("anna").set(place(scope), { key: "launch", content: "In May." }, { origin });
+    const { facts } = (await ask("GET", "?limit=100")).body as ChatFacts;
+    expect(facts.map(({ label, scope, writable, message }) => [label, scope, writable, message])).toEqual([
+      ["facts", "user", true, null],
+      ["shared", "apollo", false, null],
+      ["shared", "team", true, null],
+      ["shared", "user", true, null],
+    ]);
+    const seen = [];
+    for (let cursor = ""; ; ) {
+      const page = (await ask("GET", `?limit=1${cursor}`)).body as ChatFacts;
+      seen.push(...page.facts);
+      if (page.nextCursor === null) break;
+      cursor = `&cursor=${encodeURIComponent(page.nextCursor)}`;
+    }
+    expect(seen).toEqual(facts);
+    const of = (scope: string) => `${at("launch", "shared")}&scope=${scope}`;
+    for (const [method, body] of [["PATCH", { content: "Off." }], ["PATCH", { version: 1 }], ["DELETE"]] as const) {
+      const refused = await ask(method, of("apollo"), body);
+      expect([refused.status, refused.body.error.code]).toEqual([403, "BLOCK_READONLY"]);
+      for (const scope of ["session", "project:apollo", "bob", ""])
+        expect((await ask(method, of(scope), body)).status).toBe(404);
+    }
+    expect((await ask("GET", of("apollo"))).body.fact).toMatchObject({ content: "In May.", scope: "apollo" });
+    expect((await ask("PATCH", of("team"), { content: "In June." })).body.fact).toMatchObject({ content: "In June." });
+    expect((await ask("PATCH", at("launch", "shared"), { content: "Mine." })).body.fact.scope).toBe("user");
+    expect((await ask("DELETE", of("team"))).status).toBe(204);
+    const exported = (await ask("GET", "/export")).body as ChatFactExport;
+    expect([...new Set(exported.facts.map(({ scope }) => scope))]).toEqual(["user"]);
+    const other = await ask("GET", "?limit=100", undefined, "bob");
+    expect((other.body as ChatFacts).facts.map(({ scope, message }) => [scope, message?.text])).toEqual([
+      ["apollo", "Bob's secret"],
+    ]);
+  });
+
   it("takes no chat by the name of its own address", async () => {
     const { ask, manager } = world();
     const message = { id: "q", role: "user", parts: [{ type: "text", text: "Hello" }] };

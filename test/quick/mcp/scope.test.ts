@@ -129,4 +129,53 @@ describe("an MCP server", () => {
   ])("refuses options that make no sense: %j", async (options) => {
     await expect(connect(store, options)).rejects.toMatchObject({ name: "StemmaError" });
   });
+
+  it("reads the keys that it was given by their names, and writes to those that it may", async () => {
+    const at = (key: string, label = "facts") => ({ sessionId: "", scope: { key }, label });
+    for (const key of ["project:apollo", "team", "secret"])
+      await store.entries.set(at(key), { key: "launch", content: `The quince launch of ${key}.` });
+    const scopes = [
+      { scope: { key: "project:apollo" }, name: "apollo" },
+      { scope: { key: "team" }, write: true },
+    ];
+    for (const options of [{ userId: "ada" }, { userId: "ada", project: "garden" }, { project: "garden" }, {}]) {
+      const client = await connect(store, { ...options, scopes });
+      expect(client.getInstructions()).toContain("It also has scopes, which results name: apollo (read-only), team.");
+      for (const tool of ["search", "recall"]) {
+        const { results } = await call<Results>(client, tool, { query: "quince launch" });
+        expect(results.map(({ id, metadata }) => [id, metadata.scope])).toEqual([
+          ["scope/apollo/entry/facts/launch", "apollo"],
+          ["scope/team/entry/facts/launch", "team"],
+        ]);
+      }
+      const apollo = "scope/apollo/entry/facts/launch";
+      expect(await call(client, "fetch", { id: apollo })).toMatchObject({
+        text: "The quince launch of project:apollo.",
+      });
+      expect((await client.readResource({ uri: `stemma://${apollo}` })).contents).toMatchObject([
+        { uri: expect.any(String) },
+      ]);
+      expect(await failureOf(client, "forget", { id: apollo })).toContain(
+        "read-only. Scopes that may be written: team.",
+      );
+      const remember = { title: "note", text: "Tea at four." };
+      expect(await failureOf(client, "remember", { ...remember, scope: "apollo" })).toContain("may be written: team.");
+      for (const scope of ["secret", "project:apollo", "user"])
+        expect(await failureOf(client, "remember", { ...remember, scope })).toContain("The scopes are: apollo, team.");
+      expect(await failureOf(client, "fetch", { id: "scope/secret/entry/facts/launch" })).toContain("no scope");
+      const { id } = await call<{ id: string }>(client, "remember", { ...remember, scope: "Team" });
+      expect(id).toBe("scope/team/entry/memory/note");
+      expect(await call(client, "forget", { id })).toEqual({ id, forgotten: true });
+      await client.close();
+    }
+    const client = await connect(store, { scopes: scopes.slice(0, 1) });
+    const { tools } = await client.listTools();
+    expect(Object.keys(tools.find(({ name }) => name === "remember")?.inputSchema.properties ?? {})).toEqual([
+      "text",
+      "title",
+    ]);
+    await client.close();
+    for (const wrong of [[], [{ scope: "user" as const }], [{ scope: { key: "memory" } }], [{ scope: { key: "a b" } }]])
+      await expect(async () => connect(store, { scopes: wrong })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  });
 });

@@ -36,7 +36,8 @@ async function remember(store: Store, userId: string, key: string, content: stri
 function placesIn({ results }: { results: readonly RecalledPlace[] }): string[] {
   const names = results.map((each) => {
     if (each.kind === "message") return `${each.sessionId} ${each.messageId}`;
-    return [...(each.scope === "user" ? [] : [each.scope.key]), each.label, each.key].join("/");
+    const owner = typeof each.scope === "object" ? each.scope.key : each.scope;
+    return [...(owner === "user" ? [] : [owner]), each.label, each.key].join("/");
   });
   return names.sort();
 }

@@ -1,5 +1,5 @@
 import { invalid } from "@stemma/model";
-import { objectSchema } from "@stemma/session";
+import { objectSchema, scopeToWrite } from "@stemma/session";
 import { readEntry } from "../documents.js";
 import { answerSchema, idField, parseId, textField } from "../fields.js";
 import { entryScope } from "../scope.js";
@@ -18,8 +18,9 @@ export const forgetTool = defineTool({
     if (ref.kind !== "entry") {
       throw invalid("Only what remember keeps can be forgotten: an id that begins with entry/.");
     }
+    if (ref.scope !== undefined) scopeToWrite(scope.scopes, ref.label, ref.scope);
     const entry = await readEntry(scope, ref);
-    await scope.store.entries.delete(entryScope(scope, ref.label), ref.key, { origin: { author: "model" } });
+    await scope.store.entries.delete(entryScope(scope, ref.label, ref.scope), ref.key, { origin: { author: "model" } });
     return { id: entry.id, forgotten: true as const };
   },
 });

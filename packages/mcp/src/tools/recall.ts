@@ -1,5 +1,6 @@
 import { isTelling, shorten } from "@stemma/model";
 import { objectSchema, recallFrom } from "@stemma/session";
+import type { BlockScope } from "@stemma/store";
 import {
   type Document,
   fitting,
@@ -38,9 +39,9 @@ export async function recallMemory(scope: McpScope, query: string, signal?: Abor
   const room = roomOf(scope.maxTokens);
   const { results } = await recallFrom(store, {
     said: query,
-    keys: typeof owner.scope === "object" ? [owner.scope.key] : [],
+    keys: [owner, ...scope.scopes].flatMap((of) => (typeof of.scope === "object" ? of.scope.key : [])),
     sessionMetadata: filterOf(scope).metadata,
-    hasLabel: (label) => hasLabel(scope, label),
+    hasLabel: (label, of) => nameOf(scope, of) !== undefined || hasLabel(scope, label),
     maxTokens: room,
     signal,
   });
@@ -48,9 +49,10 @@ export async function recallMemory(scope: McpScope, query: string, signal?: Abor
     const { content: text } = result;
     if (result.kind === "entry") {
       const { label, key, at } = result;
-      const versions = await store.entries.versions(entryScope(scope, label), key);
-      const metadata = memoryProvenance("entry", at, versions);
-      return { ...placeOf({ kind: "entry", label, key }), title: titleOf(key), text, metadata };
+      const name = nameOf(scope, result.scope);
+      const versions = await store.entries.versions(entryScope(scope, label, name), key);
+      const metadata = memoryProvenance("entry", at, versions, name);
+      return { ...placeOf({ kind: "entry", label, key, scope: name }), title: titleOf(key), text, metadata };
     }
     const { sessionId: session, messageId: message, role } = result;
     const name = (await store.sessions.get(session))?.name ?? "";
@@ -67,4 +69,10 @@ export async function recallMemory(scope: McpScope, query: string, signal?: Abor
   const entries = found.filter(({ metadata }) => metadata.kind === "entry");
   const messages = found.slice(entries.length);
   return fitting([...entries, ...(await Promise.all(blocks.map((read) => read()))), ...messages], room);
+}
+
+// The name of a scope beside the server's own memory.
+function nameOf({ scopes }: McpScope, of: BlockScope): string | undefined {
+  const key = typeof of === "object" ? of.key : null;
+  return scopes.find(({ scope }) => typeof scope === "object" && scope.key === key)?.name;
 }

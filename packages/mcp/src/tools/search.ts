@@ -1,4 +1,4 @@
-import { invalid, shorten } from "@stemma/model";
+import { byTurns, invalid, shorten } from "@stemma/model";
 import { objectSchema, readTimes, TIMES, type ValueOf } from "@stemma/session";
 import type { SearchHit } from "@stemma/store";
 import { type Document, fitting, messageProvenance, placeOf, roomOf, sessionTitle } from "../documents.js";
@@ -15,7 +15,7 @@ import {
   parseId,
   provenanceField,
 } from "../fields.js";
-import { byTurns, type FindOptions, type Found, findBlocks, findEntries } from "../find-memory.js";
+import { type FindOptions, type Found, findBlocks, findEntries } from "../find-memory.js";
 import { filterOf, findSession, type McpScope } from "../scope.js";
 import { defineTool } from "../tool.js";
 

@@ -1,4 +1,5 @@
 import { StemmaError } from "@stemma/model";
+import type { EntryFields } from "@stemma/store";
 import type { WriteAction } from "../tools/tool.js";
 
 /** A write that the model asks for through a tool. */
@@ -6,6 +7,10 @@ export interface ProposedWrite {
   readonly label: string;
   /** The entry's key; null for a block without keys. */
   readonly key: string | null;
+  /** The name of the entry's scope, of a block with several; null for any other. */
+  readonly scope: string | null;
+  /** The fields of an entry that the model gives: its times, tags, and keys of entries that it supersedes. */
+  readonly fact: EntryFields;
   readonly action: WriteAction;
   /** The text to be written: the whole one, the addition at its end, or of a block with a schema a JSON Merge Patch. */
   readonly content: string;

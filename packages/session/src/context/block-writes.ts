@@ -1,6 +1,7 @@
 // What tools and methods do with a block: all writes, with their checks, and reads of single entries and versions.
-import { appendText, invalid, StemmaError } from "@stemma/model";
+import { appendText, assertStorableText, invalid, StemmaError } from "@stemma/model";
 import { fieldsOf, type StoredVersion, type VersionOptions, type WriteOrigin } from "@stemma/store";
+import { keyOfTitle } from "../tools/entry-key.js";
 import type { SearchTimes } from "../tools/times.js";
 import type { ConflictingBlock, ToolCallOptions, ToolEntry, WriteAction } from "../tools/tool.js";
 import type { ContextBlock } from "./block.js";
@@ -19,6 +20,14 @@ import {
   type WriteOptions,
 } from "./provider.js";
 import { AgentSearchProvider } from "./providers/agent-search.js";
+import { scopeToWrite } from "./providers/entry-scopes.js";
+/** Names an entry of a block; of a block of text nothing. */
+export interface EntryName {
+  readonly key?: string | undefined;
+  /** The name of its scope. Default: the one that is written. */
+  readonly scope?: string | undefined;
+}
+
 /** The blocks as a turn shows them. */
 export interface ShownTurn {
   /** The message of the user that is to be answered; undefined for the same as before. */
@@ -50,10 +59,10 @@ export class BlockWrites {
     return this.shown.writing(block.folded, () => patchText(block, patch, { origin }));
   }
 
-  /** Writes what an earlier version said, of a block or of the entry `key`. */
-  restore(block: LiveBlock, version: StoredVersion, key: string | undefined): Promise<ContextBlock> {
+  /** Writes what an earlier version said, of a block or of an entry. */
+  restore(block: LiveBlock, version: StoredVersion, entry: EntryName): Promise<ContextBlock> {
     const origin = this.#origin("program");
-    return this.shown.writing(block.folded, () => restoreVersion(block, version, key, { origin }));
+    return this.shown.writing(block.folded, () => restoreVersion(block, version, entry, { origin }));
   }
 
   /** Makes a tool's write to a block without keys. */
@@ -110,7 +119,7 @@ export class BlockWrites {
   async #isOwnSince(block: LiveBlock, version: number, text: string): Promise<boolean> {
     if (this.shown.known(block.folded) === version) return true;
     try {
-      for (const each of await versionsOf(block, undefined)) {
+      for (const each of await versionsOf(block, {})) {
         if (each.content === text) return true;
         const isOwn = each.sessionId === this.sessionId && each.author !== "learning";
         if (!isOwn) return false;
@@ -184,6 +193,22 @@ class ShownBlocks {
   }
 }
 
+/** An entry as a tool asks for it, in the scope that it is written to, with the keys of what it supersedes. Errors: `BLOCK_READONLY`. */
+export async function entryToWrite(block: LiveBlock, entry: ToolEntry): Promise<ToolEntry> {
+  const { label, provider, entryPlaces } = block;
+  if (!(provider instanceof AgentSearchProvider)) return entry;
+  const place = scopeToWrite(entryPlaces, label, entry.scope);
+  const scope = provider.namesScopes ? place.name : undefined;
+  const named = entry.fact?.supersedes;
+  if (named === undefined) return { ...entry, scope };
+  const keys = named.map(async (name) => {
+    assertStorableText(name, "A title");
+    const isKey = name !== "" && (await place.store.entries.get(place.entries, name)) !== null;
+    return isKey ? name : keyOfTitle(name);
+  });
+  return { ...entry, scope, fact: { ...entry.fact, supersedes: await Promise.all(keys) } };
+}
+
 /** Writes one entry of a keyed block within the block's budget, which bounds each entry. */
 async function writeEntry(
   block: LiveBlock,
@@ -192,12 +217,12 @@ async function writeEntry(
   options: VersionOptions,
 ): Promise<void> {
   const { label, provider } = block;
-  const { key, content, description } = entry;
+  const { key, content, description, scope, fact } = entry;
   if (!isKeyed(provider)) throw block.refusal("holds one text without keys");
   if (!provider.set) throw block.readonlyError();
   block.assertBudget(content);
   const about = block.order.isOwn
-    ? [description, block.noted(options)]
+    ? [description, { ...block.noted(options), scope, fact }]
     : description === undefined
       ? []
       : [description];
@@ -212,12 +237,14 @@ async function writeEntry(
 async function appendEntry(
   block: LiveBlock,
   provider: SkillProvider | SearchProvider,
-  { key, content }: ToolEntry,
+  { key, content, scope }: ToolEntry,
   set: (whole: string) => Promise<unknown>,
   options: VersionOptions,
 ): Promise<void> {
   const { label } = block;
-  const bounds = block.order.isOwn ? block.noted({ ...options, maxTokens: block.cap }) : { maxTokens: block.cap };
+  const bounds = block.order.isOwn
+    ? { ...block.noted(options), maxTokens: block.cap, scope }
+    : { maxTokens: block.cap };
   const append = (text: string) => callProvider(label, "append", () => provider.append?.(key, text, bounds));
   if (!isSkillProvider(provider)) {
     // What is there already is not known here: the provider begins the new line.
@@ -253,12 +280,13 @@ export function listsKey(listing: string, key: string): boolean {
 }
 
 /** The versions that are kept of a block, or of one of its entries, the newest first. Errors: `INVALID_ARGUMENT`. */
-export async function versionsOf(block: LiveBlock, key: string | undefined): Promise<StoredVersion[]> {
+export async function versionsOf(block: LiveBlock, { key, scope }: EntryName): Promise<StoredVersion[]> {
   const { label, provider } = block;
   if (provider instanceof AgentSearchProvider) {
     if (key === undefined) throw block.refusal("holds entries: name one, as { key }");
-    return block.order.reading(() => provider.versions(key));
+    return block.order.reading(() => provider.versions(key, { scope }));
   }
+  if (scope !== undefined) throw block.refusal("has no scopes: leave scope out");
   if (key !== undefined) throw block.refusal("keeps no versions of entries");
   if (!isVersioned(provider) || provider.versions === undefined)
     throw block.refusal("has a provider that keeps no versions");
@@ -266,10 +294,11 @@ export async function versionsOf(block: LiveBlock, key: string | undefined): Pro
 }
 
 /** A version of a block, or of one of its entries. Errors: `VERSION_NOT_FOUND`, `INVALID_ARGUMENT`. */
-export async function findVersion(block: LiveBlock, version: number, key: string | undefined): Promise<StoredVersion> {
-  const found = (await versionsOf(block, key)).find((each) => each.version === version);
+export async function findVersion(block: LiveBlock, version: number, entry: EntryName): Promise<StoredVersion> {
+  const found = (await versionsOf(block, entry)).find((each) => each.version === version);
   if (found !== undefined) return found;
   const { label } = block;
+  const { key } = entry;
   const what = key === undefined ? `Block "${label}"` : `Entry "${key}" of "${label}"`;
   const message = `${what} has no version ${version}, or no longer keeps it. getBlockHistory() lists the versions that are kept.`;
   throw new StemmaError("VERSION_NOT_FOUND", { label, version }, message);
@@ -279,7 +308,7 @@ export async function findVersion(block: LiveBlock, version: number, key: string
 async function restoreVersion(
   block: LiveBlock,
   version: StoredVersion,
-  key: string | undefined,
+  { key, scope }: EntryName,
   options: VersionOptions,
 ): Promise<ContextBlock> {
   const { provider } = block;
@@ -287,7 +316,7 @@ async function restoreVersion(
   if (key === undefined || !(provider instanceof AgentSearchProvider))
     return replaceText(block, content ?? "", options);
   if (content !== null) block.assertBudget(content);
-  const noted = block.noted(options);
+  const noted = { ...block.noted(options), scope };
   await block.order.writing(() =>
     content === null
       ? provider.delete(key, noted)

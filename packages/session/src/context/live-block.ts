@@ -22,7 +22,8 @@ import {
   readProvider,
   shapeOf,
 } from "./provider.js";
-import { AgentSearchProvider } from "./providers/agent-search.js";
+import { AgentSearchProvider, type EntryPlace, placesOfEntries } from "./providers/agent-search.js";
+import { describeScopes } from "./providers/entry-scopes.js";
 import { StoreContextProvider } from "./providers/store-context.js";
 /** A block with its provider: what was last read or written of it, and what it may hold. */
 export class LiveBlock {
@@ -48,7 +49,9 @@ export class LiveBlock {
     const { label, maxTokens = DEFAULT_MAX_TOKENS, schema } = config;
     this.label = label;
     this.folded = foldLabel(label);
-    this.shape = shapeOf(provider);
+    const shape = shapeOf(provider);
+    const isWritable = !(provider instanceof AgentSearchProvider) || provider.scopes.some(({ writable }) => writable);
+    this.shape = { ...shape, writable: shape.writable && isWritable };
     this.order = new ProviderOrder(label, provider, open);
     this.cap = maxTokens;
     this.document = schema === undefined ? null : new BlockDocument(label, schema);
@@ -84,13 +87,25 @@ export class LiveBlock {
   describeForTools(): ToolBlock {
     const patchSchema = this.document?.patchSchema;
     const asksUser = this.config.approve === "user";
-    const { searchesByTime } = this.provider;
+    const { provider } = this;
+    const keepsFacts = provider instanceof AgentSearchProvider;
     return {
       ...this.describe(),
       asksUser,
-      searchesByTime: searchesByTime === true,
+      searchesByTime: provider.searchesByTime === true,
+      keepsFacts,
+      ...(keepsFacts && provider.namesScopes && { scopes: describeScopes(provider.scopes) }),
       ...(patchSchema !== undefined && { patchSchema }),
     };
+  }
+
+  /** Where it keeps its entries, scope by scope; empty for a block that keeps none in a store. */
+  get entryPlaces(): readonly EntryPlace[] {
+    const { provider, label } = this;
+    if (!(provider instanceof AgentSearchProvider)) return [];
+    // It has its block's label from the first call on.
+    provider.init(label);
+    return placesOfEntries(provider);
   }
 
   /** The block as last read. Throws what the read threw when there has been no good one. */

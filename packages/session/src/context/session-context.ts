@@ -15,7 +15,16 @@ import type {
 import { approvedContent } from "./approval.js";
 import type { ContextBlock } from "./block.js";
 import { BlockSet, type BlockSetOptions } from "./block-set.js";
-import { BlockWrites, findVersion, listsKey, loadEntry, searchEntries, versionsOf } from "./block-writes.js";
+import {
+  BlockWrites,
+  type EntryName,
+  entryToWrite,
+  findVersion,
+  listsKey,
+  loadEntry,
+  searchEntries,
+  versionsOf,
+} from "./block-writes.js";
 import type { LiveBlock } from "./live-block.js";
 import type { WriteOptions } from "./provider.js";
 import { type PromptOptions, SessionPrompt } from "./session-prompt.js";
@@ -101,16 +110,16 @@ export class SessionContext {
     return document.read((await this.live.settling(block.read(), block)).content);
   }
 
-  /** The versions that are kept of a block, or of the entry `key`, the newest first. Errors: `BLOCK_NOT_FOUND`, `INVALID_ARGUMENT`, `PROVIDER_FAILED`. */
-  async versions(label: string, key: string | undefined): Promise<StoredVersion[]> {
-    return this.live.settling(versionsOf(this.live.find(label), key));
+  /** The versions that are kept of a block, or of an entry, the newest first. Errors: `BLOCK_NOT_FOUND`, `INVALID_ARGUMENT`, `PROVIDER_FAILED`. */
+  async versions(label: string, entry: EntryName): Promise<StoredVersion[]> {
+    return this.live.settling(versionsOf(this.live.find(label), entry));
   }
 
   /** Writes an earlier version anew; gives the block as it is then. Errors: those of `versions` and `replace`, `VERSION_NOT_FOUND`. */
-  async restore(label: string, version: number, key: string | undefined): Promise<ContextBlock> {
+  async restore(label: string, version: number, entry: EntryName): Promise<ContextBlock> {
     const block = this.live.find(label);
-    const found = await this.live.settling(findVersion(block, version, key));
-    return this.#writes.restore(block, found, key);
+    const found = await this.live.settling(findVersion(block, version, entry));
+    return this.#writes.restore(block, found, entry);
   }
 
   /**
@@ -183,13 +192,21 @@ class ToolAccess implements ContextAccess {
   }
 
   /** Errors: `BLOCK_NOT_FOUND`, `BLOCK_READONLY`, `BLOCK_OVER_BUDGET`, `INVALID_ARGUMENT`, `INVALID_TEXT`, `PROVIDER_FAILED`. */
-  async writeEntry(label: string, entry: ToolEntry, action: WriteAction, call: ToolCallOptions = {}): Promise<void> {
+  async writeEntry(
+    label: string,
+    given: ToolEntry,
+    action: WriteAction,
+    call: ToolCallOptions = {},
+  ): Promise<string | undefined> {
     const block = this.blocks.find(label);
-    const { key, content } = entry;
-    const text = block.config.approve === undefined ? content : await this.#approved(block, key, content, action, call);
+    const entry = await entryToWrite(block, given);
+    const { content, scope } = entry;
+    const text =
+      block.config.approve === undefined ? content : await this.#approved(block, entry, content, action, call);
     await this.writes.entryByModel(block, { ...entry, content: text }, action, call);
     await block.readAfterWrite();
     if (block.text !== null) this.#listener(block.folded, block.text);
+    return scope;
   }
 
   lists(label: string, key: string): boolean {
@@ -206,16 +223,17 @@ class ToolAccess implements ContextAccess {
 
   async #approved(
     block: LiveBlock,
-    key: string | null,
+    entry: ToolEntry | null,
     content: string,
     action: WriteAction,
     call: ToolCallOptions,
   ): Promise<string> {
     const { approve, label } = block.config;
     if (typeof approve !== "function") return content;
+    const { key = null, scope = null, fact = {} } = entry ?? {};
     const present = key === null ? (await this.blocks.settling(block.read(), block)).content : null;
     const { sessionId, shown } = this.writes;
     const asked = { messageId: shown.messageId, toolCallId: call.toolCallId ?? null };
-    return approvedContent(approve, { label, key, action, content, present, sessionId, ...asked });
+    return approvedContent(approve, { label, key, scope, fact, action, content, present, sessionId, ...asked });
   }
 }

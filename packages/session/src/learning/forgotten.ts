@@ -13,7 +13,7 @@ export async function forgottenOf(
   store: Store,
   sessionId: string,
   edits: readonly LearnEdit[],
-  present: (label: string, key: string | null) => Promise<string | null>,
+  present: (version: RememberedVersion) => Promise<string | null>,
 ): Promise<IsForgotten> {
   const ids = new Set(edits.flatMap((edit) => (Array.isArray(edit?.messageIds) ? edit.messageIds : [])));
   const session = store.session(sessionId);
@@ -22,7 +22,7 @@ export async function forgottenOf(
     // A removal says nothing that could be gone.
     const noted = (await session.writes(String(id))).filter(({ content }) => content !== null);
     for (const version of noted) {
-      const now = await present(version.label, version.key);
+      const now = await present(version);
       if (version.key === null) gone.push(...goneLines(version, now));
       else if (now === null) gone.push({ ...version, text: null });
     }

@@ -197,8 +197,8 @@ export class LearningRun {
     const ids = messages.map(({ id }) => id);
     for (let attempt = 1; ; attempt += 1) {
       const view = await readMemory(blocks, edits);
-      const isForgotten = await forgottenOf(this.parts.store, this.parts.backend.id, edits, (label, key) =>
-        presentText(blocks, view, label, key),
+      const isForgotten = await forgottenOf(this.parts.store, this.parts.backend.id, edits, (version) =>
+        presentText(blocks, view, version),
       );
       const dates = new Map(messages.map(({ id, createdAt }) => [id, isoTime(createdAt)]));
       const applied = applyEdits(edits, { ...view, shown, messages: dates, isForgotten });

@@ -1,8 +1,9 @@
 // What a run of learning reads and writes: the blocks of a session, their entries, and what was forgotten of them.
 import { foldLabel, type SessionMessage } from "@stemma/model";
-import { type KeptWrite, type ListedEntry, orderOf, type Store } from "@stemma/store";
+import { type KeptWrite, type ListedEntry, orderOf, type RememberedVersion, type Store } from "@stemma/store";
 import type { LiveBlock } from "../context/live-block.js";
-import { AgentSearchProvider, placeOfEntries } from "../context/providers/agent-search.js";
+import { AgentSearchProvider } from "../context/providers/agent-search.js";
+import { findDefaultScope } from "../context/providers/entry-scopes.js";
 import { placeOfBlock, StoreContextProvider } from "../context/providers/store-context.js";
 import { type EditedBlock, entryKeyOf, type LearnedWrite } from "./apply.js";
 import type { LearnBlock, LearnEdit, LearnEntry } from "./edits.js";
@@ -10,11 +11,16 @@ import { nearestEntries } from "./nearest-entries.js";
 
 /** The blocks of a session that one transaction of its store can write: what is learned goes there. */
 export function learnableBlocks(blocks: readonly LiveBlock[], store: Store): LiveBlock[] {
-  return blocks.filter(({ provider }) => {
+  return blocks.filter((block) => {
+    const { provider } = block;
     if (provider instanceof StoreContextProvider) return orderOf(placeOfBlock(provider).store) === orderOf(store);
-    return provider instanceof AgentSearchProvider && orderOf(placeOfEntries(provider).store) === orderOf(store);
+    const place = placeIn(block);
+    return place !== null && orderOf(place.store) === orderOf(store);
   });
 }
+
+// Where a block keeps the entries that are learned; null for a block of text, and for one that may not be written.
+const placeIn = ({ entryPlaces }: LiveBlock) => findDefaultScope(entryPlaces);
 
 /** Blocks as a learn function is shown them. */
 export async function describeBlocks(blocks: readonly LiveBlock[]): Promise<LearnBlock[]> {
@@ -44,11 +50,11 @@ export async function readMemory(blocks: readonly LiveBlock[], edits: readonly L
   const entries = new Map<string, ListedEntry>();
   const edited = await Promise.all(
     blocks.map(async (block) => {
-      const { label, folded, provider, cap, document } = block;
+      const { label, folded, cap, document } = block;
       const { content, version = 0 } = await block.read();
-      const holdsEntries = provider instanceof AgentSearchProvider;
-      if (holdsEntries) {
-        const { store, scope } = placeOfEntries(provider);
+      const place = placeIn(block);
+      if (place !== null) {
+        const { store, entries: scope } = place;
         const own = edits.filter((edit) => foldLabel(edit?.label) === folded);
         const keys = own.flatMap((edit) => [entryKeyOf(edit), ...keysIn(edit.supersedes)]);
         for (const key of new Set(keys)) {
@@ -56,7 +62,7 @@ export async function readMemory(blocks: readonly LiveBlock[], edits: readonly L
           if (found !== null) entries.set(JSON.stringify([label, key]), found);
         }
       }
-      return { label, content, version, cap, document, holdsEntries };
+      return { label, content, version, cap, document, holdsEntries: place !== null };
     }),
   );
   return { blocks: edited, entry: (label, key) => entries.get(JSON.stringify([label, key])) ?? null };
@@ -71,25 +77,27 @@ export async function entriesFor(
   blocks: readonly LiveBlock[],
   messages: readonly SessionMessage[],
 ): Promise<LearnEntry[]> {
-  const found = blocks.map(({ label, provider }) =>
-    provider instanceof AgentSearchProvider ? nearestEntries(placeOfEntries(provider), label, messages) : [],
-  );
+  const found = blocks.map((block) => {
+    const place = placeIn(block);
+    return place === null ? [] : nearestEntries(place, block.label, messages);
+  });
   return (await Promise.all(found)).flat();
 }
 
-/** The present content of a block, or of an entry that holds; null for none. */
+/** The present content of the block, or of the entry that holds, of which this is a version; null for none. */
 export async function presentText(
   blocks: readonly LiveBlock[],
   view: MemoryView,
-  label: string,
-  key: string | null,
+  { label, key, owner }: RememberedVersion,
 ): Promise<string | null> {
   const folded = foldLabel(label);
   if (key === null) return view.blocks.find((each) => foldLabel(each.label) === folded)?.content ?? null;
-  const provider = blocks.find((each) => each.folded === folded)?.provider;
-  if (!(provider instanceof AgentSearchProvider)) return null;
-  const { store, scope } = placeOfEntries(provider);
-  const entry = await store.entries.get(scope, key);
+  const places = blocks.find((each) => each.folded === folded)?.entryPlaces ?? [];
+  const place = places.find(({ scope }) =>
+    typeof scope === "object" ? "key" in owner && owner.key === scope.key : scope in owner,
+  );
+  if (place === undefined) return null;
+  const entry = await place.store.entries.get(place.entries, key);
   // What has ended does not come back either.
   return entry === null || entry.validTo !== null ? null : entry.content;
 }
@@ -111,12 +119,13 @@ export function keptWrites(
     const { provider } = block;
     const origin = { author: "learning", sessionId, messageIds: edit.messageIds } as const;
     const options = block.noted({ origin });
-    if (provider instanceof AgentSearchProvider) {
+    const place = placeIn(block);
+    if (place !== null) {
       const expectedContent = view.entry(label, key ?? "")?.content ?? null;
       const isFirst = !written.has(JSON.stringify([label, key]));
       written.add(JSON.stringify([label, key]));
       const expected = isFirst ? { ...options, expectedContent } : options;
-      return [{ entries: placeOfEntries(provider).scope, key: key ?? "", content, ...fields, options: expected }];
+      return [{ entries: place.entries, key: key ?? "", content, ...fields, options: expected }];
     }
     if (!(provider instanceof StoreContextProvider)) return [];
     const expectedVersion = versions.get(label) ?? 0;

@@ -16,7 +16,7 @@ const EACH = 10;
  * and by words and subjects. Each stretch of what the user said finds its own.
  */
 export async function nearestEntries(
-  { store, scope }: { readonly store: Store; readonly scope: EntryScope },
+  { store, entries: scope }: { readonly store: Store; readonly entries: EntryScope },
   label: string,
   messages: readonly SessionMessage[],
 ): Promise<LearnEntry[]> {

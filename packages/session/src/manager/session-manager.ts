@@ -29,6 +29,7 @@ import type {
 import { assertSessionId, assertSessionTexts, assertUserId, storeOf } from "@stemma/store";
 import { BLOCK, type ContextBlock } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
+import type { EntryPlace } from "../context/providers/agent-search.js";
 import type { LearnFunction, TitleFunction } from "../learning/learn.js";
 import type { Learner } from "../learning/learner.js";
 import { assertFunction, assertText, storable, storableFields } from "../session/arguments.js";
@@ -42,7 +43,7 @@ import {
 } from "../session/options.js";
 import type { AppendedMessage, LenientHistory, ReadHistoryOptions } from "../session/own-provider/provider.js";
 import { AgentSessionProvider } from "../session/own-provider/store-session-provider.js";
-import { recallFrom } from "../session/recall/recall.js";
+import { declaredPlaces, recallFrom } from "../session/recall/recall.js";
 import { userOfRecall } from "../session/recall/recall-of-user.js";
 import { RECALL, type RecallOptions, type Recollection } from "../session/recall/recall-options.js";
 import {
@@ -634,7 +635,8 @@ export class SessionManager {
   }
 
   /**
-   * Recalls what the user's memory holds about a text, as `Session.recall` does, of all of the user's sessions. Errors as for
+   * Recalls what the user's memory holds about a text, as `Session.recall` does, of all of the user's sessions, but no entries of a
+   * session's own. Errors as for
    * `Session.recall`: `USER_REQUIRED` on a manager of no user without `userId`.
    * @example
    * const { results, text } = await manager.forUser("ada").recall("Which sauce may I eat?");
@@ -643,7 +645,7 @@ export class SessionManager {
     assertText(query, "The query of recall()");
     RECALL.assert(options, "recall()");
     const { store, userId } = userOfRecall(this.#store, options);
-    return recallFrom(store, { ...options, userId, said: query });
+    return recallFrom(store, { ...options, userId, said: query, places: this.#declaredPlaces() });
   }
 
   /** Searches as `search` does, page by page. Errors as for `Session.searchPage`. */
@@ -672,8 +674,16 @@ export class SessionManager {
     const search = createSessionSearchTool((query, options) => this.search(query, options));
     const { userId } = this.#store;
     if (userId === undefined) return { session_search: search };
-    const recall = createRecallTool((said, signal) => recallFrom(this.#store, { said, userId, signal }));
+    const recall = createRecallTool((said, signal) =>
+      recallFrom(this.#store, { said, userId, signal, places: this.#declaredPlaces() }),
+    );
     return { session_search: search, recall };
+  }
+
+  // Any session declares them; this one is not registered, and has no entries of its own.
+  #declaredPlaces(): EntryPlace[] {
+    const { context } = coreOf(this.getSession(crypto.randomUUID()));
+    return declaredPlaces(context.live.all).filter(({ scope }) => scope !== "session");
   }
 
   #deleteSession(id: string): Promise<Erased> {

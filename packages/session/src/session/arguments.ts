@@ -1,5 +1,6 @@
 import { assertArgument, assertStorableText, type Check, check, defineOptions, isJsonObject } from "@stemma/model";
 import type { AppendMessageOptions, MetadataValue } from "@stemma/store";
+import type { EntryName } from "../context/block-writes.js";
 import type { DatedOptions, HistoryOptions, ReadHistoryOptions } from "./own-provider/provider.js";
 import type { TurnPageOptions } from "./turn/log.js";
 
@@ -57,6 +58,6 @@ export const HISTORY = defineOptions<HistoryOptions>({
 });
 export const RECENT = defineOptions<{ minMessages?: number }>({ minMessages: check.whole(0) });
 export const REPLACE = defineOptions<{ expectedVersion?: number }>({ expectedVersion: check.whole(0) });
-export const VERSION = defineOptions<{ key?: string }>({ key: check.text });
+export const VERSION = defineOptions<EntryName>({ key: check.text, scope: check.text });
 export const REVERT = defineOptions<{ dryRun?: boolean }>({ dryRun: check.flag });
 export const TURNS = defineOptions<TurnPageOptions>({ after: check.text, limit: check.whole(1) });

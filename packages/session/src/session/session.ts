@@ -78,7 +78,7 @@ import type {
   SessionProvider,
 } from "./own-provider/provider.js";
 import { AgentSessionProvider } from "./own-provider/store-session-provider.js";
-import { recallFrom } from "./recall/recall.js";
+import { declaredPlaces, recallFrom } from "./recall/recall.js";
 import { userOfRecall } from "./recall/recall-of-user.js";
 import { RECALL, type RecallOptions, type Recollection } from "./recall/recall-options.js";
 import { SEARCH_GROUPS, type SearchGroup, type SearchGroupsOptions, searchGroups } from "./search-groups.js";
@@ -569,7 +569,7 @@ export class Session {
   }
 
   /**
-   * Recalls what the user's memory holds about a text: entries of the user, and of `keys`, first, then messages of the user's other sessions by
+   * Recalls what the user's memory holds about a text: entries of the user, of `keys` and of the scopes that blocks declare, first, then messages of the user's other sessions by
    * exchanges, each cut to its best stretch, and as much as fits `maxTokens`. Of this session's own messages it gives those that a summary
    * covers. A text that is about nothing, as "thanks", recalls nothing. Errors: `USER_REQUIRED`, `SESSION_OWNED`, `STORE_UNSUPPORTED`,
    * `SEARCH_UNAVAILABLE`; `INVALID_ARGUMENT`, also for a threshold without a reranker.
@@ -580,9 +580,11 @@ export class Session {
     assertText(query, "The query of recall()");
     RECALL.assert(options, "recall()");
     const sessionId = this.id;
-    const { store, userId } = userOfRecall(this.#started.store, options, { sessionId });
+    const { context, store: own } = this.#started;
+    const { store, userId } = userOfRecall(own, options, { sessionId });
+    const places = declaredPlaces(context.live.all);
     const isShown = (hit: SearchHit) => hit.sessionId === sessionId && hit.coveredBy.length === 0;
-    return recallFrom(store, { ...options, userId, said: query, sessionId, isShown });
+    return recallFrom(store, { ...options, userId, said: query, sessionId, places, isShown });
   }
 
   /**
@@ -693,25 +695,29 @@ export class Session {
 
   /**
    * The kept versions of a block, the newest first; the present one is among them. For a block that holds entries, `key` names
-   * the entry. Each version says when, by whom and in which session it was written, and which messages and tool call it comes
+   * the entry, and `scope` the scope that it is in, where the block has several. Each version says when, by whom and in which session it was written, and which messages and tool call it comes
    * from. Null as content means that an entry was removed. Errors: `BLOCK_NOT_FOUND`, `PROVIDER_FAILED`; `INVALID_ARGUMENT` when
    * the block's provider keeps no versions, and for entries without a `key`.
    */
-  async getBlockHistory(label: string, options: { key?: string } = {}): Promise<StoredVersion[]> {
+  async getBlockHistory(label: string, options: { key?: string; scope?: string } = {}): Promise<StoredVersion[]> {
     assertText(label, "The label of getBlockHistory()");
     VERSION.assert(options, "getBlockHistory()");
-    return this.#inContext((context) => context.versions(label, options.key));
+    return this.#inContext((context) => context.versions(label, options));
   }
 
   /**
    * Writes an old version of a block, or of the entry `key`, as a new version, so nothing is lost. Resolves to the block.
-   * Errors: `VERSION_NOT_FOUND`, `BLOCK_OVER_BUDGET`, those of `getBlockHistory`.
+   * Errors: `VERSION_NOT_FOUND`, `BLOCK_OVER_BUDGET`, `BLOCK_READONLY`, those of `getBlockHistory`.
    */
-  async restoreBlock(label: string, version: number, options: { key?: string } = {}): Promise<ContextBlock> {
+  async restoreBlock(
+    label: string,
+    version: number,
+    options: { key?: string; scope?: string } = {},
+  ): Promise<ContextBlock> {
     assertText(label, "The label of restoreBlock()");
     assertArgument(check.whole(0), version, "The version of restoreBlock()");
     VERSION.assert(options, "restoreBlock()");
-    return this.#inContext((context) => context.restore(label, version, options.key));
+    return this.#inContext((context) => context.restore(label, version, options));
   }
 
   /**

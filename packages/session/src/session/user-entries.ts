@@ -1,8 +1,7 @@
 import type { EntryScope, Store } from "@stemma/store";
-import { AgentSearchProvider, placeOfEntries } from "../context/providers/agent-search.js";
 import { coreOf, type Session } from "./session.js";
 
-/** Where a block of a session keeps entries of its user, and what holds for them. */
+/** Where a block of a session keeps the entries of one scope, and what holds for them. */
 export interface UserEntries {
   /** The block's label. */
   readonly label: string;
@@ -13,17 +12,24 @@ export interface UserEntries {
   readonly keepVersions: number | undefined;
   readonly store: Store;
   readonly scope: EntryScope;
+  /** The scope's name. */
+  readonly name: string;
+  /** True where the model, learning and the user may write. */
+  readonly writable: boolean;
 }
 
-/** The blocks of a session that keep entries of its user, which the model may write, in their order. */
+/**
+ * Where the blocks of a session keep entries of its user: in the order of the blocks, then of their scopes. Of a block with several
+ * scopes the others are among them, but for the session's own.
+ */
 export function userEntriesOf(session: Session): UserEntries[] {
-  return coreOf(session).context.live.all.flatMap(({ label, provider, cap, config }) => {
-    if (!(provider instanceof AgentSearchProvider)) return [];
-    // It has its block's label from the first call on.
-    provider.init(label);
-    const { store, scope } = placeOfEntries(provider);
-    if (scope.scope !== "user") return [];
+  return coreOf(session).context.live.all.flatMap(({ label, cap, config, entryPlaces }) => {
+    if (!entryPlaces.some(({ scope }) => scope === "user")) return [];
     const { description = null, keepVersions } = config;
-    return [{ label, description, maxTokens: cap, keepVersions, store, scope }];
+    return entryPlaces
+      .filter(({ scope }) => scope !== "session")
+      .map(({ name, writable, store, entries: scope }) => {
+        return { label, description, maxTokens: cap, keepVersions, store, scope, name, writable };
+      });
   });
 }

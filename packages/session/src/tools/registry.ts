@@ -1,4 +1,5 @@
 import { assertStorableText, foldLabel, isJsonObject, quote, quoteField, shorten } from "@stemma/model";
+import type { EntryFields } from "@stemma/store";
 import { keyOfContent, keyOfTitle } from "./entry-key.js";
 import { readTimes, TIMES } from "./times.js";
 import {
@@ -18,22 +19,27 @@ import {
 function createSetContextTool(present: readonly ToolBlock[], context: ContextAccess): SessionTool | null {
   const blocks = present.filter((block) => block.writable);
   if (blocks.length === 0) return null;
-  const { input, read } = blockInput(blocks, FIELDS, ["content"]);
+  const { input, read } = blockInput(blocks, fieldsFor(blocks), ["content"]);
   const tool = createTool({
     description: describe(blocks),
     input,
     read,
-    async run({ label, content, action = "replace", metadata = {} }, call) {
+    async run({ label, content, action = "replace", scope, metadata = {} }, call) {
       const block = context.toolBlock(label);
+      const { title, description, ...given } = metadata;
+      const fact = withoutEmpty(given);
+      const unknown = unknownIn(block, { scope, ...fact }, action);
+      if (unknown !== null) return refusal(unknown);
       if (!isKeyed(block)) {
         const written = await context.write(block.label, content, action, call);
         if ("present" in written) return refusal(conflict(block.label, written.present));
         const did = block.patchSchema !== undefined ? "Patched" : action === "append" ? "Appended to" : "Replaced";
         return `${did} ${block.label}${usage(written)}.`;
       }
-      const key = keyFor(context, block, content, metadata.title);
-      await context.writeEntry(block.label, { key, content, description: metadata.description }, action, call);
-      return `${action === "append" ? "Appended to" : "Wrote"} entry ${quote(key)} in ${block.label}.`;
+      const key = keyFor(context, block, content, title);
+      const written = await context.writeEntry(block.label, { key, content, description, scope, fact }, action, call);
+      const where = written === undefined ? "" : ` (${written})`;
+      return `${action === "append" ? "Appended to" : "Wrote"} entry ${quote(key)} in ${block.label}${where}.`;
     },
   });
   const asking = new Set(blocks.filter(({ asksUser }) => asksUser).map(({ label }) => foldLabel(label)));
@@ -45,6 +51,18 @@ function createSetContextTool(present: readonly ToolBlock[], context: ContextAcc
   return { ...tool, needsApproval };
 }
 
+const TIME = { type: "string", maxLength: 64 } as const;
+const TEXTS = { type: "array", items: { type: "string" }, maxItems: 25 } as const;
+
+/** The time, the predecessors and the tags of an entry, for blocks that keep them. */
+const FACT = {
+  validFrom: { ...TIME, description: "Since when it is true: 2026-05-01, or 2026-05-01T14:00Z." },
+  validTo: { ...TIME, description: "Until when, exclusive." },
+  expiresAt: { ...TIME, description: "When to forget it." },
+  supersedes: { ...TEXTS, description: "Titles of entries that this one makes untrue: they end where it begins." },
+  tags: { ...TEXTS, description: "Words to file it under." },
+} as const satisfies Record<keyof Omit<EntryFields, "origin">, FieldSchema>;
+
 const FIELDS = {
   content: { type: "string", description: "The text to write." },
   action: {
@@ -52,6 +70,10 @@ const FIELDS = {
     enum: ["replace", "append"],
     description:
       '"replace" (the default) writes the whole content anew; "append" adds the text to the end, on a new line.',
+  },
+  scope: {
+    type: "string",
+    description: "Of a block with scopes, the one to write to. Default: the first that is listed.",
   },
   metadata: {
     ...objectSchema({
@@ -61,18 +83,57 @@ const FIELDS = {
           "Names an entry, best in lower case with hyphens (deploy-checklist). The same title updates the entry.",
       },
       description: { type: "string", description: "One line on what an entry holds, for its listing." },
+      ...FACT,
     }),
     description: "For blocks that hold entries.",
   },
 } as const;
 
+/** The fields that these blocks can take. */
+function fieldsFor(blocks: readonly ToolBlock[]): typeof FIELDS {
+  const { scope, metadata, ...fields } = FIELDS;
+  const { title, description } = metadata.properties;
+  const keepFacts = blocks.some(({ keepsFacts }) => keepsFacts === true);
+  const shown = {
+    ...fields,
+    ...(blocks.some(({ scopes }) => scopes !== undefined) && { scope }),
+    metadata: keepFacts ? metadata : { ...metadata, properties: { title, description } },
+  };
+  return shown as typeof FIELDS;
+}
+
+// Models that write out every field mean by an empty list that they say nothing of it.
+function withoutEmpty(fact: EntryFields): EntryFields {
+  return Object.fromEntries(Object.entries(fact).filter(([, value]) => !Array.isArray(value) || value.length > 0));
+}
+
+/** Says what a block cannot take of what a model sent; null where it takes all. */
+function unknownIn(
+  block: ToolBlock,
+  given: { readonly scope?: string | undefined } & EntryFields,
+  action: string,
+): string | null {
+  const { scope, ...fact } = given;
+  if (scope !== undefined && block.scopes === undefined) return `${block.label} has no scopes: leave scope out.`;
+  const names = Object.keys(fact).join(", ");
+  if (names === "") return null;
+  if (block.keepsFacts !== true) return `${block.label} keeps no times or tags: leave out ${names}.`;
+  return action === "append" ? `append adds text only: replace the entry to write ${names}.` : null;
+}
+
 function describe(blocks: readonly ToolBlock[]): string {
   const note = (block: ToolBlock) => {
     const budget = block.maxTokens === undefined ? "" : `, at most ${block.maxTokens} tokens`;
     if (block.patchSchema !== undefined) return ` (${patchNote(block.patchSchema)}${budget})`;
-    return isKeyed(block) ? ` (entries by title${budget} each)` : ` (text${budget})`;
+    return isKeyed(block) ? ` (entries by title${budget} each${scopesNote(block)})` : ` (text${budget})`;
   };
   return `Save something to a context block, to remember it beyond this conversation.\nBlocks:\n${listBlocks(blocks, note)}`;
+}
+
+// The scope that is written where none is named comes first.
+function scopesNote({ scopes }: ToolBlock): string {
+  if (scopes === undefined) return "";
+  return `; scopes ${scopes.writable.join(", ")}${scopes.readOnly.length === 0 ? "" : `; read-only ${scopes.readOnly.join(", ")}`}`;
 }
 
 function patchNote(schema: object): string {
@@ -170,7 +231,7 @@ function createSearchContextTool(present: readonly ToolBlock[], context: Context
   const blocks = present.filter((block) => block.isSearchable);
   if (blocks.length === 0) return null;
   return createTool({
-    description: `Search a block for entries that match. The best come first.\nBlocks:\n${listBlocks(blocks)}`,
+    description: `Search a block for entries that match. The best come first.\nBlocks:\n${listBlocks(blocks, searchNote)}`,
     ...blockInput(blocks, { query: QUERY, ...TIMES }, ["query"]),
     async run({ label, query, ...times }) {
       const block = context.toolBlock(label);
@@ -184,6 +245,10 @@ function createSearchContextTool(present: readonly ToolBlock[], context: Context
       );
     },
   });
+}
+
+function searchNote({ scopes }: ToolBlock): string {
+  return scopes === undefined ? "" : ` (scopes ${[...scopes.writable, ...scopes.readOnly].join(", ")})`;
 }
 
 /**

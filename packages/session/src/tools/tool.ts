@@ -1,5 +1,6 @@
 // One form of tools, whole: how their inputs are described, read and answered.
 import { findJson, isJsonObject, type JsonObject, quote, reasonOf, sendableText, shorten } from "@stemma/model";
+import type { EntryFields } from "@stemma/store";
 import type { SearchTimes } from "./times.js";
 
 /** A caller's options of a call. The AI SDK passes more, which is not read. */
@@ -66,6 +67,10 @@ export interface ToolBlock {
   readonly isSearchable: boolean;
   /** It is searched between times, too. */
   readonly searchesByTime?: boolean;
+  /** Its entries have times, tags and predecessors. */
+  readonly keepsFacts?: boolean;
+  /** The names of its scopes, where they have some: those that may be written, the default one first, and the others. */
+  readonly scopes?: { readonly writable: readonly string[]; readonly readOnly: readonly string[] };
   /** The user is asked before the model writes. */
   readonly asksUser?: boolean;
   /** Of a block whose content is a JSON object: the JSON Schema of a JSON Merge Patch for it. */
@@ -77,6 +82,10 @@ export interface ToolEntry {
   readonly key: string;
   readonly content: string;
   readonly description?: string | undefined;
+  /** The name of its scope, in any case. Default: the one that is written. */
+  readonly scope?: string | undefined;
+  /** Fields that are written with it. What it supersedes is named by keys or titles. */
+  readonly fact?: EntryFields | undefined;
 }
 
 export type WriteAction = "replace" | "append";
@@ -95,8 +104,8 @@ export interface ContextAccess {
     action: WriteAction,
     call: ToolCallOptions,
   ): Promise<WrittenBlock | ConflictingBlock>;
-  /** Writes one entry of a keyed block. */
-  writeEntry(label: string, entry: ToolEntry, action: WriteAction, call: ToolCallOptions): Promise<void>;
+  /** Writes one entry of a keyed block. Resolves to the name of its scope; undefined where the block names none. */
+  writeEntry(label: string, entry: ToolEntry, action: WriteAction, call: ToolCallOptions): Promise<string | undefined>;
   /** True when the block's listing, as last read, shows this very key. */
   lists(label: string, key: string): boolean;
   /** A whole document; null when there is none under this key. */

@@ -1,12 +1,16 @@
-import { assertBudget, assertStorableText, invalid } from "@stemma/model";
+import { assertBudget, assertStorableText, invalid, StemmaError } from "@stemma/model";
 import { type SessionManager, type UserEntries, userEntriesOf } from "@stemma/session";
 import { type EntryFact, type EntryFields, EVERY, fieldsOf, type ListedEntry, type StoredVersion } from "@stemma/store";
 import { type ChatBlockVersion, limitOf, withMessages } from "./chats.js";
 
-/** A fact that is remembered of the user: an entry of a block of the user's that the model may write. Times are ISO text. */
+/** A fact that is remembered of the user, or of a scope that a block of the user's also has. Times are ISO text. */
 export interface ChatFact extends EntryFact {
   /** The block's label. */
   readonly label: string;
+  /** The name of the scope that it is in: `user`, or of a block with several scopes one of theirs. */
+  readonly scope: string;
+  /** False for a fact that the user may only read. */
+  readonly writable: boolean;
   readonly key: string;
   readonly content: string;
   /** False for a fact that has ended, or only begins. */
@@ -19,7 +23,7 @@ export interface ChatFact extends EntryFact {
   readonly message: ChatBlockVersion["message"];
 }
 
-/** The answer to `GET /memory`: by label in the order of the blocks, then by key. */
+/** The answer to `GET /memory`: by label in the order of the blocks, then by scope in theirs, then by key. */
 export interface ChatFacts {
   /** Ended facts are among them, expired ones are not. */
   readonly facts: ChatFact[];
@@ -41,7 +45,7 @@ export interface ChatFactHistory {
   readonly versions: ChatFactVersion[];
 }
 
-/** The answer to `GET /memory/export`: all facts, expired ones too, without their messages. */
+/** The answer to `GET /memory/export`: all facts of the user's own, expired ones too, without their messages. */
 export interface ChatFactExport {
   readonly facts: (Omit<ChatFact, "message"> & { readonly versions: StoredVersion[] })[];
 }
@@ -53,8 +57,8 @@ const MAX_PAGE = 100;
 export async function listFacts(manager: SessionManager, url: URL): Promise<ChatFacts> {
   const limit = Math.min(limitOf(url.searchParams), MAX_PAGE);
   const blocks = blocksOf(manager);
-  const [label, key] = cursorOf(url.searchParams.get("cursor"));
-  const start = label === undefined ? 0 : blocks.findIndex((block) => block.label === label);
+  const [label, name, key] = cursorOf(url.searchParams.get("cursor"));
+  const start = label === undefined ? 0 : blocks.findIndex((block) => block.label === label && block.name === name);
   if (start < 0) throw invalid("cursor is the nextCursor of a page.");
   const found: { block: UserEntries; entry: ListedEntry }[] = [];
   for (const [index, block] of blocks.slice(start).entries()) {
@@ -66,7 +70,7 @@ export async function listFacts(manager: SessionManager, url: URL): Promise<Chat
   const last = found.length > limit ? shown.at(-1) : undefined;
   return {
     facts: await Promise.all(shown.map(({ block, entry }) => withMessage(manager, block, entry))),
-    nextCursor: last === undefined ? null : JSON.stringify([last.block.label, last.entry.key]),
+    nextCursor: last === undefined ? null : JSON.stringify([last.block.label, last.block.name, last.entry.key]),
   };
 }
 
@@ -78,7 +82,7 @@ export async function readFact(manager: SessionManager, url: URL): Promise<ChatF
 
 /**
  * Changes what a fact says, or writes an earlier version anew (`version`); null where there is no such fact or version.
- * Errors: `ENTRY_CONFLICT`, `BLOCK_OVER_BUDGET`, `INVALID_ARGUMENT`, `INVALID_TEXT`.
+ * Errors: `ENTRY_CONFLICT`, `BLOCK_READONLY`, `BLOCK_OVER_BUDGET`, `INVALID_ARGUMENT`, `INVALID_TEXT`.
  */
 export async function changeFact(
   manager: SessionManager,
@@ -89,6 +93,7 @@ export async function changeFact(
   const place = placeOf(manager, url);
   if (place === null) return null;
   const { block, key } = place;
+  assertWritable(block);
   const { entries } = block.store;
   const { expectedContent, version, content: given, ...fields } = change;
   const before = await entries.get(block.scope, key);
@@ -112,20 +117,22 @@ export async function changeFact(
   return historyOf(manager, place);
 }
 
-/** Removes a fact, of which versions stay. False where there is none. Errors: `INVALID_ARGUMENT`. */
+/** Removes a fact, of which versions stay. False where there is none. Errors: `BLOCK_READONLY`, `INVALID_ARGUMENT`. */
 export async function forgetFact(manager: SessionManager, url: URL): Promise<boolean> {
   const place = placeOf(manager, url);
   if (place === null) return false;
   const { block, key } = place;
+  assertWritable(block);
   if ((await block.store.entries.get(block.scope, key)) === null) return false;
   await block.store.entries.delete(block.scope, key, noted(block));
   return true;
 }
 
-/** Reads all facts with their versions. */
+/** Reads all facts of the user with their versions. */
 export async function exportFacts(manager: SessionManager): Promise<ChatFactExport> {
   const facts: ChatFactExport["facts"] = [];
   for (const block of blocksOf(manager)) {
+    if (block.scope.scope !== "user") continue;
     const { entries } = block.store;
     for (let after: string | undefined; ; ) {
       const page = await entries.list(block.scope, { ...EVERY, after, limit: MAX_PAGE });
@@ -150,18 +157,27 @@ function blocksOf(manager: SessionManager): UserEntries[] {
 }
 
 function placeOf(manager: SessionManager, { searchParams }: URL): Place | null {
-  const [label, key] = [searchParams.get("label"), searchParams.get("key")];
+  const [label, key, name] = ["label", "key", "scope"].map((field) => searchParams.get(field));
   if (!label || !key) throw invalid("The address names a fact: ?label=…&key=….");
-  const block = blocksOf(manager).find((each) => each.label === label);
+  const block = blocksOf(manager).find(
+    (each) => each.label === label && (name == null ? each.scope.scope === "user" : each.name === name),
+  );
   return block === undefined ? null : { block, key };
 }
 
-function cursorOf(cursor: string | null): [label?: string, key?: string] {
+// Errors: `BLOCK_READONLY`.
+function assertWritable({ label, name, writable }: UserEntries): void {
+  if (writable) return;
+  const message = `The scope "${name}" of "${label}" is read-only for you: nothing was changed.`;
+  throw new StemmaError("BLOCK_READONLY", { label, scope: name }, message);
+}
+
+function cursorOf(cursor: string | null): [label?: string, scope?: string, key?: string] {
   if (cursor === null) return [];
   try {
     const given = JSON.parse(cursor);
-    if (Array.isArray(given) && given.length === 2 && given.every((each) => typeof each === "string")) {
-      return given as [string, string];
+    if (Array.isArray(given) && given.length === 3 && given.every((each) => typeof each === "string")) {
+      return given as [string, string, string];
     }
   } catch {
     // Told below.
@@ -198,7 +214,8 @@ function told(block: UserEntries, entry: ListedEntry): Omit<ChatFact, "message">
   const now = new Date().toISOString();
   const holds = (validFrom === null || validFrom <= now) && (validTo === null || now < validTo);
   const times = { validFrom, validTo, expiresAt, createdAt, updatedAt };
-  return { label: block.label, key, content, holds, ...times, supersedes, supersededBy, tags, origin };
+  const { label, name: scope, writable } = block;
+  return { label, scope, writable, key, content, holds, ...times, supersedes, supersededBy, tags, origin };
 }
 
 function noted({ keepVersions }: UserEntries) {

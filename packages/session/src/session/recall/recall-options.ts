@@ -1,5 +1,5 @@
 import { check, defineOptions } from "@stemma/model";
-import { assertScope, assertUserId } from "@stemma/store";
+import { assertScope, assertUserId, type BlockScope } from "@stemma/store";
 
 /** Estimated tokens of what is recalled, unless `maxTokens` says otherwise. */
 export const DEFAULT_RECALL_TOKENS = 1000;
@@ -11,7 +11,7 @@ export const DEFAULT_RECALL_MS = 3000;
 export interface RecallOptions {
   /** Whose sessions and entries. Default: the user that the session or the manager is confined to. */
   userId?: string | undefined;
-  /** Also the entries of these keys, as blocks with `scope: { key }` have them. Default: none. */
+  /** Also the entries of these keys, as blocks with `scope: { key }` have them. Default: of the scopes that blocks declare. */
   keys?: readonly string[] | undefined;
   /** The most that is quoted, in estimated tokens. Default 1,000. */
   maxTokens?: number | undefined;
@@ -46,7 +46,9 @@ export const RECALL = defineOptions<RecallOptions>({
 export interface RecalledEntryPlace {
   readonly kind: "entry";
   /** Whose it is. */
-  readonly scope: "user" | { readonly key: string };
+  readonly scope: BlockScope;
+  /** The name of its scope, where a block declares several. */
+  readonly scopeName?: string;
   readonly label: string;
   readonly key: string;
   /** ISO time: since when it holds, where that is known; else when it was last written. */

@@ -1,5 +1,8 @@
-import { holdsMatch, isTelling, StemmaError, tellingQuery } from "@stemma/model";
+import { byTurns, holdsMatch, isTelling, StemmaError, tellingQuery } from "@stemma/model";
 import {
+  type BlockScope,
+  type EntryScope,
+  type EntryStore,
   type FoundEntry,
   type FoundMessage,
   type ListedEntry,
@@ -8,6 +11,8 @@ import {
   type SearchRequest,
   type Store,
 } from "@stemma/store";
+import type { LiveBlock } from "../../context/live-block.js";
+import { AgentSearchProvider, type EntryPlace } from "../../context/providers/agent-search.js";
 import { packRecall } from "./pack.js";
 import {
   DEFAULT_RECALL_MS,
@@ -34,8 +39,10 @@ export interface RecallRequest extends RecallOptions {
   readonly before?: string | undefined;
   /** Only messages of sessions with this metadata. Default: of all. */
   readonly sessionMetadata?: SearchRequest["sessionMetadata"];
-  /** False for a label whose entries are not looked at. Default: all are. */
-  readonly hasLabel?: ((label: string) => boolean) | undefined;
+  /** Also the entries of these places, each with the name of its scope. Default: none. */
+  readonly places?: readonly EntryPlace[] | undefined;
+  /** False for a label of the user or of a key whose entries are not looked at. Default: all are. */
+  readonly hasLabel?: ((label: string, scope: BlockScope) => boolean) | undefined;
   /** Aborted, the recall waits for a reranker no longer. */
   readonly signal?: AbortSignal | undefined;
   /** The session that it is for. */
@@ -119,37 +126,64 @@ function contextOf({ context }: SearchHit, isNew: (message: FoundMessage) => boo
   return { before: before.filter(isNew), after: after.filter(isNew) };
 }
 
-/** The entries of the user and of the keys that hold a telling word of the query; of several collections by turns. */
+/** The entries of the user, of the keys and of the declared scopes that hold a telling word of the query; of several collections by turns. */
 async function findEntries(
   store: Store,
-  { userId = store.userId, keys = [], hasLabel = () => true }: RecallRequest,
+  request: RecallRequest,
   query: string,
   options: Parameters<Store["entries"]["search"]>[2],
 ): Promise<RecalledEntry[]> {
   const telling = tellingQuery(query);
-  const scopes: RecalledEntry["scope"][] = [
-    ...(userId === undefined ? [] : ["user" as const]),
-    ...keys.map((key) => ({ key })),
-  ];
+  const ranked = (await collectionsOf(store, request)).map(async ({ entries, place, name: scopeName }) => {
+    const { scope = "session", label } = place;
+    const found = await entries.search(place, query, options).catch(none);
+    const least = LEAST_SHARE * (found[0]?.score ?? 0);
+    return found
+      .filter(({ key, content, score }) => score >= least && holdsMatch(`${key}\n${content}`, telling))
+      .map((entry): RecalledEntry => {
+        const { key, content } = entry;
+        return { kind: "entry", scope, ...(scopeName && { scopeName }), label, key, at: timeOf(entry), content };
+      });
+  });
+  return byTurns(await Promise.all(ranked)).slice(0, MOST_ENTRIES);
+}
+
+/** Entries of one owner under one label. */
+interface Collection {
+  readonly entries: EntryStore;
+  readonly place: EntryScope;
+  /** The name of the scope, where a block declares it. */
+  readonly name?: string;
+}
+
+// Those that blocks declare, then all others of the user and of the keys.
+async function collectionsOf(
+  store: Store,
+  { userId = store.userId, keys = [], places = [], hasLabel = () => true }: RecallRequest,
+): Promise<Collection[]> {
   const { entries } = userId === undefined ? store : store.forUser(userId);
-  const ranked = await Promise.all(
-    scopes.map(async (scope) => {
-      const labels = (await entries.labels({ sessionId: "", scope })).filter(({ label }) => hasLabel(label));
-      return Promise.all(
-        labels.slice(0, MOST_LABELS).map(async ({ label }) => {
-          const found = await entries.search({ sessionId: "", scope, label }, query, options).catch(none);
-          const least = LEAST_SHARE * (found[0]?.score ?? 0);
-          return found
-            .filter(({ key, content, score }) => score >= least && holdsMatch(`${key}\n${content}`, telling))
-            .map((entry): RecalledEntry => {
-              const { key, content } = entry;
-              return { kind: "entry", scope, label, key, at: timeOf(entry), content };
-            });
-        }),
-      );
-    }),
-  );
-  return byTurns(ranked.flat()).slice(0, MOST_ENTRIES);
+  const declared = places.flatMap(({ name, scope, store: { entries: own }, entries: place }): Collection[] => {
+    if (scope !== "user") return [{ entries: own, place, name }];
+    return userId === undefined ? [] : [{ entries, place: { ...place, sessionId: "" }, name }];
+  });
+  const nameOf = ({ scope, label }: EntryScope) => JSON.stringify([scope, label]);
+  const known = new Set(declared.map(({ place }) => nameOf(place)));
+  const owners = [...(userId === undefined ? [] : ["user" as const]), ...keys.map((key) => ({ key }))];
+  const others = owners.map(async (scope) => {
+    const labels = (await entries.labels({ sessionId: "", scope })).filter(({ label }) => hasLabel(label, scope));
+    return labels
+      .slice(0, MOST_LABELS)
+      .map(({ label }) => ({ entries, place: { sessionId: "", scope, label } }))
+      .filter(({ place }) => !known.has(nameOf(place)));
+  });
+  return [...declared, ...(await Promise.all(others)).flat()];
+}
+
+/** The scopes of entries that blocks declare, of which a recall looks into all. */
+export function declaredPlaces(blocks: readonly LiveBlock[]): EntryPlace[] {
+  return blocks.flatMap(({ provider, entryPlaces }) => {
+    return provider instanceof AgentSearchProvider && provider.namesScopes ? entryPlaces : [];
+  });
 }
 
 // One entry that cannot be read hides its collection, not all the others.
@@ -161,9 +195,4 @@ function none(error: unknown): FoundEntry[] {
 // Since when it holds, where that is known.
 function timeOf(entry: ListedEntry): string {
   return entry.validFrom ?? entry.updatedAt;
-}
-
-function byTurns<T>(rankings: readonly (readonly T[])[]): T[] {
-  const longest = Math.max(0, ...rankings.map(({ length }) => length));
-  return Array.from({ length: longest }, (_, place) => rankings.flatMap((each) => each.slice(place, place + 1))).flat();
 }

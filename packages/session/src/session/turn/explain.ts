@@ -103,7 +103,8 @@ function noteParts(note: LoggedNote | undefined): ContextPart[] {
 
 function describePlace(place: RecalledPlace): string {
   if (place.kind === "message") return `message "${place.messageId}" of session "${place.sessionId}"`;
-  const of = place.scope === "user" ? "" : ` of key "${place.scope.key}"`;
+  const key = typeof place.scope === "object" ? ` of key "${place.scope.key}"` : "";
+  const of = place.scopeName === undefined ? key : ` of scope ${place.scopeName}`;
   return `entry "${place.key}" of ${foldLabel(place.label)}${of}`;
 }
 
