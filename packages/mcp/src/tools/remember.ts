@@ -1,5 +1,5 @@
-import { assertBudget, assertStorableText } from "@stemma/model";
-import { keyOfContent, keyOfTitle, objectSchema } from "@stemma/session";
+import { assertBudget, assertStorableText, keyOfContent, keyOfTitle } from "@stemma/model";
+import { objectSchema } from "@stemma/session";
 import { placeOf, titleOf } from "../documents.js";
 import { answerSchema, textField } from "../fields.js";
 import { entryScope } from "../scope.js";

@@ -1,5 +1,13 @@
-import { assertStorableText, foldLabel, isJsonObject, quote, quoteField, shorten } from "@stemma/model";
-import { keyOfContent, keyOfTitle } from "./entry-key.js";
+import {
+  assertStorableText,
+  foldLabel,
+  isJsonObject,
+  keyOfContent,
+  keyOfTitle,
+  quote,
+  quoteField,
+  shorten,
+} from "@stemma/model";
 import { readTimes, TIMES } from "./times.js";
 import {
   type ContextAccess,
