@@ -10,6 +10,7 @@ import { check } from "./faults/checking.js";
 import { faults } from "./faults/faults.js";
 import { migrations } from "./faults/migrations.js";
 import { blockScopes } from "./memory/block-scopes.js";
+import { consolidating } from "./memory/consolidating.js";
 import { context } from "./memory/context.js";
 import { entryValues } from "./memory/entry-values.js";
 import { facts } from "./memory/facts.js";
@@ -86,6 +87,7 @@ const TOPICS: readonly Topic[] = [
   learning,
   learningAnywhere,
   learnedFacts,
+  consolidating,
   titles,
   sessions,
   erasing,

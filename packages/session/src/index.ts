@@ -34,6 +34,7 @@ export {
   createLearnFunction,
   type Extracted,
   type ExtractRequest,
+  type GeneratedTitle,
   type LearnFunction,
   type LearnOptions,
   type LearnResult,

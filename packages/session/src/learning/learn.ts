@@ -174,11 +174,14 @@ function describeBlock({ label, description, content, maxTokens, holdsEntries, s
   return [marker(`block ${label}`, `(${details.join("; ")})`), ...shape, escapeMarkers(content)];
 }
 
-/** Names a conversation: `prompt` asks a model for a name of these messages, its first ones. Null for no name. */
+/** A name, or a model's text with what it used, as the AI SDK's `generateText` gives it. Null for no name. */
+export type GeneratedTitle = string | null | { readonly text: string; readonly usage?: LearnUsage | undefined };
+
+/** Names a conversation: `prompt` asks a model for a name of these messages, its first ones. */
 export type TitleFunction = (
   prompt: string,
   messages: readonly SessionMessage[],
-) => string | null | PromiseLike<string | null>;
+) => GeneratedTitle | PromiseLike<GeneratedTitle>;
 
 const MAX_LENGTH = 80;
 

@@ -1,23 +1,19 @@
-import { estimateStringTokens, isJsonObject, quote, StemmaError, storableText } from "@stemma/model";
-import {
-  type ConsolidateOptions,
-  type Consolidation,
-  type EntryMerge,
-  type EntryScope,
-  type EntryWrite,
-  type ListedEntry,
-  type MemoryScope,
-  type Store,
-  subjectOf,
-  type WriteOrigin,
+import { isJsonObject, quote, StemmaError } from "@stemma/model";
+import type {
+  ConsolidateOptions,
+  Consolidation,
+  EntryMerge,
+  EntryScope,
+  EntryWrite,
+  ListedEntry,
+  MemoryScope,
+  Store,
+  WriteOrigin,
 } from "../contract/store.js";
-import { isOpen } from "./open-entries.js";
+import { isOpen, mergedText, Refusal } from "./mergeable.js";
 
 /** How often writes are made anew because someone else wrote to an entry. */
 const MAX_ATTEMPTS = 10;
-/** By how many estimated tokens a merge may be longer than all that it merges. */
-const LONGER = 20;
-
 /** Merges, and whose they are. */
 export interface MergeParts extends Pick<ConsolidateOptions, "keepVersions"> {
   readonly store: Store;
@@ -83,9 +79,6 @@ function inOrder(planned: readonly Planned[]): EntryWrite[] {
   return [...planned].sort((one, other) => (name(one) < name(other) ? -1 : 1)).map(({ write }) => write);
 }
 
-/** The reason why a merge is left out. */
-class Refusal extends Error {}
-
 // It may come from a file.
 function assertMerge(merge: EntryMerge): void {
   const { label, key, content, originals } = (isJsonObject(merge) ? merge : {}) as Partial<EntryMerge>;
@@ -93,7 +86,6 @@ function assertMerge(merge: EntryMerge): void {
   const isOriginal = (each: unknown) =>
     isJsonObject(each) && typeof each.key === "string" && each.key !== "" && typeof each.content === "string";
   if (!areTexts || !Array.isArray(originals) || !originals.every(isOriginal)) throw new Refusal("it is no merge");
-  if (new Set(originals.map((each) => each.key)).size < 2) throw new Refusal("it names fewer than two entries");
 }
 
 /** One call's merges, of which each may close other entries only. */
@@ -109,7 +101,6 @@ class Making {
   async plan({ label, key, content: given, originals: named }: EntryMerge): Promise<Planned> {
     const { store, place, keepVersions } = this.parts;
     const scope = { ...place, label };
-    const content = textOf(store, scope, key, given);
     const originals = [...new Map(named.map((each) => [each.key, each])).values()];
     const nameOf = (one: string) => JSON.stringify([label, one]);
     for (const each of originals) {
@@ -117,7 +108,7 @@ class Making {
     }
     if (this.#closed + originals.length > this.limit) throw new Refusal(`at most ${this.limit} entries are closed`);
     const present = await Promise.all(originals.map((each) => presentEntry(store, scope, each)));
-    assertSame(content, present);
+    const content = storedText(store, scope, key, mergedText(given, present));
     const own = await this.#freeKey(scope, key, nameOf);
     for (const one of [own, ...originals.map((each) => each.key)]) this.#taken.add(nameOf(one));
     this.#closed += originals.length;
@@ -146,9 +137,7 @@ class Making {
 }
 
 // As it is stored: what is redacted says something else.
-function textOf({ redaction }: Store, { sessionId, label }: EntryScope, key: string, given: string): string {
-  const text = storableText(given).trim();
-  if (text === "") throw new Refusal("it has no content");
+function storedText({ redaction }: Store, { sessionId, label }: EntryScope, key: string, text: string): string {
   return redaction === undefined ? text : redaction.text(text, { kind: "entry", sessionId, label, key });
 }
 
@@ -160,13 +149,6 @@ async function presentEntry(
   const entry = await entries.get(scope, key);
   if (entry?.content === content && isOpen(entry)) return entry;
   throw new Refusal(`${quote(key)} was changed meanwhile`);
-}
-
-function assertSame(content: string, originals: readonly ListedEntry[]): void {
-  const subjects = new Set(originals.flatMap(({ tags }) => subjectOf(tags) ?? []));
-  if (subjects.size > 1) throw new Refusal(`they are of different subjects: ${[...subjects].sort().join(", ")}`);
-  const said = originals.reduce((sum, each) => sum + estimateStringTokens(each.content), 0);
-  if (estimateStringTokens(content) > said + LONGER) throw new Refusal("it says more than what it merges");
 }
 
 // Where the newest of them comes from: a version names messages of one session.

@@ -8,6 +8,7 @@ import {
   queryTerms,
 } from "@stemma/model";
 import { type EntryScope, type ListedEntry, type Store, subjectOf } from "../contract/store.js";
+import { subjectsOf } from "./mergeable.js";
 import { plainText } from "./same-text.js";
 
 /** Entries of a group, at most. */
@@ -150,9 +151,9 @@ class Groups {
   #hasRoom(places: readonly number[]): boolean {
     if (places.length > MOST) return false;
     const entries = this.#entries(places);
-    const subjects = new Set(entries.flatMap(({ tags }) => subjectOf(tags) ?? []));
     return (
-      subjects.size < 2 && entries.reduce((sum, { content }) => sum + estimateStringTokens(content), 0) <= GROUP_TOKENS
+      subjectsOf(entries).size < 2 &&
+      entries.reduce((sum, { content }) => sum + estimateStringTokens(content), 0) <= GROUP_TOKENS
     );
   }
 

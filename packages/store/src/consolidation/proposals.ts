@@ -13,8 +13,8 @@ import {
 } from "../contract/store.js";
 import { listAll } from "../sql/list-all.js";
 import { buildMergePrompt, parseMerges } from "./merge-prompt.js";
+import { isOpen, mergedText, Refusal } from "./mergeable.js";
 import { GROUP_TOKENS, nearGroups } from "./near-groups.js";
-import { isOpen } from "./open-entries.js";
 import { mergeSame, sameTexts } from "./same-text.js";
 
 type Extract = NonNullable<ConsolidateOptions["extract"]>;
@@ -106,24 +106,37 @@ export class Proposals {
     await sessions.addUsage(id, inputTokens, outputTokens, cost, CONSOLIDATION);
   }
 
+  // What is left out closes nothing, so that it does not stand in the way of others.
   #note(label: string, groups: Groups, proposed: readonly unknown[]): void {
-    const shown = new Map(groups.flat().map(({ key, content }) => [key, { key, content }]));
+    const shown = new Map(groups.flat().map((entry) => [entry.key, entry]));
     for (const merge of proposed as readonly ProposedMerge[]) {
-      const { keys, content, key } = (isJsonObject(merge) ? merge : {}) as Partial<ProposedMerge>;
-      if (!Array.isArray(keys) || typeof content !== "string" || (key !== undefined && typeof key !== "string")) {
-        this.skipped.push({ merge, reason: "it is no merge" });
-        continue;
+      try {
+        const { key, content, entries } = parsedMerge(merge, shown);
+        mergedText(content, entries);
+        const originals = entries.map((each) => ({ key: each.key, content: each.content }));
+        this.merges.push({ label, key: keyOfTitle(key ?? "") || keyOfContent(content), content, originals });
+        this.#left -= originals.length;
+        for (const each of originals) shown.delete(each.key);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        this.skipped.push({ merge, reason: error.message });
       }
-      const unknown = keys.find((each) => !shown.has(each));
-      if (unknown !== undefined) {
-        this.skipped.push({ merge, reason: `${quote(String(unknown))} was not shown` });
-        continue;
-      }
-      const originals = [...new Set(keys)].flatMap((each) => shown.get(each) ?? []);
-      this.merges.push({ label, key: keyOfTitle(key ?? "") || keyOfContent(content), content, originals });
-      this.#left -= originals.length;
     }
   }
+}
+
+// Rules of the host's may give anything.
+function parsedMerge(merge: ProposedMerge, shown: ReadonlyMap<string, ListedEntry>) {
+  const { keys, content, key } = (isJsonObject(merge) ? merge : {}) as Partial<ProposedMerge>;
+  if (!Array.isArray(keys) || typeof content !== "string" || (key !== undefined && typeof key !== "string")) {
+    throw new Refusal("it is no merge");
+  }
+  const entries = [...new Set(keys)].map((each) => {
+    const entry = shown.get(each);
+    if (entry === undefined) throw new Refusal(`${quote(String(each))} was not shown, or is merged already`);
+    return entry;
+  });
+  return { key, content, entries };
 }
 
 /** Groups that are asked about at once. */

@@ -1,4 +1,5 @@
-import type { ListedEntry, ProposedMerge } from "../contract/store.js";
+import { type ListedEntry, type ProposedMerge, subjectOf } from "../contract/store.js";
+import { subjectsOf } from "./mergeable.js";
 
 /** A text as it is compared: case, spaces, and what ends a sentence make no difference. Signs do: "C#" is not "C". */
 export function plainText(text: string): string {
@@ -19,7 +20,14 @@ export function sameTexts(entries: readonly ListedEntry[]): ListedEntry[][] {
     if (group !== undefined) group.push(entry);
     else if (text !== "") groups.set(text, [entry]);
   }
-  return [...groups.values()].filter(({ length }) => length > 1);
+  return [...groups.values()].flatMap(ofOneSubject).filter(({ length }) => length > 1);
+}
+
+// What is of none goes with those of the only one.
+function ofOneSubject(entries: readonly ListedEntry[]): ListedEntry[][] {
+  const subjects = [...subjectsOf(entries)];
+  if (subjects.length < 2) return [[...entries]];
+  return subjects.map((subject) => entries.filter(({ tags }) => subjectOf(tags) === subject));
 }
 
 /** Makes each group one, which says what the entry that was written last says; at most `limit` entries. */
