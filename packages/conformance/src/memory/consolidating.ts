@@ -320,6 +320,30 @@ export const consolidating = defineTopic("consolidation", (it) => {
     ]);
   });
 
+  it("asks no more once its calls have cost enough, or tell no cost", async ({ store: everything }) => {
+    // Two groups, too large for one call.
+    const long = (word: string) => `${word} `.repeat(6_000);
+    const { store } = await world(
+      everything,
+      ["red", "blue"].flatMap((word) => ["1", "2"].map((end) => ({ key: word + end, content: long(word) + end }))),
+    );
+    let calls = 0;
+    const extract = (cost: number | undefined) => () => {
+      calls += 1;
+      return { merges: [], usage: { cost } };
+    };
+    for (const [cost, maxCost, expected] of [
+      [0.02, undefined, 2],
+      [0.02, 0.03, 2],
+      [0.02, 0.02, 1],
+      [undefined, 5, 1],
+    ] as const) {
+      calls = 0;
+      await store.consolidate({ dryRun: true, maxCost, extract: extract(cost) });
+      expect(calls).toBe(expected);
+    }
+  });
+
   it("notes the messages that the newest original comes from", async ({ store: everything }) => {
     const { store } = await world(everything, []);
     const origin = (sessionId: string, ...messageIds: string[]) => ({

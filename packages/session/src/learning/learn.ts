@@ -15,7 +15,7 @@ import {
 import type { ToldUsage } from "@stemma/store";
 import type { LearnBlock, LearnEdit, LearnRequest } from "./edits.js";
 import { KNOWN_SUBJECTS } from "./subjects.js";
-/** What a learn function or a title function used. It is counted as usage of the session, under `learning` or `title`. */
+/** Usage of a model by a learn function or a title function. It is counted as usage of the session, under `learning` or `title`. */
 export type LearnUsage = ToldUsage;
 
 /** Edits, and what finding them used. */

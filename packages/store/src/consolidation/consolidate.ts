@@ -18,6 +18,7 @@ const CONSOLIDATE = defineOptions<ConsolidateOptions>({
   ),
   extract: check.callable,
   timeout: check.whole(1, LONGEST),
+  maxCost: check.rule("a number above 0", (value) => typeof value === "number" && value > 0),
   limit: check.whole(2),
   dryRun: check.flag,
   apply: check.list("merges"),
@@ -28,8 +29,6 @@ const CONSOLIDATE = defineOptions<ConsolidateOptions>({
 /**
  * The `consolidate` of every store: a store of your own takes it among its methods. It is made of the store's `entries` and
  * `writeTogether`. Errors: as for `Store.consolidate`.
- * @example
- * const store: Store = { ...methods, consolidate };
  */
 export async function consolidate(this: Store, options: ConsolidateOptions = {}): Promise<Consolidation> {
   CONSOLIDATE.assert(options, "consolidate()");

@@ -21,7 +21,7 @@ type Extract = NonNullable<ConsolidateOptions["extract"]>;
 type Groups = MergeRequest["groups"];
 
 /** How merges are looked for. */
-export interface ProposalOptions extends Pick<ConsolidateOptions, "extract" | "label" | "after"> {
+export interface ProposalOptions extends Pick<ConsolidateOptions, "extract" | "label" | "after" | "maxCost"> {
   readonly limit: number;
   readonly timeout: number;
 }
@@ -32,6 +32,7 @@ export class Proposals {
   readonly skipped: Consolidation["skipped"][number][] = [];
   usage: Consolidation["usage"] = { inputTokens: 0, outputTokens: 0, cost: 0 };
   #left: number;
+  #isSpent = false;
 
   constructor(
     private readonly store: Store,
@@ -65,7 +66,7 @@ export class Proposals {
       return this.#note(label, groups, mergeSame(groups, this.#left));
     }
     for (const batch of batchesOf((await nearGroups(this.store, scope, entries)).filter(isWanted))) {
-      if (this.#left < 2) return;
+      if (this.#left < 2 || this.#isSpent) return;
       this.#note(label, batch, await this.#ask(extract, label, batch));
     }
   }
@@ -80,11 +81,11 @@ export class Proposals {
       },
     };
     const answer: unknown = await withinTime((async () => extract(request))(), this.options.timeout);
-    if (answer === null) return [];
-    if (Array.isArray(answer)) return answer;
-    const { text, merges, usage } = (isJsonObject(answer) ? answer : { text: answer }) as Record<string, unknown>;
+    const { text, merges, usage } = answerIn(answer);
     // At once: whatever becomes of the merges, the model was paid.
-    if (isJsonObject(usage)) await this.#count(usage);
+    if (usage !== undefined) await this.#count(usage);
+    const { maxCost } = this.options;
+    this.#isSpent = maxCost !== undefined && (usage?.cost === undefined || this.usage.cost >= maxCost);
     if (Array.isArray(merges)) return merges;
     if (typeof text === "string") return parseMerges(text, groups);
     throw failed(
@@ -137,6 +138,12 @@ function parsedMerge(merge: ProposedMerge, shown: ReadonlyMap<string, ListedEntr
     return entry;
   });
   return { key, content, entries };
+}
+
+/** An answer in one form, whatever was given. */
+function answerIn(answer: unknown): Partial<{ text: unknown; merges: unknown; usage: ToldUsage }> {
+  if (answer === null || Array.isArray(answer)) return { merges: answer ?? [] };
+  return isJsonObject(answer) ? answer : { text: answer };
 }
 
 /** Groups that are asked about at once. */

@@ -1,6 +1,6 @@
 import type { BlockScope, ListedEntry, VersionOptions } from "./memory.js";
 
-/** What a model used, in a call that a function of the program made. */
+/** Usage of a model by a function of the program, as that tells it. */
 export interface ToldUsage {
   /** Default 0. */
   readonly inputTokens?: number | undefined;
@@ -67,6 +67,11 @@ export interface ConsolidateOptions extends Pick<VersionOptions, "keepVersions">
   readonly extract?: ((request: MergeRequest) => ExtractedMerges | PromiseLike<ExtractedMerges>) | undefined;
   /** How long `extract` may take each time, in milliseconds. Default: two minutes. */
   readonly timeout?: number | undefined;
+  /**
+   * Once the calls of `extract` have cost so much, as their `usage.cost` tells, no further one begins. A call that tells no cost is
+   * the last one, too. Default: no limit.
+   */
+  readonly maxCost?: number | undefined;
   /** How many entries are closed at most. Default 100. */
   readonly limit?: number | undefined;
   /** True: only says what would be merged. Default false. */
@@ -82,7 +87,7 @@ export interface Consolidation {
   readonly dryRun: boolean;
   /** The merges as they were stored, proposed or taken back: for `apply` and `undo`. */
   readonly merges: readonly EntryMerge[];
-  /** What was not merged, or not taken back, and why. */
+  /** Merges that were not made, or not taken back, and why. */
   readonly skipped: readonly { readonly merge: EntryMerge | ProposedMerge; readonly reason: string }[];
   /** As `extract` told it. */
   readonly usage: { readonly inputTokens: number; readonly outputTokens: number; readonly cost: number };
