@@ -495,6 +495,10 @@ export const STORE_CALLS: Calls = {
     ({ store }) =>
     () =>
       store.pruneExpired({ sessionId: LONG }, { limit: 100 }),
+  consolidate:
+    ({ store }) =>
+    () =>
+      store.consolidate({ sessionId: LONG, scope: "session", extract: () => [] }),
   scrub:
     ({ store }) =>
     () =>

@@ -10,6 +10,7 @@ import { check } from "./faults/checking.js";
 import { faults } from "./faults/faults.js";
 import { migrations } from "./faults/migrations.js";
 import { blockScopes } from "./memory/block-scopes.js";
+import { consolidating } from "./memory/consolidating.js";
 import { context } from "./memory/context.js";
 import { entryValues } from "./memory/entry-values.js";
 import { facts } from "./memory/facts.js";
@@ -89,6 +90,7 @@ const TOPICS: readonly Topic[] = [
   learningAnywhere,
   learnedFacts,
   learningConflicts,
+  consolidating,
   titles,
   sessions,
   erasing,

@@ -67,6 +67,7 @@ export {
   decodeJson,
   encodeJson,
   findJson,
+  findJsonArray,
   findJsonObject,
   isJsonObject,
   isTooDeep,
@@ -101,6 +102,7 @@ export {
   splitContent,
 } from "./messages/codec.js";
 export { applyCompactions, selectCompactions, summaryMessage } from "./messages/compactions.js";
+export { keyOfContent, keyOfTitle } from "./messages/entry-key.js";
 export { packFrames, unpackFrames } from "./messages/frames.js";
 export { fromBase64, isInlineMedia, mediaTypeOf, toBase64 } from "./messages/media.js";
 export {

@@ -44,6 +44,7 @@ export {
   createLearnFunction,
   type Extracted,
   type ExtractRequest,
+  type GeneratedTitle,
   type LearnFunction,
   type LearnOptions,
   type LearnResult,
@@ -144,7 +145,6 @@ export {
 export { StepUpdates } from "./session/turn/turns.js";
 export type { Reverted, RevertedEntry, RevertedText } from "./session/undo/revert-from.js";
 export { type UserEntries, userEntriesOf } from "./session/user-entries.js";
-export { keyOfContent, keyOfTitle } from "./tools/entry-key.js";
 export { snippet } from "./tools/format-hits.js";
 export { readTimes, type SearchTimes, TIMES } from "./tools/times.js";
 export {

@@ -1,6 +1,16 @@
 export { addTerm, type CheckDialect } from "./check/check-dialect.js";
 export { checkable } from "./check/store-check.js";
+export { consolidate } from "./consolidation/consolidate.js";
 export type { CompactionGuard, NewCompaction, StoredCompaction } from "./contract/compactions.js";
+export type {
+  ConsolidateOptions,
+  Consolidation,
+  EntryMerge,
+  ExtractedMerges,
+  MergeRequest,
+  ProposedMerge,
+  ToldUsage,
+} from "./contract/consolidation.js";
 export type {
   CheckOptions,
   CheckProblem,
@@ -21,6 +31,8 @@ export {
   type FactOrigin,
   type FieldFilter,
   type FilterScalar,
+  SUBJECT_TAG,
+  subjectOf,
   type VersionFact,
 } from "./contract/facts.js";
 export type { FoundMessage, MetadataValue, SearchHit, SearchRequest } from "./contract/found.js";

@@ -63,6 +63,8 @@ const UNTOLD: ReadonlySet<string> = new Set([
   // Each call of a session begins with it; what it runs, it runs once.
   "migrate",
   "session",
+  // Its calls are told: they are calls of the store that tells.
+  "consolidate",
 ]);
 
 function sessionOf(family: string, [first]: unknown[]): string | undefined {

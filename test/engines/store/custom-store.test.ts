@@ -1,3 +1,4 @@
+import { consolidate } from "../../../packages/store/src/consolidation/consolidate.js";
 import type { Store } from "../../../packages/store/src/contract/store.js";
 import { memory } from "../../../packages/store/src/memory.js";
 import { describeStore } from "../../describe-store.js";
@@ -18,6 +19,7 @@ function customStore(inner: Store, whole?: Store): Store {
     deleteMemory: (scope) => inner.deleteMemory(scope),
     pruneVersions: (scope, request) => inner.pruneVersions(scope, request),
     pruneExpired: (scope, request) => inner.pruneExpired(scope, request),
+    consolidate,
     forUser: (userId) => customStore(inner.forUser(userId), whole ?? store),
     search: (query, request) => inner.search(query, request),
     backup: (path) => inner.backup(path),

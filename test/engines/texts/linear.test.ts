@@ -19,6 +19,7 @@ import { buildSummaryPrompt } from "../../../packages/model/src/compaction/summa
 import { quote } from "../../../packages/model/src/errors.js";
 import { readJsonObject } from "../../../packages/model/src/lib/request-body.js";
 import { utf8Length } from "../../../packages/model/src/lib/utf8.js";
+import { keyOfContent, keyOfTitle } from "../../../packages/model/src/messages/entry-key.js";
 import { takeMedia } from "../../../packages/model/src/messages/media.js";
 import { sendable } from "../../../packages/model/src/messages/sendable.js";
 import { metadataOfFolder } from "../../../packages/model/src/messages/session-metadata.js";
@@ -44,7 +45,6 @@ import { skillListing } from "../../../packages/session/src/context/providers/r2
 import { editedEntry, editedText } from "../../../packages/session/src/learning/apply.js";
 import { parseEdits, titleIn } from "../../../packages/session/src/learning/learn.js";
 import { parseNote } from "../../../packages/session/src/session/turn/notes.js";
-import { keyOfContent, keyOfTitle } from "../../../packages/session/src/tools/entry-key.js";
 import { readInput } from "../../../packages/session/src/tools/tool.js";
 import { lint } from "../../../packages/stemma/src/ai-sdk.js";
 import { readSessions } from "../../../packages/stemma/src/formats.js";

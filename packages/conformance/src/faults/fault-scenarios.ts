@@ -410,6 +410,32 @@ export const SCENARIOS: readonly Scenario[] = [
         store.entries.set({ sessionId: "main", label: "facts" }, { key: "c", content: "c", supersedes: ["a", "b"] }),
   },
   {
+    title: "a consolidation",
+    prepare: async ({ store }) => {
+      for (const key of ["a", "b"])
+        await store.entries.set({ sessionId: "main", label: "facts" }, { key, content: "likes tea" });
+    },
+    call:
+      async ({ store }) =>
+      () =>
+        store.consolidate({ sessionId: "main", scope: "session" }),
+  },
+  {
+    title: "a consolidation that is taken back",
+    prepare: async ({ store }) => {
+      for (const key of ["a", "b"])
+        await store.entries.set({ sessionId: "main", label: "facts" }, { key, content: "likes tea" });
+      await store.consolidate({ sessionId: "main", scope: "session" });
+    },
+    call: async ({ store }) => {
+      const own = { sessionId: "main", scope: "session" } as const;
+      const [merged] = await store.entries.list({ ...own, label: "facts" });
+      const originals = ["a", "b"].map((key) => ({ key, content: "likes tea" }));
+      const undo = [{ label: "facts", key: merged?.key ?? "", content: "likes tea", originals }];
+      return () => store.consolidate({ ...own, undo });
+    },
+  },
+  {
     title: "a note that all of a session was learned from",
     prepare: ({ session }) => chain(session, ["m"]),
     // A write that failed may be a change.

@@ -66,6 +66,23 @@ export const titles = defineTopic("titles", (it) => {
     expect(prompts.length).toBe(1);
   });
 
+  it("counts what naming used apart, whatever becomes of the name", async (workspace) => {
+    const names = ["Tea in Lima", ""];
+    const usage = { inputTokens: 40, outputTokens: 3, cost: 0.01 };
+    const manager = managerOf(workspace, () => ({ text: names.shift() ?? "", usage }));
+    for (const id of ["first", "second"]) {
+      await manager.appendAll(id, [message("u1"), answer("a1")]);
+      await manager.getSession(id).close();
+    }
+    expect([(await manager.get("first"))?.name, (await manager.get("second"))?.name]).toEqual([
+      "Tea in Lima",
+      "second",
+    ]);
+    expect(await manager.getUsage({ by: "model" })).toEqual([
+      { name: "title", requests: 2, inputTokens: 80, outputTokens: 6, cost: 0.02 },
+    ]);
+  });
+
   it("fails no append, tells of a failure, and tries three times in all", async (workspace) => {
     let calls = 0;
     const manager = managerOf(workspace, async () => {

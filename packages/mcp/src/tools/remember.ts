@@ -1,5 +1,5 @@
-import { assertBudget, assertStorableText } from "@stemma/model";
-import { keyOfContent, keyOfTitle, type NamedScope, objectSchema, scopeToWrite } from "@stemma/session";
+import { assertBudget, assertStorableText, keyOfContent, keyOfTitle } from "@stemma/model";
+import { type NamedScope, objectSchema, scopeToWrite } from "@stemma/session";
 import { placeOf, titleOf } from "../documents.js";
 import { answerSchema, textField } from "../fields.js";
 import { entryScope, labelToRemember, MEMORY } from "../scope.js";

@@ -71,6 +71,23 @@ export function findJsonObject(text: string): JsonObject | null {
   return isJsonObject(value) ? value : null;
 }
 
+/** The JSON array in what a model answered, which may stand between fences or words; null where there is none. */
+export function findJsonArray(answer: string): unknown[] | null {
+  const end = answer.lastIndexOf("]");
+  let tries = 0;
+  for (let start = answer.indexOf("["); start >= 0 && start < end; start = answer.indexOf("[", start + 1)) {
+    const value = findJson(answer.slice(start, end + 1));
+    // Otherwise it may begin further on.
+    if (Array.isArray(value)) return value;
+    tries += 1;
+    if (tries === MAX_TRIES) break;
+  }
+  return null;
+}
+
+/** How many brackets may stand before the array: from each the rest of the answer is read. */
+const MAX_TRIES = 50;
+
 /** A value as a record keeps it: its JSON in UTF-8. */
 export function encodeJson(value: unknown): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(value));

@@ -1,7 +1,14 @@
-import { appendText, estimateStringTokens, foldLabel, reasonOf, StemmaError } from "@stemma/model";
+import {
+  appendText,
+  estimateStringTokens,
+  foldLabel,
+  keyOfContent,
+  keyOfTitle,
+  reasonOf,
+  StemmaError,
+} from "@stemma/model";
 import type { EntryFields, ListedEntry } from "@stemma/store";
 import type { BlockDocument } from "../context/block-document.js";
-import { keyOfContent, keyOfTitle } from "../tools/entry-key.js";
 import { closingOf, type ShownEntries } from "./closing.js";
 import type { LearnEdit, LearnEntry } from "./edits.js";
 /** Edits of one answer that are looked at: of each block that many versions are made, and far more are kept. */

@@ -1,6 +1,6 @@
-import type { EntryFields, ListedEntry } from "@stemma/store";
+import { type EntryFields, type ListedEntry, subjectOf } from "@stemma/store";
 import type { LearnEdit, LearnEntry } from "./edits.js";
-import { subjectIn, subjectOf, withSubject } from "./subjects.js";
+import { subjectIn, withSubject } from "./subjects.js";
 
 /** The entries that an edit may close, and the dates of its messages. */
 export interface ShownEntries {

@@ -4,7 +4,7 @@ import {
   defineOptions,
   describeMessages,
   escapeMarkers,
-  findJson,
+  findJsonArray,
   isJsonObject,
   marker,
   quote,
@@ -12,17 +12,11 @@ import {
   StemmaError,
   storableText,
 } from "@stemma/model";
+import type { ToldUsage } from "@stemma/store";
 import type { LearnBlock, LearnEdit, LearnRequest } from "./edits.js";
 import { KNOWN_SUBJECTS } from "./subjects.js";
-/** Usage of a model by a learn function or a title function. It is counted as usage of the session, under `learning`. */
-export interface LearnUsage {
-  /** Default 0. */
-  readonly inputTokens?: number | undefined;
-  /** Default 0. */
-  readonly outputTokens?: number | undefined;
-  /** In your currency. Default: not known. */
-  readonly cost?: number | undefined;
-}
+/** Usage of a model by a learn function or a title function. It is counted as usage of the session, under `learning` or `title`. */
+export type LearnUsage = ToldUsage;
 
 /** Edits, and what finding them used. */
 export interface LearnResult {
@@ -90,7 +84,9 @@ export function createLearnFunction(options: LearnOptions): LearnFunction {
  * that names a message there is not, is left out. Errors: `LEARNING_FAILED` where there is no array.
  */
 export function parseEdits(answer: string, messages: readonly SessionMessage[]): LearnEdit[] {
-  return arrayIn(answer).flatMap((item) => editOf(item, messages) ?? []);
+  const items = findJsonArray(answer);
+  if (items !== null) return items.flatMap((item) => editOf(item, messages) ?? []);
+  throw new StemmaError("LEARNING_FAILED", {}, `The answer has no JSON array of edits: ${quote(answer)}.`);
 }
 
 const ACTIONS: readonly unknown[] = ["add", "replace", "remove"] satisfies LearnEdit["action"][];
@@ -119,23 +115,6 @@ function editOf(item: unknown, messages: readonly SessionMessage[]): LearnEdit |
 function isText(value: unknown): value is string | null | undefined {
   return value == null || typeof value === "string";
 }
-
-// Models put it between fences, or words.
-function arrayIn(answer: string): unknown[] {
-  const end = answer.lastIndexOf("]");
-  let tries = 0;
-  for (let start = answer.indexOf("["); start >= 0 && start < end; start = answer.indexOf("[", start + 1)) {
-    const value = findJson(answer.slice(start, end + 1));
-    // Otherwise it may begin further on.
-    if (Array.isArray(value)) return value;
-    tries += 1;
-    if (tries === MAX_TRIES) break;
-  }
-  throw new StemmaError("LEARNING_FAILED", {}, `The answer has no JSON array of edits: ${quote(answer)}.`);
-}
-
-/** How many brackets may stand before the array: from each the rest of the answer is read. */
-const MAX_TRIES = 50;
 
 const INSTRUCTIONS = `Keep what will still matter in other conversations: who the user is, what they prefer, decided or plan, the people, places and projects they speak of.
 Leave out what matters only here, what the assistant merely proposed, and passwords, keys and the like.`;
@@ -195,11 +174,14 @@ function describeBlock({ label, description, content, maxTokens, holdsEntries, s
   return [marker(`block ${label}`, `(${details.join("; ")})`), ...shape, escapeMarkers(content)];
 }
 
-/** Names a conversation: `prompt` asks a model for a name of these messages, its first ones. Null for no name. */
+/** A name, or a model's text with what it used, as the AI SDK's `generateText` gives it. Null for no name. */
+export type GeneratedTitle = string | null | { readonly text: string; readonly usage?: LearnUsage | undefined };
+
+/** Names a conversation: `prompt` asks a model for a name of these messages, its first ones. */
 export type TitleFunction = (
   prompt: string,
   messages: readonly SessionMessage[],
-) => string | null | PromiseLike<string | null>;
+) => GeneratedTitle | PromiseLike<GeneratedTitle>;
 
 const MAX_LENGTH = 80;
 

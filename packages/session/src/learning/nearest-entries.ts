@@ -1,7 +1,7 @@
 import { type SessionMessage, searchableText } from "@stemma/model";
-import type { EntryScope, ListedEntry, Store } from "@stemma/store";
+import { type EntryScope, type ListedEntry, type Store, subjectOf } from "@stemma/store";
 import type { LearnEntry } from "./edits.js";
-import { subjectOf, subjectsIn, subjectTag, wordsOf } from "./subjects.js";
+import { subjectsIn, subjectTag, wordsOf } from "./subjects.js";
 
 /** Entries that are shown of one block. Where there are no more, all are. */
 const MOST_ENTRIES = 40;

@@ -1,20 +1,15 @@
-// What facts are about. Words tell it where nothing searches by meaning: "moved to Lisbon" and "lives in Berlin" share none.
+import { SUBJECT_TAG } from "@stemma/store";
 
-const TAG = "subject:";
+// What facts are about. Words tell it where nothing searches by meaning: "moved to Lisbon" and "lives in Berlin" share none.
 
 /** The tag of an entry with this subject. */
 export function subjectTag(subject: string): string {
-  return `${TAG}${subject}`;
-}
-
-/** The subject that tags name; null for none. */
-export function subjectOf(tags: readonly string[]): string | null {
-  return tags.find((tag) => tag.startsWith(TAG))?.slice(TAG.length) ?? null;
+  return `${SUBJECT_TAG}${subject}`;
 }
 
 /** Tags with this subject in the place of another one. */
 export function withSubject(tags: readonly string[], subject: string): string[] {
-  return [...tags.filter((tag) => !tag.startsWith(TAG)), subjectTag(subject)];
+  return [...tags.filter((tag) => !tag.startsWith(SUBJECT_TAG)), subjectTag(subject)];
 }
 
 /** A subject as it is compared; null for a text that names none. */

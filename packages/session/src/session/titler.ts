@@ -49,6 +49,7 @@ interface TitleParts {
 /** So many of the first messages are named. */
 const FIRST = 8;
 const MAX_FAILURES = 3;
+/** The label of its records, and the name under which its usage is counted. */
 const LABEL = "title";
 const FAILURES = "failures";
 
@@ -86,7 +87,13 @@ async function generateName(parts: TitleParts, messages: readonly SessionMessage
     const timeoutMessage = `The title function gave no answer within ${DEFAULT_COMPACTION_TIMEOUT} ms.`;
     const given = (async () => generate(buildTitlePrompt(messages), messages))();
     const answer = await answerWithin(given, DEFAULT_COMPACTION_TIMEOUT, timeoutMessage, waiters);
-    const name = titleIn(String(answer ?? ""));
+    const { text, usage } = typeof answer === "object" && answer !== null ? answer : { text: answer, usage: undefined };
+    // At once: whatever becomes of the name, the model was paid.
+    if (usage !== undefined) {
+      const { inputTokens = 0, outputTokens = 0, cost = 0 } = usage;
+      await store.sessions.addUsage(backend.id, inputTokens, outputTokens, cost, LABEL);
+    }
+    const name = titleIn(String(text ?? ""));
     if (name === "") return false;
     const change = { name, expectedName: present };
     await lease.write([{ registered: backend.id, change }]);

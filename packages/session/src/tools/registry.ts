@@ -1,6 +1,14 @@
-import { assertStorableText, foldLabel, isJsonObject, quote, quoteField, shorten } from "@stemma/model";
+import {
+  assertStorableText,
+  foldLabel,
+  isJsonObject,
+  keyOfContent,
+  keyOfTitle,
+  quote,
+  quoteField,
+  shorten,
+} from "@stemma/model";
 import type { EntryFields } from "@stemma/store";
-import { keyOfContent, keyOfTitle } from "./entry-key.js";
 import { readTimes, TIMES } from "./times.js";
 import {
   type ContextAccess,

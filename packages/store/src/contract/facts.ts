@@ -88,3 +88,11 @@ export interface EntryFilter {
   /** At least one of these holds. */
   readonly or?: readonly EntryFilter[] | undefined;
 }
+
+/** The beginning of the tag that names what an entry is about, as `subject:home`. */
+export const SUBJECT_TAG = "subject:";
+
+/** The subject that tags name; null for none. */
+export function subjectOf(tags: readonly string[]): string | null {
+  return tags.find((tag) => tag.startsWith(SUBJECT_TAG))?.slice(SUBJECT_TAG.length) ?? null;
+}

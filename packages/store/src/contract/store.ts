@@ -1,5 +1,6 @@
 import type { Queue } from "@stemma/model";
 import type { Connection } from "../engine/connection.js";
+import type { ConsolidateOptions, Consolidation } from "./consolidation.js";
 import type {
   BackupOptions,
   BackupReport,
@@ -23,6 +24,7 @@ import type { VectorStore } from "./vectors.js";
 import type { KeptWrite, WrittenIds } from "./writing.js";
 
 export * from "./compactions.js";
+export * from "./consolidation.js";
 export * from "./erasing.js";
 export * from "./erasing.js";
 export * from "./erasing.js";
@@ -50,7 +52,7 @@ export * from "./writing.js";
  *
  * Arguments and results hold only what `structuredClone` copies, so a store can stand behind a message port. A stream
  * (`AsyncIterable`) is not copied itself, but each of its items can be. `observer`, `observeStatements`, `observeReranker`,
- * `order`, `redaction` and the `signal` of a search are for the process only. A store that is not SQL implements this interface; a SQL one implements a connection and a dialect
+ * `order`, `redaction`, the `signal` of a search and the `extract` of `consolidate` are for the process only. A store that is not SQL implements this interface; a SQL one implements a connection and a dialect
  * (`sql-store.ts`) and gets all of it.
  */
 export interface Store {
@@ -82,6 +84,15 @@ export interface Store {
    * `USER_REQUIRED`.
    */
   pruneExpired(scope: MemoryScope, request: Pick<PruneRequest, "limit" | "dryRun">): Promise<Pruned>;
+  /**
+   * Merges entries that say the same, each label by itself. The originals stay, and end now: the new entry `supersedes` them, has
+   * their earliest `validFrom`, their tags and their least trustworthy origin. All is stored in one transaction. An entry that
+   * somebody changes meanwhile stays as it is; so does one that ends, expires or has a value, and what is of two subjects.
+   * Removing a new entry opens its originals again; `undo` does so for all of a call. `extract` is for this process only. A store
+   * of your own takes the function `consolidate`. Errors: `USER_REQUIRED`, `INVALID_ARGUMENT`; what `extract` throws, and
+   * `LEARNING_FAILED` where its answer is late or cannot be read: then nothing is written.
+   */
+  consolidate(options?: ConsolidateOptions): Promise<Consolidation>;
   /**
    * Rewrites the database without the deleted data. Writers wait meanwhile, and it takes as much room again. `pending` when
    * another connection stands in the way; a later call finishes. Missing where the store cannot do so.

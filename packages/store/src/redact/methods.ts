@@ -160,7 +160,9 @@ export const VECTORS: Rules<VectorStore> = {
   import: null,
 };
 
-export const STORE: Rules<Omit<Store, "session" | "forUser" | "observer" | "observeStatements" | "observeReranker">> = {
+export const STORE: Rules<
+  Omit<Store, "session" | "consolidate" | "forUser" | "observer" | "observeStatements" | "observeReranker">
+> = {
   writeTogether: (redaction, _id, writes) => [writes.map((write) => writeIn(redaction, write))],
   deleteMemory: null,
   pruneVersions: null,
@@ -265,9 +267,14 @@ function optionsIn(
   key: string,
   options: WriteEntryOptions,
 ): WriteEntryOptions {
-  const { expectedContent } = options;
-  if (expectedContent === undefined) return options;
-  return { ...options, expectedContent: textIn(redaction, scope, key, expectedContent) };
+  const { expectedContent, merges } = options;
+  return {
+    ...options,
+    ...(expectedContent !== undefined && { expectedContent: textIn(redaction, scope, key, expectedContent) }),
+    ...(merges && {
+      merges: merges.map((each) => ({ ...each, content: textIn(redaction, scope, each.key, each.content) })),
+    }),
+  };
 }
 
 function queryIn(redaction: Redaction, sessionId: string | null, query: string): string {

@@ -1,4 +1,5 @@
 import { assertArgument, check } from "@stemma/model";
+import { consolidate } from "../consolidation/consolidate.js";
 import type { RedactFunction, Redaction, Store } from "../contract/store.js";
 import { assertStore, wrapMade } from "../sql/store-of.js";
 import { BLOCKS, ENTRIES, RECORDS, SESSION, SESSIONS, STORE, VECTORS } from "./methods.js";
@@ -39,6 +40,8 @@ function redacting<S extends Store>(store: S, redaction: Redaction, whole?: Stor
     order: store.order,
     observer: store.observer && redactedObserver(store.observer, redaction),
     redaction,
+    // Its writes go through this store.
+    consolidate,
     whole: above,
     session: (id: string) => {
       const session = store.session(id);

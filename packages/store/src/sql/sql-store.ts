@@ -1,4 +1,5 @@
 import { check, defineOptions, invalid, once, parseQuery, Queue, type SearchQuery } from "@stemma/model";
+import { consolidate } from "../consolidation/consolidate.js";
 import type {
   BackupOptions,
   BackupReport,
@@ -222,6 +223,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
               return scrub(runner, sql, scrubOptions);
             },
           }),
+      consolidate,
       writeTogether: async (writes) => calls.writeTogether(operationsOf(sql, writes, userId)),
       search: searchTextOf(userId),
       backup: async (path, backupOptions = {}) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { escapeRuns, unescapeRuns } from "../../../../session/src/context/prompt.js";
-import { keyOfTitle } from "../../../../session/src/tools/entry-key.js";
+import { keyOfTitle } from "../../../src/messages/entry-key.js";
 import { parseQuery, querySequences } from "../../../src/search/query.js";
 import { markedSnippet } from "../../../src/search/snippet.js";
 import { documentTerms } from "../../../src/search/terms.js";

@@ -1,6 +1,6 @@
 import type { SessionMessage } from "@stemma/model";
 import type { BlockScope, KeptWrite, MessageWrite, SessionStore, Store } from "@stemma/store";
-import { confining, keyScope, refuseBackup, userScope, valuesIn } from "@stemma/store";
+import { confining, consolidate, keyScope, refuseBackup, userScope, valuesIn } from "@stemma/store";
 import type { SessionStorage } from "../../types.js";
 import { MemorySessionStorage } from "../memory-storage.js";
 import { HeldSessions } from "./held-sessions.js";
@@ -64,6 +64,7 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
           for (const write of writes) if ("session" in write) noteChange(held, write);
           return written;
         }),
+      consolidate,
       backup: refuseBackup("storage"),
       order: held.order,
       reload: (id) => held.reload(id),

@@ -1,4 +1,4 @@
-import { sha256 } from "@stemma/model";
+import { sha256 } from "./sha256.js";
 
 const MAX_SLUG_LENGTH = 60;
 const HASH_LENGTH = 12;

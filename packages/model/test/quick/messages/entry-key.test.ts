@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { keyOfContent, keyOfTitle } from "../../../src/tools/entry-key.js";
+import { keyOfContent, keyOfTitle } from "../../../src/messages/entry-key.js";
 
 describe("the key of a title", () => {
   it("is the title where it is a slug already", () => {

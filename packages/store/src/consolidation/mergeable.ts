@@ -1,0 +1,31 @@
+import { estimateStringTokens, storableText } from "@stemma/model";
+import { type ListedEntry, subjectOf } from "../contract/store.js";
+
+/** By how many estimated tokens a merge may be longer than all that it merges. */
+const LONGER = 20;
+
+/** The reason why a merge is left out. */
+export class Refusal extends Error {}
+
+/** True for an entry that holds, and of which no end is known. What has a value is a program's, and what expires says so for itself. */
+export function isOpen({ validFrom, ends, expiresAt, value }: ListedEntry): boolean {
+  const holds = ends.length === 0 && (validFrom === null || validFrom <= new Date().toISOString());
+  return holds && expiresAt === null && value === undefined;
+}
+
+/** The subjects of entries. */
+export function subjectsOf(entries: readonly ListedEntry[]): ReadonlySet<string> {
+  return new Set(entries.flatMap(({ tags }) => subjectOf(tags) ?? []));
+}
+
+/** The text that is to stand for entries, as it can be stored. Throws a `Refusal` where it cannot stand for them. */
+export function mergedText(content: string, originals: readonly ListedEntry[]): string {
+  const text = storableText(content).trim();
+  if (text === "") throw new Refusal("it has no content");
+  if (originals.length < 2) throw new Refusal("it names fewer than two entries");
+  const subjects = subjectsOf(originals);
+  if (subjects.size > 1) throw new Refusal(`they are of different subjects: ${[...subjects].sort().join(", ")}`);
+  const said = originals.reduce((sum, each) => sum + estimateStringTokens(each.content), 0);
+  if (estimateStringTokens(text) > said + LONGER) throw new Refusal("it says more than what it merges");
+  return text;
+}

@@ -1,0 +1,178 @@
+import { estimateStringTokens, isJsonObject, keyOfContent, keyOfTitle, quote, StemmaError } from "@stemma/model";
+import {
+  CONSOLIDATION,
+  type ConsolidateOptions,
+  type Consolidation,
+  type EntryMerge,
+  type ListedEntry,
+  type MemoryScope,
+  type MergeRequest,
+  type ProposedMerge,
+  type Store,
+  type ToldUsage,
+} from "../contract/store.js";
+import { listAll } from "../sql/list-all.js";
+import { buildMergePrompt, parseMerges } from "./merge-prompt.js";
+import { isOpen, mergedText, Refusal } from "./mergeable.js";
+import { GROUP_TOKENS, nearGroups } from "./near-groups.js";
+import { mergeSame, sameTexts } from "./same-text.js";
+
+type Extract = NonNullable<ConsolidateOptions["extract"]>;
+type Groups = MergeRequest["groups"];
+
+/** How merges are looked for. */
+export interface ProposalOptions extends Pick<ConsolidateOptions, "extract" | "label" | "after" | "maxCost"> {
+  readonly limit: number;
+  readonly timeout: number;
+}
+
+/** The search for merges, under one label after the other. */
+export class Proposals {
+  readonly merges: EntryMerge[] = [];
+  readonly skipped: Consolidation["skipped"][number][] = [];
+  usage: Consolidation["usage"] = { inputTokens: 0, outputTokens: 0, cost: 0 };
+  #left: number;
+  #isSpent = false;
+
+  constructor(
+    private readonly store: Store,
+    private readonly place: MemoryScope,
+    private readonly options: ProposalOptions,
+  ) {
+    this.#left = options.limit;
+  }
+
+  /** Finds merges until as many entries as the limit allows would be closed. Errors: what `extract` throws, `LEARNING_FAILED`; those of the store. */
+  async find(): Promise<this> {
+    const { label } = this.options;
+    const labels = label === undefined ? await this.store.entries.labels(this.place) : [{ label }];
+    for (const each of labels) await this.#findUnder(each.label);
+    return this;
+  }
+
+  async #findUnder(label: string): Promise<void> {
+    const scope = { ...this.place, label };
+    const { extract, after = 0 } = this.options;
+    const entries: ListedEntry[] = [];
+    const listed = listAll(
+      (page) => this.store.entries.list(scope, page),
+      ({ key }) => key,
+    );
+    for await (const entry of listed) if (isOpen(entry)) entries.push(entry);
+    const since = new Date(Number(after)).toISOString();
+    const isWanted = (group: Groups[number]) => group.some(({ updatedAt }) => updatedAt >= since);
+    if (extract === undefined) {
+      const groups = sameTexts(entries).filter(isWanted);
+      return this.#note(label, groups, mergeSame(groups, this.#left));
+    }
+    for (const batch of batchesOf((await nearGroups(this.store, scope, entries)).filter(isWanted))) {
+      if (this.#left < 2 || this.#isSpent) return;
+      this.#note(label, batch, await this.#ask(extract, label, batch));
+    }
+  }
+
+  async #ask(extract: Extract, label: string, groups: Groups): Promise<readonly unknown[]> {
+    const request = {
+      label,
+      groups,
+      // Rules of one's own do without it.
+      get prompt() {
+        return buildMergePrompt(label, groups);
+      },
+    };
+    const answer: unknown = await withinTime((async () => extract(request))(), this.options.timeout);
+    const { text, merges, usage } = answerIn(answer);
+    // At once: whatever becomes of the merges, the model was paid.
+    if (usage !== undefined) await this.#count(usage);
+    const { maxCost } = this.options;
+    this.#isSpent = maxCost !== undefined && (usage?.cost === undefined || this.usage.cost >= maxCost);
+    if (Array.isArray(merges)) return merges;
+    if (typeof text === "string") return parseMerges(text, groups);
+    throw failed(
+      "The extract of consolidate() gives an array of merges, a text, { merges, usage } or { text, usage }.",
+    );
+  }
+
+  async #count({ inputTokens = 0, outputTokens = 0, cost = 0 }: ToldUsage): Promise<void> {
+    const { sessions, userId } = this.store;
+    const { usage } = this;
+    this.usage = {
+      inputTokens: usage.inputTokens + inputTokens,
+      outputTokens: usage.outputTokens + outputTokens,
+      cost: usage.cost + cost,
+    };
+    const latest = async () => (userId === undefined ? undefined : (await sessions.list({ limit: 1 })).sessions[0]?.id);
+    const id = this.place.sessionId || (await latest());
+    if (id === undefined || (await sessions.get(id)) === null) return;
+    await sessions.addUsage(id, inputTokens, outputTokens, cost, CONSOLIDATION);
+  }
+
+  // What is left out closes nothing, so that it does not stand in the way of others.
+  #note(label: string, groups: Groups, proposed: readonly unknown[]): void {
+    const shown = new Map(groups.flat().map((entry) => [entry.key, entry]));
+    for (const merge of proposed as readonly ProposedMerge[]) {
+      try {
+        const { key, content, entries } = parsedMerge(merge, shown);
+        mergedText(content, entries);
+        const originals = entries.map((each) => ({ key: each.key, content: each.content }));
+        this.merges.push({ label, key: keyOfTitle(key ?? "") || keyOfContent(content), content, originals });
+        this.#left -= originals.length;
+        for (const each of originals) shown.delete(each.key);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        this.skipped.push({ merge, reason: error.message });
+      }
+    }
+  }
+}
+
+// Rules of the host's may give anything.
+function parsedMerge(merge: ProposedMerge, shown: ReadonlyMap<string, ListedEntry>) {
+  const { keys, content, key } = (isJsonObject(merge) ? merge : {}) as Partial<ProposedMerge>;
+  if (!Array.isArray(keys) || typeof content !== "string" || (key !== undefined && typeof key !== "string")) {
+    throw new Refusal("it is no merge");
+  }
+  const entries = [...new Set(keys)].map((each) => {
+    const entry = shown.get(each);
+    if (entry === undefined) throw new Refusal(`${quote(String(each))} was not shown, or is merged already`);
+    return entry;
+  });
+  return { key, content, entries };
+}
+
+/** An answer in one form, whatever was given. */
+function answerIn(answer: unknown): Partial<{ text: unknown; merges: unknown; usage: ToldUsage }> {
+  if (answer === null || Array.isArray(answer)) return { merges: answer ?? [] };
+  return isJsonObject(answer) ? answer : { text: answer };
+}
+
+/** Groups that are asked about at once. */
+function* batchesOf(groups: Groups): Generator<Groups> {
+  let batch: ListedEntry[][] = [];
+  let tokens = 0;
+  for (const group of groups) {
+    const own = group.reduce((sum, { content }) => sum + estimateStringTokens(content), 0);
+    if (batch.length > 0 && tokens + own > GROUP_TOKENS) {
+      yield batch;
+      [batch, tokens] = [[], 0];
+    }
+    batch.push([...group]);
+    tokens += own;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+const failed = (message: string) => new StemmaError("LEARNING_FAILED", {}, message);
+
+async function withinTime<T>(work: Promise<T>, timeout: number): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const message = `The extract of consolidate() gave no answer within ${timeout} ms. Pass consolidate({ timeout }) to wait longer.`;
+    timer = setTimeout(() => reject(failed(message)), timeout);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
