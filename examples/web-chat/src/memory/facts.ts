@@ -3,7 +3,7 @@ import type { ChatFact } from "stemma/ai-sdk";
 // Learning tags a fact with its subject.
 const SUBJECT = "subject:";
 
-/** What a fact is about: its subject, another tag, or nothing that is known. */
+/** Tells what a fact is about: its subject, or else its first tag. */
 function subjectOf({ tags }: ChatFact): string {
   const subject = tags.find((tag) => tag.startsWith(SUBJECT))?.slice(SUBJECT.length) ?? tags[0] ?? "";
   return subject === "" ? OTHER : subject[0]?.toUpperCase() + subject.slice(1).replaceAll("-", " ");

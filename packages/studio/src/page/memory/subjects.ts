@@ -11,7 +11,7 @@ export type SubjectRow =
   | { readonly kind: "entry"; readonly entry: EntryRow }
   | { readonly kind: "fold"; readonly name: string; readonly count: number; readonly isOpen: boolean };
 
-/** What an entry is about: its subject, or else its first tag; an empty text for none. */
+/** Tells what an entry is about: its subject, or else its first tag; an empty text for none. */
 export function subjectOf({ tags }: Pick<EntryFact, "tags">): string {
   return tags.find((tag) => tag.startsWith(SUBJECT))?.slice(SUBJECT.length) ?? tags[0] ?? "";
 }
