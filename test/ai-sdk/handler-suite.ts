@@ -10,20 +10,16 @@ import {
 } from "../../packages/stemma/src/ai-sdk.js";
 import { SessionManager } from "../../packages/stemma/src/session.js";
 import { Chat, textOf } from "./chat.js";
+import { describeFacts } from "./facts-suite.js";
 import { lastUserText, type Say, scriptedModel } from "./scripted-model.js";
-
-/** What the suite uses of a test runner: vitest's, Bun's, or the one in a worker. */
-export interface Runner {
-  describe(name: string, body: () => void): void;
-  it(name: string, run: () => Promise<void>): void;
-  // biome-ignore lint/suspicious/noExplicitAny: each runner has its own matchers
-  expect(value: unknown): any;
-}
+import type { Runner } from "./test-runner.js";
 
 const WORDS = "one two three four five six seven eight nine ten";
 
 /** The main cases of the chat handler on any store, without a server: its requests go to the handler itself. */
-export function describeHandler(name: string, open: () => object, { describe, it, expect }: Runner): void {
+export function describeHandler(name: string, open: () => object, runner: Runner): void {
+  const { describe, it, expect } = runner;
+  describeFacts(name, open, runner);
   describe(`the chat handler on ${name}`, () => {
     it("follows up a tool, stores what was said, and remembers", async () => {
       const { manager, chat, page } = start(open(), (_text, calls) => {

@@ -11,6 +11,10 @@ export interface ServedStudio {
   rename(name: string): Promise<void>;
   /** Writes the block `memory` of the session `trip`, as another process would. */
   writeMemory(content: string): Promise<void>;
+  /** Writes the fact `home` of ada, as another process would. */
+  writeFact(content: string): Promise<void>;
+  /** What the fact `home` of ada says; undefined where it is gone. */
+  fact(): Promise<string | undefined>;
   /** What the block `memory` of the session `trip` holds. */
   memory(): Promise<string | undefined>;
   close(): Promise<void>;
@@ -28,7 +32,7 @@ const PAGES: readonly (readonly [path: string, texts: readonly string[]])[] = [
   ["/context?id=trip&turn=m3", ["Hash of the prefix"]],
   ["/memory", ["ada", "acme"]],
   ["/memory?session=trip&label=memory", ["Likes zebras and crossings.", "learned"]],
-  ["/memory?user=ada&label=facts&entry=home", ["Lima", "Oslo"]],
+  ["/memory?user=ada&label=facts&entry=home", ["Lima", "Oslo", "message m1"]],
   ["/memory?key=acme&label=team", ["Ships on Fridays."]],
   ["/memory?session=trip&message=m1", ["memory"]],
   ["/?order=cost", ["A trip"]],
@@ -136,6 +140,64 @@ export function describePages(name: string, open: () => Promise<ServedStudio>): 
       await expect.poll(() => served.memory()).toBe("Likes zebras and crossings.");
       await page.close();
       expect(faults).toEqual([]);
+    });
+
+    it.each([1280, 390])(
+      "edits a fact, forgets it, undoes that and restores a version, at %i pixels",
+      async (width) => {
+        const page = await visit("/memory?user=ada&label=facts&entry=home");
+        await page.setViewportSize({ width, height: 800 });
+        const fits = () => page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+        const main = page.locator(".memory-main");
+        await main.getByText("Lima", { exact: true }).first().waitFor();
+        await main.getByRole("button", { name: "Edit" }).press("Enter");
+        await main.getByLabel("Text of home").fill("<b>Rome</b>");
+        await main.getByLabel("Since").fill("2020-01-01");
+        await main.getByLabel("Until").fill("2021-06-01");
+        expect(await fits()).toBe(0);
+        await main.getByRole("button", { name: "Save" }).press("Enter");
+        await main.getByText("January 2020 – June 2021").first().waitFor();
+        expect([await served.fact(), await main.locator("b").count()]).toEqual(["<b>Rome</b>", 0]);
+
+        // What has ended is folded, and opens with a key.
+        const list = main.getByRole("list", { name: "Entries" });
+        await expect.poll(() => list.getByText("Rome").count()).toBe(0);
+        await list.getByRole("button", { name: "1 entry that does not hold now" }).press("Enter");
+        await list.getByText("<b>Rome</b>").waitFor();
+
+        await main.getByRole("button", { name: "Forget…" }).press("Enter");
+        await page.getByRole("dialog").getByRole("button", { name: "Forget it" }).press("Enter");
+        await main.getByText("The entry was removed.").waitFor();
+        expect(await served.fact()).toBe(undefined);
+        await main.getByRole("button", { name: "Undo" }).press("Enter");
+        await main.getByText("January 2020 – June 2021").first().waitFor();
+        expect(await served.fact()).toBe("<b>Rome</b>");
+
+        const version = main.locator(".version-row", { has: page.getByText("Version 2", { exact: true }) });
+        await version.getByRole("button", { name: "Restore" }).press("Enter");
+        await page.getByRole("dialog").getByRole("button", { name: "Restore" }).press("Enter");
+        await expect.poll(() => served.fact()).toBe("Lima");
+        await expect.poll(() => main.getByText("January 2020").count()).toBe(0);
+        expect(await fits()).toBe(0);
+
+        await main.getByRole("link", { name: "message m1" }).click();
+        await page.locator("[data-message=m1]").waitFor();
+        await page.close();
+        expect(faults).toEqual([]);
+      },
+    );
+
+    it("writes over no fact that somebody else changed meanwhile", async () => {
+      const page = await visit("/memory?user=ada&label=facts&entry=home");
+      await page.getByRole("button", { name: "Edit" }).click();
+      await served.writeFact("Quito");
+      await page.getByLabel("Text of home").fill("Rome");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByRole("alert").getByText("ENTRY_CONFLICT").waitFor();
+      expect([await served.fact(), await page.getByLabel("Text of home").inputValue()]).toEqual(["Quito", "Rome"]);
+      await served.writeFact("Lima");
+      await page.close();
+      expect(faults.splice(0)).toEqual([expect.stringContaining("409")]);
     });
   });
 }

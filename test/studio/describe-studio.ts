@@ -140,7 +140,7 @@ export function describeStudio(name: string, open: () => Promise<OpenedStudio>):
       expect(await get("memory?user=ada")).toMatchObject({ blocks: [], collections: [{ label: "facts", count: 2 }] });
       expect((await get("memory?key=acme")).blocks).toMatchObject([{ label: "team", content: "Ships on Fridays." }]);
       const page = await get("entries?user=ada&label=facts&limit=1");
-      expect(page).toMatchObject({ entries: [{ key: "home", content: "Lima" }], next: "home" });
+      expect(page).toMatchObject({ entries: [{ key: "home", preview: "Lima", holds: true }], next: "home" });
       expect((await get("entries?user=ada&label=facts&after=home")).entries).toMatchObject([{ key: "work" }]);
       const versions = async (path: string) =>
         (await get(path)).versions.map(({ content }: { content: string }) => content);
@@ -217,12 +217,59 @@ export function describeStudio(name: string, open: () => Promise<OpenedStudio>):
       expect(await write.look(ask)).toEqual(write.seen);
     });
 
+    const fact = { owner: { user: "ada" }, label: "facts", key: "home" };
+    const change = async (route: string, fields: object = {}) => {
+      const { status, json } = await ask({ path: `/api/${route}`, body: { ...fact, ...fields } });
+      return json.code ?? status;
+    };
+    const factNow = () => get("entry?user=ada&label=facts&entry=home");
+
     it("restores and removes an entry of a user", async () => {
-      const restore = (version: number) =>
-        ask({ path: "/api/restore-version", body: { owner: { user: "ada" }, label: "facts", key: "home", version } });
-      expect((await restore(1)).status).toBe(200);
-      expect((await get("entries?user=ada&label=facts")).entries[0].content).toBe("Oslo");
-      expect((await restore(99)).json.code).toBe("VERSION_NOT_FOUND");
+      const restore = (version: number) => change("restore-version", { version });
+      expect(await restore(1)).toBe(200);
+      expect((await get("entries?user=ada&label=facts")).entries[0].preview).toBe("Oslo");
+      expect(await restore(99)).toBe("VERSION_NOT_FOUND");
+      expect(await change("forget-entry")).toBe(200);
+      expect(await factNow()).toEqual({ entry: null, message: { sessionId: "trip", messageId: "m1" }, lastVersion: 3 });
+      expect(await restore(3)).toBe(200);
+      expect((await factNow()).entry.content).toBe("Oslo");
+    });
+
+    it("edits an entry with its times, shows what has ended, and restores the times with the text", async () => {
+      const times = { validFrom: "2020-01-01", validTo: "2021-01-01" };
+      expect(await change("edit-entry", { content: "Rome", expectedContent: "Lima", ...times })).toBe(200);
+      const { entry, message } = await factNow();
+      expect([entry, message]).toMatchObject([
+        { content: "Rome", holds: false, validFrom: "2020-01-01T00:00:00.000Z", validTo: "2021-01-01T00:00:00.000Z" },
+        { sessionId: "trip", messageId: "m1" },
+      ]);
+      expect((await get("entries?user=ada&label=facts")).entries[0]).toMatchObject({ preview: "Rome", holds: false });
+      expect(await change("edit-entry", { content: "Rome", expectedContent: "Rome", validTo: null })).toBe(200);
+      expect((await factNow()).entry).toMatchObject({
+        holds: true,
+        validFrom: "2020-01-01T00:00:00.000Z",
+        validTo: null,
+      });
+      expect(await change("restore-version", { version: 2 })).toBe(200);
+      expect((await factNow()).entry).toMatchObject({ content: "Lima", validFrom: null, holds: true });
+      expect(await change("restore-version", { version: 3 })).toBe(200);
+      expect((await factNow()).entry).toMatchObject({ content: "Rome", validTo: "2021-01-01T00:00:00.000Z" });
+    });
+
+    it("writes no entry that somebody else changed meanwhile, or that is no text or time", async () => {
+      expect(await change("edit-entry", { content: "Rome", expectedContent: "Oslo" })).toBe("ENTRY_CONFLICT");
+      expect(await change("edit-entry", { key: "none", content: "Rome", expectedContent: "" })).toBe("ENTRY_CONFLICT");
+      const wrong = [
+        { content: "\0" },
+        { content: 1 },
+        { content: "x", validFrom: "soon" },
+        { content: "x", validTo: 5 },
+      ];
+      for (const fields of wrong) {
+        const code = await change("edit-entry", { expectedContent: "Lima", ...fields });
+        expect(["INVALID_ARGUMENT", "INVALID_TEXT"], JSON.stringify(fields)).toContain(code);
+      }
+      expect((await factNow()).entry.content).toBe("Lima");
     });
 
     it("answers a conflict with the present block, and overwrites nothing", async () => {

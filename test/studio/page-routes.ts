@@ -1,5 +1,6 @@
 import type { CompactionSum } from "../../packages/store/src/contract/store.js";
 import type {
+  EntryRow,
   FoundHit,
   MessagePage,
   SessionView,
@@ -62,15 +63,17 @@ export const ROUTES: Readonly<Record<string, Route>> = {
     blocks: world.hasMemory ? blocks(world) : [],
     collections: world.hasMemory ? [{ label: "knowledge", count: 1200 }] : [],
   }),
-  entries: (_world, query) => {
+  entries: (world, query) => {
     const from = Number(query.get("after") ?? 0);
-    const entries = range(from, from + 100).map((place) => ({
-      key: `${query.get("prefix") ?? ""}fact-${place}`,
-      content: `Fact ${place}: the user prefers trains. ${HOSTILE[place % 8]}`,
-      createdAt: timeOf(place * 90),
-      updatedAt: timeOf(place * 60),
-    }));
+    const entries = range(from, from + 100).map((place) => entryRow(world, place, query.get("prefix") ?? ""));
     return { entries, next: from < 1100 ? `${from + 100}` : null };
+  },
+  entry: (world, query) => {
+    const place = Number(query.get("entry")?.split("-").at(-1));
+    const { preview, ...row } = entryRow(world, place, "");
+    const ends = { supersedes: place % 7 === 0 ? ["fact-1"] : [], supersededBy: row.holds ? [] : ["fact-2", "fact-4"] };
+    const entry = { ...row, ...ends, content: preview, expiresAt: null, origin: "learning", createdAt: timeOf(9000) };
+    return { entry, message: { sessionId: "session-2", messageId: "m24" }, lastVersion: 12 };
   },
   versions: () => ({ versions: range(0, 12).map((place) => versionOf(12 - place)) }),
   writes: (world) => ({
@@ -93,6 +96,19 @@ export const ROUTES: Readonly<Record<string, Route>> = {
     return { rows, total, compactions: compactionsOf(rows, query) };
   },
 };
+
+function entryRow(world: World, place: number, prefix: string): EntryRow {
+  const subject = world.pathLength > 1000 ? HOSTILE[place % 8] : ["home", "work", "diet"][place % 3];
+  return {
+    key: `${prefix}fact-${place}`,
+    preview: `Fact ${place}: the user prefers trains. ${HOSTILE[place % 8]}`,
+    validFrom: place % 2 === 0 ? "2025-06-01T00:00:00.000Z" : null,
+    validTo: place % 5 === 4 ? "2026-03-12T00:00:00.000Z" : null,
+    tags: place % 4 === 3 ? [] : [`subject:${subject}`],
+    holds: place % 5 !== 4,
+    updatedAt: timeOf(place * 60),
+  };
+}
 
 function compactionsOf(rows: readonly UsageRow[], query: Query): UsageView["compactions"] {
   const sums = rows.slice(0, 12).map(({ name }, place) => ({

@@ -66,6 +66,22 @@ export const WRITE_CASES: Readonly<Record<string, WriteCase>> = {
     look: block,
     seen: "Likes trains.",
   },
+  "edit-entry": {
+    body: {
+      owner: { user: "ada" },
+      label: "facts",
+      key: "home",
+      content: "Rome",
+      expectedContent: "Lima",
+    },
+    look: async (ask) => (await get(ask, "entry?user=ada&label=facts&entry=home")).entry.content,
+    seen: "Rome",
+  },
+  "forget-entry": {
+    body: { owner: { user: "ada" }, label: "facts", key: "home" },
+    look: async (ask) => (await get(ask, "entry?user=ada&label=facts&entry=home")).entry,
+    seen: null,
+  },
   "restore-version": {
     body: { owner: { session: "trip" }, label: "memory", key: null, version: 1 },
     look: block,

@@ -6,15 +6,21 @@ import type { CompactFunction, SessionManager } from "stemma";
 import { chatHandler } from "stemma/ai-sdk";
 import type { Me } from "../shared/api";
 import type { Chats } from "./chats";
-import { forgetFact, restoreMemory } from "./memory";
+import { factsOf, forgetTool } from "./memory";
 import type { ChatModel } from "./model";
 import { signInRoutes, userOf } from "./users";
 
+/** A chat is learned from when it was not written to for so many milliseconds, after the next answer. */
+const LEARN_AFTER = Number(process.env.LEARN_AFTER || 0);
+
 /** The routes of the app: `/api/chat` as `stemma/ai-sdk` serves it, the app's own beside it, and the page. */
-export function createApp({ manager, compactNow }: Chats, model: ChatModel): Hono {
-  const chat = chatHandler({
+export function createApp({ store, manager, compactNow }: Chats, model: ChatModel): Hono {
+  const handler = chatHandler({
     sessions: manager,
-    model: model.forChat,
+    model: ({ session, userId }) => model.forChat(session, () => factsOf(store, userId)),
+    tools: ({ userId }) => ({ forget_facts: forgetTool(store, userId) }),
+    recall: { maxTokens: 500 },
+    learn: { idleFor: LEARN_AFTER },
     // After a crash an answer can be continued when its lease has ended.
     lease: 5000,
     authenticate: (request) => {
@@ -26,6 +32,9 @@ export function createApp({ manager, compactNow }: Chats, model: ChatModel): Hon
       return error instanceof Error ? error.message : String(error);
     },
   });
+
+  // A server of its own waits for nothing: the process goes on.
+  const chat = (request: Request) => handler(request, { waitUntil: () => {} });
 
   const app = new Hono();
   app.use(secureHeaders({ contentSecurityPolicy: POLICY }));
@@ -55,30 +64,12 @@ function userRoutes(manager: SessionManager, compactNow: CompactFunction) {
     context.set("chats", manager.forUser(userId));
     await next();
   });
-  return new Hono()
-    .post("/memory/forget", signedIn, async ({ var: { chats }, req, body }) => {
-      const { fact } = await req.json<{ fact: unknown }>();
-      if (typeof fact !== "string") return body(null, 400);
-      await forgetFact(chats, fact);
-      return body(null, 204);
-    })
-    .post("/memory/restore", signedIn, async ({ var: { chats }, req, body }) => {
-      const { version } = await req.json<{ version: unknown }>();
-      if (typeof version !== "number") return body(null, 400);
-      await restoreMemory(chats, version);
-      return body(null, 204);
-    })
-    .post("/leave/:id", signedIn, async ({ var: { chats }, req, body }) => {
-      const id = req.param("id");
-      if ((await chats.get(id)) !== null) await chats.getSession(id).close();
-      return body(null, 204);
-    })
-    .post("/compact/:id", signedIn, async ({ var: { chats }, req, json, body }) => {
-      const id = req.param("id");
-      if ((await chats.get(id)) === null) return body(null, 404);
-      const session = chats.getSession(id);
-      const made = await compactNow(await session.getHistory());
-      if (made !== null) await session.addCompaction(made.summary, made.fromMessageId, made.toMessageId);
-      return json({ compacted: made !== null });
-    });
+  return new Hono().post("/compact/:id", signedIn, async ({ var: { chats }, req, json, body }) => {
+    const id = req.param("id");
+    if ((await chats.get(id)) === null) return body(null, 404);
+    const session = chats.getSession(id);
+    const made = await compactNow(await session.getHistory());
+    if (made !== null) await session.addCompaction(made.summary, made.fromMessageId, made.toMessageId);
+    return json({ compacted: made !== null });
+  });
 }

@@ -1,17 +1,14 @@
-import { createLearnFunction, SessionManager } from "stemma";
+import { AgentSearchProvider, createLearnFunction, SessionManager } from "stemma";
 import { sqlite } from "stemma/sqlite";
 import { createCompactFunction } from "stemma/utils/compaction-helpers";
 import type { ChatModel } from "./model";
 
 const SOUL = `You are a helpful assistant in a web chat. Answer in Markdown.
-Keep lasting facts about the user in the MEMORY block with set_context, one short line each, beginning with "- "; correct what has changed.
-Search past conversations before you say that you do not know something.`;
+What users say about themselves is noted after each of your answers, and quoted to you where it matters: you need not note it yourself.
+Search the memory and past conversations before you say that you do not know something.`;
 
 /** So many estimated tokens may a chat have before its older messages are summarised for the model. */
 const COMPACT_AFTER = Number(process.env.COMPACT_AFTER || 30_000);
-
-/** After so many milliseconds without a message, the facts that the model did not note are taken out of a chat. */
-const LEARN_AFTER = Number(process.env.LEARN_AFTER || 20_000);
 
 export type Chats = ReturnType<typeof openChats>;
 
@@ -22,9 +19,14 @@ export function openChats(path: string, model: ChatModel) {
   const compact = createCompactFunction({ summarize, protectHead: 0, tailTokenBudget: Math.round(COMPACT_AFTER / 5) });
   const manager = SessionManager.create(store)
     .withContext("soul", { provider: { get: () => SOUL } })
-    .withContext("memory", { description: "Facts about the user, in all chats", scope: "user", maxTokens: 2000 })
+    .withContext("memory", {
+      description: "Facts about the user, in all chats",
+      maxTokens: 200,
+      provider: new AgentSearchProvider(store, { scope: "user" }),
+    })
     .withSearchableHistory("history")
-    .onLearning(createLearnFunction({ extract: model.extract }), { idleAfter: LEARN_AFTER })
+    // The chat handler learns after each answer.
+    .onLearning(createLearnFunction({ extract: model.extract }), { idleAfter: Infinity })
     .withTitles(model.title)
     .withCachedPrompt()
     .onCompaction(compact)

@@ -1,23 +1,25 @@
-import type { SessionManager } from "stemma";
-import { factsIn, firstVersionWith } from "../shared/facts";
+import { tool } from "ai";
+import type { Store } from "stemma";
+import { z } from "zod";
 
-// The block belongs to the user, so any session of the user's writes it; this one holds nothing else.
-const PANEL = "memory-panel";
-const LABEL = "memory";
+/** Where the facts about a user are kept: they belong to no chat. */
+const FACTS = { sessionId: "", scope: "user", label: "memory" } as const;
 
-/** Takes a fact out of the memory. */
-export async function forgetFact(chats: SessionManager, fact: string): Promise<void> {
-  const session = chats.getSession(PANEL);
-  const said = firstVersionWith(fact, await session.getBlockHistory(LABEL));
-  const chat = said === null || said.sessionId === null ? null : await chats.get(said.sessionId);
-  // Its chat is learned from first: later that would bring the fact back.
-  if (chat !== null && chat.id !== PANEL) await chats.getSession(chat.id).close();
-  const block = await session.readContextBlock(LABEL);
-  const kept = (block?.content ?? "").split("\n").filter((line) => factsIn(line)[0] !== fact);
-  await session.replaceContextBlock(LABEL, kept.join("\n"));
+/** What is remembered of a user and holds now, by the key of each fact. */
+export async function factsOf(store: Store, userId: string): Promise<Map<string, string>> {
+  const facts = await store.forUser(userId).entries.list(FACTS);
+  return new Map(facts.map(({ key, content }) => [key, content]));
 }
 
-/** Writes an earlier version of the memory anew. */
-export async function restoreMemory(chats: SessionManager, version: number): Promise<void> {
-  await chats.getSession(PANEL).restoreBlock(LABEL, version);
+/** Lets the model forget what a user asks it to. */
+export function forgetTool(store: Store, userId: string) {
+  return tool({
+    description: "Forgets facts about the user. Only for what the user asks to forget.",
+    inputSchema: z.object({ keys: z.array(z.string()).describe("Keys of facts, as search_context shows them.") }),
+    execute: async ({ keys }) => {
+      const { entries } = store.forUser(userId);
+      for (const key of keys) await entries.delete(FACTS, key, { origin: { author: "model" } });
+      return `Forgot ${keys.join(", ")}.`;
+    },
+  });
 }

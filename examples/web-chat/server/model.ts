@@ -1,15 +1,14 @@
 import { generateText, type LanguageModel } from "ai";
-import type { LearnOptions, TitleFunction } from "stemma";
+import type { LearnOptions, Session, TitleFunction } from "stemma";
 import { resolveModel } from "stemma/agent";
-import type { ChatContext } from "stemma/ai-sdk";
 import { offlineExtract } from "./offline/extract";
-import { offlineModel } from "./offline/model";
+import { type Facts, offlineModel } from "./offline/model";
 import { offlineSummary, offlineTitle } from "./offline/summary";
 
 export interface ChatModel {
   /** Null for the offline responder. */
   readonly name: string | null;
-  readonly forChat: (context: ChatContext) => LanguageModel;
+  readonly forChat: (session: Session, facts: Facts) => LanguageModel;
   readonly summarize: (prompt: string) => string | Promise<string>;
   readonly title: TitleFunction;
   readonly extract: LearnOptions["extract"];
@@ -21,7 +20,7 @@ export async function chooseModel(): Promise<ChatModel> {
   if (!name) {
     return {
       name: null,
-      forChat: ({ session }) => offlineModel(session),
+      forChat: offlineModel,
       summarize: offlineSummary,
       title: offlineTitle,
       extract: offlineExtract,

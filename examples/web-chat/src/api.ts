@@ -1,10 +1,9 @@
-import type { ChatError, ChatList, ChatMatches, ChatMemory } from "stemma/ai-sdk";
+import type { ChatError, ChatFact, ChatFactHistory, ChatFacts, ChatList, ChatMatches } from "stemma/ai-sdk";
 import useSWR, { mutate } from "swr";
 import type { Me } from "../shared/api";
 
 const CHATS = "/api/chat?limit=200";
-const MEMORY = "/api/memory";
-const memoryOf = (chatId: string) => `/api/chat/${encodeURIComponent(chatId)}/memory`;
+const MEMORY = "/api/chat/memory";
 const ME = "/api/me";
 
 export const useMe = () => useSWR<Me, Error>(ME);
@@ -13,10 +12,11 @@ export const useChats = () =>
   useSWR<ChatList, Error>(CHATS, {
     refreshInterval: (list) => (list?.chats.some(({ name }) => name === "") ? 2000 : 0),
   });
-// The server also learns when nobody writes.
-// The memory is the user's: each chat tells it, one that has not begun too.
-export const useMemory = (chatId: string) =>
-  useSWR<ChatMemory, Error>(memoryOf(chatId), { refreshInterval: 5000, keepPreviousData: true });
+// Other devices write too.
+export const useFacts = () => useSWR<ChatFact[], Error>(MEMORY, readFacts, { refreshInterval: 5000 });
+/** The versions of a fact, once they are wanted. */
+export const useFactHistory = (fact: ChatFact, isWanted: boolean) =>
+  useSWR<ChatFactHistory, Error>(isWanted ? addressOf(fact) : null);
 export const useFound = (query: string) =>
   useSWR<ChatMatches, Error>(query === "" ? null : `/api/chat?limit=30&q=${encodeURIComponent(query)}`, {
     keepPreviousData: true,
@@ -24,7 +24,7 @@ export const useFound = (query: string) =>
 
 /** Reads again what a write has changed. */
 export const refreshChats = () => mutate(CHATS);
-export const refreshMemory = () => mutate((key) => typeof key === "string" && /^\/api\/chat\/[^/]+\/memory$/.test(key));
+export const refreshMemory = () => mutate((key) => typeof key === "string" && key.startsWith(MEMORY));
 
 export async function signIn(name: string): Promise<void> {
   await send("POST", "/api/sign-in", { name });
@@ -41,20 +41,48 @@ export async function deleteChat(chatId: string): Promise<void> {
   await refreshChats();
 }
 
-/** Has the server learn from a chat that is left, so that the next one knows what was said. */
-export async function leaveChat(chatId: string): Promise<void> {
-  await send("POST", `/api/leave/${encodeURIComponent(chatId)}`);
-  await refreshMemory();
+/** All facts with their versions, as a file. */
+export const EXPORT = `${MEMORY}/export`;
+
+const addressOf = ({ label, key }: FactId) => `${MEMORY}/fact?${new URLSearchParams({ label, key })}`;
+
+async function readFacts(): Promise<ChatFact[]> {
+  const facts: ChatFact[] = [];
+  for (let query = "?limit=100"; ; ) {
+    const page = await getJson<ChatFacts>(MEMORY + query);
+    facts.push(...page.facts);
+    if (page.nextCursor === null) return facts;
+    query = `?limit=100&cursor=${encodeURIComponent(page.nextCursor)}`;
+  }
 }
 
-export async function forgetFact(fact: string): Promise<void> {
-  await send("POST", `${MEMORY}/forget`, { fact });
-  await refreshMemory();
+type FactId = Pick<ChatFact, "label" | "key">;
+
+/** What a person changes of a fact. Times are dates; null takes one away. */
+export interface FactChange {
+  readonly content: string;
+  readonly validFrom?: string | null;
+  readonly validTo?: string | null;
 }
 
-export async function restoreMemory(version: number): Promise<void> {
-  await send("POST", `${MEMORY}/restore`, { version });
-  await refreshMemory();
+/** Fails if the fact says something else by now than the person saw. */
+export async function changeFact(fact: ChatFact, change: FactChange): Promise<void> {
+  await send("PATCH", addressOf(fact), { ...change, expectedContent: fact.content }).finally(refreshMemory);
+}
+
+export async function restoreFact(fact: FactId, version: number): Promise<void> {
+  await send("PATCH", addressOf(fact), { version }).finally(refreshMemory);
+}
+
+export async function forgetFact(fact: FactId): Promise<void> {
+  await send("DELETE", addressOf(fact)).finally(refreshMemory);
+}
+
+/** Brings back a fact that was forgotten, as it was before. */
+export async function undoForgetting(fact: FactId): Promise<void> {
+  const { versions } = await getJson<ChatFactHistory>(addressOf(fact));
+  const last = versions.find(({ content }) => content !== null);
+  if (last !== undefined) await restoreFact(fact, last.version);
 }
 
 /** False when there is nothing to summarise yet. */

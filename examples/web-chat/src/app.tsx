@@ -1,8 +1,9 @@
 import { Brain, PanelLeft } from "lucide-react";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useLocation, useRoute, useSearchParams } from "wouter";
 import { useMe } from "./api";
 import { Chat } from "./chat/chat";
+import { MemoryPage } from "./memory/memory-page";
 import { MemoryPanel } from "./memory/memory-panel";
 import { SideBar } from "./side-bar/side-bar";
 import { SignIn } from "./sign-in";
@@ -25,6 +26,9 @@ function Desk({ user, model }: { user: string; model: string | null }) {
   const [drawer, setDrawer] = useState<Drawer>(null);
   const chatId = params?.id ?? draft;
   const target = search.get("message");
+  const isMemory = path === "/memory";
+  const lastChat = useRef("/");
+  if (!isMemory) lastChat.current = path;
 
   const begin = () => {
     setDraft(crypto.randomUUID());
@@ -54,36 +58,41 @@ function Desk({ user, model }: { user: string; model: string | null }) {
     return () => window.removeEventListener("keydown", press, true);
   }, [drawer]);
 
+  const toChats = (
+    <button type="button" className="icon only-narrow" onClick={() => setDrawer("chats")}>
+      <PanelLeft aria-hidden />
+      <span className="unseen">Chats</span>
+    </button>
+  );
   return (
-    <div className="desk" data-drawer={drawer ?? "none"}>
-      <SideBar user={user} chatId={chatId} onNew={begin} />
+    <div className="desk" data-drawer={drawer ?? "none"} data-page={isMemory ? "memory" : "chat"}>
+      <SideBar user={user} chatId={isMemory ? "" : chatId} onNew={begin} />
       <div className="stage">
-        <Chat
-          key={chatId}
-          id={chatId}
-          isNew={params === null}
-          user={user}
-          model={model}
-          target={target}
-          onFound={() => navigate(`/chat/${chatId}`, { replace: true })}
-          onStarted={() => {
-            if (params === null) navigate(`/chat/${chatId}`, { replace: true });
-          }}
-          left={
-            <button type="button" className="icon only-narrow" onClick={() => setDrawer("chats")}>
-              <PanelLeft aria-hidden />
-              <span className="unseen">Chats</span>
-            </button>
-          }
-          right={
-            <button type="button" className="icon only-narrower" onClick={() => setDrawer("memory")}>
-              <Brain aria-hidden />
-              <span className="unseen">Memory</span>
-            </button>
-          }
-        />
+        {isMemory ? (
+          <MemoryPage left={toChats} back={lastChat.current} />
+        ) : (
+          <Chat
+            key={chatId}
+            id={chatId}
+            isNew={params === null}
+            user={user}
+            model={model}
+            target={target}
+            onFound={() => navigate(`/chat/${chatId}`, { replace: true })}
+            onStarted={() => {
+              if (params === null) navigate(`/chat/${chatId}`, { replace: true });
+            }}
+            left={toChats}
+            right={
+              <button type="button" className="icon only-narrower" onClick={() => setDrawer("memory")}>
+                <Brain aria-hidden />
+                <span className="unseen">Memory</span>
+              </button>
+            }
+          />
+        )}
       </div>
-      <MemoryPanel chatId={chatId} onClose={() => setDrawer(null)} />
+      {isMemory ? null : <MemoryPanel onClose={() => setDrawer(null)} />}
       <button type="button" className="veil" aria-label="Close" tabIndex={-1} onClick={() => setDrawer(null)} />
     </div>
   );

@@ -4,6 +4,7 @@ import type { ContextExplanation, TurnPage as TurnList, TurnSummary as TurnRow }
 import type {
   CompactionSum,
   CompactionSumRequest,
+  EntryFact,
   MemoryOwner,
   RememberedVersion,
   SearchHit,
@@ -185,15 +186,38 @@ export interface MemoryBlock {
   readonly updatedAt: string;
 }
 
-/** `GET entries?<owner>&label&prefix&after&limit`: in the order of their keys. */
+/** `GET entries?<owner>&label&prefix&after&limit`: in the order of their keys, those that have ended too. */
 export interface EntryList {
-  readonly entries: {
-    readonly key: string;
-    readonly content: string;
-    readonly createdAt: string;
-    readonly updatedAt: string;
-  }[];
+  readonly entries: EntryRow[];
   readonly next: string | null;
+}
+
+/** An entry in a list. */
+export interface EntryRow extends Pick<EntryFact, "validFrom" | "validTo" | "tags"> {
+  readonly key: string;
+  /** Its beginning. */
+  readonly preview: string;
+  /** False for one that has ended, or only begins. */
+  readonly holds: boolean;
+  readonly updatedAt: string;
+}
+
+/** `GET entry?<owner>&label&entry`: an entry in full. */
+export interface EntryView {
+  /** Null for one that was removed, or never was. */
+  readonly entry:
+    | (EntryFact & {
+        readonly content: string;
+        readonly holds: boolean;
+        readonly supersededBy: readonly string[];
+        readonly createdAt: string;
+        readonly updatedAt: string;
+      })
+    | null;
+  /** The message that it was last noted from; null where none is known. */
+  readonly message: { readonly sessionId: string; readonly messageId: string } | null;
+  /** The newest version that says something. */
+  readonly lastVersion: number | null;
 }
 
 /** `GET versions?<owner>&label&entry`: of a block, or with `entry` of the entry of this key; newest first. */
@@ -245,6 +269,7 @@ export interface StudioReads {
   owners: OwnerList;
   memory: MemoryView;
   entries: EntryList;
+  entry: EntryView;
   versions: VersionList;
   writes: WriteList;
   usage: UsageView;
@@ -274,6 +299,19 @@ export interface StudioWrites {
     readonly content: string;
     readonly expectedVersion: number;
   };
+  /** Changes what an entry says, and when it holds. Fails with 409 `ENTRY_CONFLICT` when it says something else by now. */
+  "edit-entry": {
+    readonly owner: MemoryOwner;
+    readonly label: string;
+    readonly key: string;
+    readonly content: string;
+    /** ISO text; null takes it away. A field that is missing stays. */
+    readonly validFrom?: string | null;
+    readonly validTo?: string | null;
+    readonly expectedContent: string;
+  };
+  /** Removes an entry. Its versions stay, unless its block keeps none. */
+  "forget-entry": { readonly owner: MemoryOwner; readonly label: string; readonly key: string };
   "restore-version": {
     readonly owner: MemoryOwner;
     readonly label: string;

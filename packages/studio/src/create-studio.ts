@@ -6,6 +6,7 @@ import { Fields } from "./http/fields.js";
 import { STUDIO, type Studio, type StudioAccess, type StudioOptions } from "./options.js";
 import type { StudioRoute, StudioSource } from "./route.js";
 import { contextRoutes } from "./routes/context.js";
+import { entryRoutes } from "./routes/entries.js";
 import { exportRoutes } from "./routes/export.js";
 import { memoryRoutes, memoryWriteRoutes } from "./routes/memory.js";
 import { messageRoutes } from "./routes/messages.js";
@@ -91,6 +92,7 @@ export function studioRoutes(base: string): readonly StudioRoute[] {
     ...messageRoutes,
     ...contextRoutes,
     ...memoryRoutes,
+    ...entryRoutes,
     ...searchRoutes,
     ...usageRoutes,
     ...exportRoutes,

@@ -54,3 +54,13 @@ export async function findNames(store: Store, ids: Iterable<string>): Promise<Ma
   const infos = await Promise.all([...new Set(ids)].map((id) => store.sessions.get(id)));
   return new Map(infos.flatMap((info) => (info === null || info.name === "" ? [] : [[info.id, info.name]])));
 }
+
+/** How many names, keys or entries a page gives. */
+export const USUAL_NAMES = 100;
+export const MOST_NAMES = 500;
+
+/** The first of what was found, and the last of them where there are more. */
+export function cut<T>(found: readonly T[], limit: number): { shown: T[]; last: T | null } {
+  const shown = found.slice(0, limit);
+  return { shown, last: found.length > limit ? (shown.at(-1) ?? null) : null };
+}

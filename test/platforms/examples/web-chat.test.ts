@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import axe from "axe-core";
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { record } from "../../examples/animation.js";
@@ -43,8 +44,11 @@ describe.skipIf(!isInstalled() || !hasChromium())(
     });
 
     /** A browser in which a user has signed in. */
-    async function signIn(name: string, { width = 1280, height = 800, to = server } = {}): Promise<Page> {
-      const context = await browser.newContext({ viewport: { width, height }, colorScheme: "light" });
+    async function signIn(
+      name: string,
+      { width = 1280, height = 800, to = server, bypassCSP = false } = {},
+    ): Promise<Page> {
+      const context = await browser.newContext({ viewport: { width, height }, colorScheme: "light", bypassCSP });
       return watch(await context.newPage(), name, to.url);
     }
 
@@ -60,7 +64,14 @@ describe.skipIf(!isInstalled() || !hasChromium())(
 
     const field = (page: Page) => page.getByLabel("Message", { exact: true });
     const answers = (page: Page) => page.getByRole("article", { name: "Answer" });
-    const facts = (page: Page) => page.locator(".fact > span");
+    const facts = (page: Page) => page.locator(".fact > p > span");
+
+    /** Waits until these facts are shown as what is remembered. */
+    async function remembers(page: Page, ...texts: string[]): Promise<void> {
+      // In narrow windows the panel is hidden.
+      const shown = async () => (await facts(page).allTextContents()).sort();
+      await expect.poll(shown, { timeout: 15_000 }).toEqual(texts.sort());
+    }
 
     /** Waits, since a page whose connection broke off shows the rest a second later. */
     async function shows(shown: Locator, ...texts: string[]): Promise<void> {
@@ -107,17 +118,17 @@ describe.skipIf(!isInstalled() || !hasChromium())(
       expect(refused).toEqual([]);
     });
 
-    it("shows what the model notes, knows it in a new chat, says why, and leads to the message", async () => {
+    it("shows what was learned, knows it in a new chat, says why, and leads to the message", async () => {
       const page = await signIn("Amy");
       await say(page, "My name is Amy and I live in Lisbon.");
-      await shows(facts(page), "Name: Amy", "Lives in Lisbon");
       await shows(answers(page).locator("li"), "Name: Amy", "Lives in Lisbon");
+      await remembers(page, "Name: Amy", "Lives in Lisbon");
       const first = page.url();
 
       await page.getByRole("button", { name: "New chat" }).click();
       await page.getByText("Hello, Amy.").waitFor();
       await say(page, "What do you know about me?");
-      await shows(answers(page).locator("li"), "Name: Amy", "Lives in Lisbon");
+      await shows(answers(page).locator("li"), "Lives in Lisbon", "Name: Amy");
       expect(page.url()).not.toBe(first);
 
       const fact = page.locator(".fact", { hasText: "Lives in Lisbon" });
@@ -129,13 +140,10 @@ describe.skipIf(!isInstalled() || !hasChromium())(
 
       // What is forgotten can be had back.
       await page.getByRole("button", { name: "Forget “Name: Amy”" }).click();
-      await shows(facts(page), "Lives in Lisbon");
-      await page.getByText("Earlier versions").click();
-      await page
-        .getByRole("button", { name: /^Restore the version/ })
-        .first()
-        .click();
-      await shows(facts(page), "Name: Amy", "Lives in Lisbon");
+      await page.getByRole("status").filter({ hasText: "Forgotten: Name: Amy" }).waitFor();
+      await remembers(page, "Lives in Lisbon");
+      await page.getByRole("button", { name: "Undo" }).click();
+      await remembers(page, "Name: Amy", "Lives in Lisbon");
     });
 
     it("plays what the animation in the README shows", async () => {
@@ -144,16 +152,15 @@ describe.skipIf(!isInstalled() || !hasChromium())(
       else await playScenario(page, false);
     });
 
-    it("learns what the model did not note, from the chat that is left, and knows it in the next one", async () => {
+    it("learns what was told beside a question, and knows it in the next chat", async () => {
       const page = await signIn("Lea");
       await say(page, "I live in Porto. How does this work?");
       await says(answers(page), LAST_WORDS);
       expect(await answers(page).innerText()).not.toContain("Porto");
-      await page.getByText("Nothing yet. Say something about yourself").waitFor();
+      await remembers(page, "Lives in Porto");
 
       await page.getByRole("button", { name: "New chat" }).click();
       await page.getByText("Hello, Lea.").waitFor();
-      await expect.poll(() => facts(page).allInnerTexts(), { timeout: 15_000 }).toEqual(["Lives in Porto"]);
       await say(page, "What do you know about me?");
       await shows(answers(page).locator("li"), "Lives in Porto");
       const fact = page.locator(".fact");
@@ -162,17 +169,117 @@ describe.skipIf(!isInstalled() || !hasChromium())(
       await page.locator('article[data-marked="true"]', { hasText: "I live in Porto." }).waitFor();
     });
 
-    it("does not bring back what was forgotten", async () => {
+    it("does not bring back what was forgotten, in the panel or by asking for it", async () => {
       const page = await signIn("Kim");
-      await say(page, "I live in Porto.");
+      await say(page, "I live in Porto and I like tea.");
+      await remembers(page, "Lives in Porto", "Likes tea");
       await page.getByRole("button", { name: "Forget “Lives in Porto”" }).click();
+      await remembers(page, "Likes tea");
+      await say(page, "Forget that I like tea.");
+      await page.locator(".tool-note", { hasText: "Taken out of the memory" }).waitFor();
+      await page.reload();
       await page.getByText("Nothing yet. Say something about yourself").waitFor();
-      const left = page.waitForResponse(/\/api\/leave\//);
       await page.getByRole("button", { name: "New chat" }).click();
-      expect((await left).status()).toBe(204);
       await say(page, "What do you know about me?");
       await says(answers(page), "Nothing yet.");
+      await page.reload();
+      await page.getByText("Nothing yet. Say something about yourself").waitFor();
       expect(await facts(page).count()).toBe(0);
+    });
+
+    describe.each([1280, 390])("the memory page at %i pixels", (width) => {
+      async function remembered(name: string): Promise<Page> {
+        const page = await signIn(name, { width, bypassCSP: true });
+        await say(page, "I have lived in Berlin since April 2023.");
+        await remembers(page, "Lives in Berlin");
+        await say(page, "I moved to Lisbon in June 2025. I like <b>tea</b>.");
+        await remembers(page, "Lives in Lisbon", "Likes <b>tea</b>");
+        if (width < 1100) await page.getByRole("button", { name: "Memory" }).click();
+        await page.getByRole("link", { name: "Open the memory" }).click();
+        await page.getByRole("heading", { name: "Memory", exact: true }).waitFor();
+        return page;
+      }
+
+      const fits = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      const factThat = (page: Page, text: string) => page.locator(".fact", { hasText: text });
+
+      it("shows facts by subject, since when, what has ended, and leads to the message", async () => {
+        const page = await remembered(`Mia ${width}`);
+        await shows(page.locator(".subjects h2"), "Home", "Likes");
+        const home = page.getByRole("region", { name: "Home" });
+        await shows(home.locator("time:visible"), "since June 2025");
+        await home.getByText("1 fact that does not hold now").click();
+        await shows(home.locator("time:visible"), "since June 2025", "April 2023 – June 2025");
+        expect(await page.locator(".fact b").count()).toBe(0);
+        await page.locator("details").evaluateAll((all) => {
+          for (const each of all) (each as HTMLDetailsElement).open = true;
+        });
+        await says(factThat(page, "Lives in Berlin"), "learned from a chat");
+        expect(await fits(page)).toBe(0);
+        await page.evaluate(`${axe.source};0`);
+        const found = await page.evaluate(`axe.run().then(({ violations }) => violations
+          .filter(({ impact }) => impact === "serious" || impact === "critical")
+          .map(({ id, nodes }) => id + ": " + nodes[0].html))`);
+        expect(found).toEqual([]);
+
+        await factThat(page, "Lives in Berlin").getByRole("link").click();
+        await page.locator('article[data-marked="true"]', { hasText: "I have lived in Berlin" }).waitFor();
+      });
+
+      it("edits, forgets and restores with the keyboard, and exports", async () => {
+        const page = await remembered(`Noa ${width}`);
+        await page.getByRole("button", { name: "Edit “Lives in Lisbon”" }).press("Enter");
+        await page.getByLabel("What is remembered").fill("Lives in <i>Lisbon</i>, near the river");
+        await page.getByLabel("Until").fill("2999-06-01");
+        expect(await fits(page)).toBe(0);
+        await page.getByLabel("What is remembered").press("Enter");
+        const fact = factThat(page, "Lives in <i>Lisbon</i>, near the river");
+        await says(fact, "since June 2025, until June 2999");
+
+        // Escape changes nothing, and gives the focus back.
+        const edit = fact.getByRole("button", { name: /^Edit/ });
+        await edit.press("Enter");
+        await page.getByLabel("What is remembered").fill("Nothing of the kind");
+        await page.keyboard.press("Escape");
+        await expect.poll(() => edit.evaluate((button) => button === document.activeElement)).toBe(true);
+
+        await page.keyboard.press("Tab");
+        await page.keyboard.press("Enter");
+        await page.getByRole("status").filter({ hasText: "Forgotten: Lives in <i>Lisbon</i>" }).waitFor();
+        // What it superseded holds again.
+        await remembers(page, "Lives in Berlin", "Likes <b>tea</b>");
+        await page.keyboard.press("Enter");
+        await fact.getByText("Versions").press("Enter");
+        await shows(fact.locator(".versions li em"), "now", "forgotten");
+        await fact.getByRole("button", { name: "Restore “Lives in Lisbon”" }).press("Enter");
+        await says(factThat(page, "Lives in Lisbon").locator("time"), "since June 2025");
+        await expect.poll(() => page.locator(".fact:visible time").allInnerTexts()).toEqual(["since June 2025"]);
+
+        const [download] = await Promise.all([
+          page.waitForEvent("download"),
+          page.getByRole("link", { name: "Export" }).press("Enter"),
+        ]);
+        expect(download.suggestedFilename()).toBe("memory.json");
+        await page.getByRole("link", { name: "Back to the chat" }).press("Enter");
+        await page.getByRole("article", { name: "You" }).filter({ hasText: "I moved to Lisbon" }).waitFor();
+      });
+
+      it("writes over nothing that was changed meanwhile", async () => {
+        const page = await remembered(`Ole ${width}`);
+        const other = await page.context().newPage();
+        await other.goto(`${server.url}/memory`);
+        await page.getByRole("button", { name: "Edit “Lives in Lisbon”" }).click();
+        await other.getByRole("button", { name: "Edit “Lives in Lisbon”" }).click();
+        await other.getByLabel("What is remembered").fill("Lives in Faro");
+        await other.getByRole("button", { name: "Save" }).click();
+        await factThat(other, "Lives in Faro").waitFor();
+        await page.getByLabel("What is remembered").fill("Lives in Porto");
+        await page.getByRole("button", { name: "Save" }).click();
+        await page.getByRole("alert").waitFor();
+        expect(await page.getByLabel("What is remembered").inputValue()).toBe("Lives in Porto");
+        await page.getByRole("button", { name: "Cancel" }).click();
+        await factThat(page, "Lives in Faro").waitFor();
+      });
     });
 
     it("keeps users apart", async () => {
@@ -189,6 +296,10 @@ describe.skipIf(!isInstalled() || !hasChromium())(
       await ben.goto(address);
       await ben.getByText("Hello, Ben.").waitFor();
       expect(await ben.getByRole("article").count()).toBe(0);
+      await ben.goto(`${server.url}/memory`);
+      await ben.getByText("Nothing yet. Say something about yourself").waitFor();
+      const exported = await ben.evaluate(async () => (await fetch("/api/chat/memory/export")).json());
+      expect(exported).toEqual({ facts: [] });
     });
 
     it("goes on with an answer after kill -9 of its server, a restart and a reload", async () => {
@@ -240,7 +351,7 @@ describe.skipIf(!isInstalled() || !hasChromium())(
       await page.getByLabel("Edit the message").fill("I like coffee.");
       await page.keyboard.press("Enter");
       await page.locator(".question .switch", { hasText: "2/2" }).waitFor();
-      await shows(facts(page), "Likes tea", "Likes coffee");
+      await remembers(page, "Likes tea", "Likes coffee");
       await page.reload();
       await question.filter({ hasText: "I like coffee." }).waitFor();
       await page.locator(".question").getByRole("button", { name: "The version before" }).click();
@@ -266,7 +377,7 @@ describe.skipIf(!isInstalled() || !hasChromium())(
       // What one tab does, the other one shows.
       await say(other, "I like snow.");
       await page.getByRole("article", { name: "You" }).filter({ hasText: "I like snow." }).waitFor();
-      await shows(facts(page), "Likes rain", "Likes snow");
+      await remembers(page, "Likes rain", "Likes snow");
     });
 
     it("finds a message on a branch that is not shown, and opens the summary", async () => {

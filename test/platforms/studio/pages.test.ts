@@ -9,6 +9,8 @@ import { describeServer } from "../../postgres/server.js";
 import { describePages, type ServedStudio } from "../../studio/describe-pages.js";
 import { fillSample, sampleManager } from "../../studio/sample.js";
 
+const FACTS = { sessionId: "", label: "facts", scope: "user" } as const;
+
 /** `other` is a second connection to the store, which the page knows nothing of. */
 async function served(store: Store, other: Store, cleanUp = () => {}): Promise<ServedStudio> {
   await fillSample(store);
@@ -17,6 +19,8 @@ async function served(store: Store, other: Store, cleanUp = () => {}): Promise<S
     rename: async (name) => void (await other.sessions.update("trip", { name })),
     writeMemory: async (content) =>
       void (await other.blocks.set({ sessionId: "trip", kind: "block", label: "memory" }, content)),
+    writeFact: async (content) => void (await other.forUser("ada").entries.set(FACTS, { key: "home", content })),
+    fact: async () => (await other.forUser("ada").entries.get(FACTS, "home"))?.content,
     memory: async () => (await other.blocks.get({ sessionId: "trip", kind: "block", label: "memory" }))?.content,
     close: async () => {
       await Promise.all([store.close(), other.close()]);

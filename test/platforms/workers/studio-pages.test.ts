@@ -24,6 +24,11 @@ async function memoryBlock(ask: Ask): Promise<MemoryBlock> {
   return json.blocks.find(({ label }: MemoryBlock) => label === "memory");
 }
 
+async function factOf(ask: Ask): Promise<string | undefined> {
+  const { json } = await ask({ path: "/api/entry?user=ada&label=facts&entry=home" });
+  return json.entry?.content;
+}
+
 describeWorkerd("a studio in a Durable Object", studioWorker, (workerd) => {
   describePages("a Durable Object", async () => {
     const object = workerd.object("StudioObject", "pages");
@@ -37,6 +42,12 @@ describeWorkerd("a studio in a Durable Object", studioWorker, (workerd) => {
         const body = { owner: { session: "trip" }, label: "memory", content, expectedVersion: version };
         await ask({ path: "/api/edit-block", body });
       },
+      writeFact: async (content) => {
+        const expectedContent = await factOf(ask);
+        const body = { owner: { user: "ada" }, label: "facts", key: "home", content, expectedContent };
+        await ask({ path: "/api/edit-entry", body });
+      },
+      fact: () => factOf(ask),
       memory: async () => (await memoryBlock(ask)).content,
       close: async () => {},
     };

@@ -14,6 +14,7 @@ const QUERIES: Readonly<Record<string, string>> = {
   "/api/media": "id=trip&message=m2&path=/parts/2/url",
   "/api/memory": "user=ada",
   "/api/entries": "user=ada&label=facts",
+  "/api/entry": "user=ada&label=facts&entry=home",
   "/api/versions": "session=trip&label=memory",
   "/api/writes": "id=trip&message=m1",
   "/api/search": "q=zebra",

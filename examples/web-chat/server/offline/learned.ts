@@ -1,29 +1,62 @@
 const NAME = "[\\p{L}\\p{M}'’-]+(?:\\s\\p{Lu}[\\p{L}\\p{M}'’-]*)?";
 const REST = "(?<rest>[^.!?\\n]+)";
 
-/** Sentences that say something lasting of their writer, and how it is noted. */
-const PATTERNS: readonly (readonly [RegExp, (rest: string) => string])[] = [
-  [/\bremember\s+(?:that\s+)?(?<rest>[^\n]+?)[.!]*$/iu, (rest) => capital(rest)],
-  [new RegExp(`\\b(?:my name is|i am called|i'm called|call me)\\s+(?<rest>${NAME})`, "iu"), (rest) => `Name: ${rest}`],
-  [new RegExp(`\\bi (?:live|moved|have moved|now live) (?:in|to|near)\\s+${REST}`, "iu"), (rest) => `Lives in ${rest}`],
-  [new RegExp(`\\bi work\\s+${REST}`, "iu"), (rest) => `Works ${rest}`],
-  [new RegExp(`\\bi(?:'m| am|’m) allergic to\\s+${REST}`, "iu"), (rest) => `Allergic to ${rest}`],
-  [new RegExp(`\\bi (?:really )?(?:like|love|enjoy|prefer|drink)\\s+${REST}`, "iu"), (rest) => `Likes ${rest}`],
-  [new RegExp(`\\bi have (?=an? |two |three |\\d)${REST}`, "iu"), (rest) => `Has ${rest}`],
+/** Something lasting that a message says of its writer. */
+export interface Learned {
+  readonly text: string;
+  readonly subject: string;
+  /** Since when it holds, as the message says: a date. */
+  readonly validFrom?: string;
+}
+
+/** Of these a person has one at a time: a new one ends the one before. */
+export const SINGLE: readonly string[] = ["name", "home", "work"];
+
+/** Sentences that say something lasting of their writer, what it is about, and how it is noted. */
+const PATTERNS: readonly (readonly [subject: string, RegExp, (rest: string) => string])[] = [
+  ["note", /\bremember\s+(?:that\s+)?(?<rest>[^\n]+?)[.!]*$/iu, (rest) => capital(rest)],
+  [
+    "name",
+    new RegExp(`\\b(?:my name is|i am called|i'm called|call me)\\s+(?<rest>${NAME})`, "iu"),
+    (rest) => `Name: ${rest}`,
+  ],
+  [
+    "home",
+    new RegExp(`\\bi (?:have )?(?:now )?(?:live|lived|moved) (?:in|to|near)\\s+${REST}`, "iu"),
+    (rest) => `Lives in ${rest}`,
+  ],
+  ["work", new RegExp(`\\bi work\\s+${REST}`, "iu"), (rest) => `Works ${rest}`],
+  ["diet", new RegExp(`\\bi(?:'m| am|’m) allergic to\\s+${REST}`, "iu"), (rest) => `Allergic to ${rest}`],
+  [
+    "likes",
+    new RegExp(`\\bi (?:really )?(?:like|love|enjoy|prefer|drink)\\s+${REST}`, "iu"),
+    (rest) => `Likes ${rest}`,
+  ],
+  ["possessions", new RegExp(`\\bi have (?=an? |two |three |\\d)${REST}`, "iu"), (rest) => `Has ${rest}`],
 ];
 
 /** What a message says of the user that is worth noting. A question says nothing. */
-export function learnedFrom(text: string): string[] {
-  const found = new Set<string>();
+export function learnedFrom(text: string): Learned[] {
+  const found = new Map<string, Learned>();
   for (const sentence of text.split(/(?<=[.!?\n])\s+|,? and (?=(?:i|my)\b)/iu)) {
     if (isQuestion(sentence)) continue;
-    for (const [pattern, note] of PATTERNS) {
+    for (const [subject, pattern, note] of PATTERNS) {
       const rest = pattern.exec(sentence)?.groups?.rest?.trim();
-      if (rest) found.add(note(rest));
-      if (rest) break;
+      if (!rest) continue;
+      const since = SINGLE.includes(subject) ? SINCE.exec(rest) : null;
+      const fact = note(since === null ? rest : rest.slice(0, since.index));
+      found.set(fact, { text: fact, subject, ...(since !== null && { validFrom: dateOf(since.groups) }) });
+      break;
     }
   }
-  return [...found];
+  return [...found.values()];
+}
+
+const MONTHS = "january february march april may june july august september october november december".split(" ");
+const SINCE = new RegExp(`\\s+(?:since|in)\\s+(?:(?<month>${MONTHS.join("|")})\\s+)?(?<year>[12]\\d{3})$`, "iu");
+
+function dateOf({ month = "january", year = "" }: Record<string, string | undefined> = {}): string {
+  return `${year}-${String(MONTHS.indexOf(month.toLowerCase()) + 1).padStart(2, "0")}-01`;
 }
 
 export function isQuestion(text: string): boolean {

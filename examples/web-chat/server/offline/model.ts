@@ -1,6 +1,8 @@
 import type { LanguageModelV3, LanguageModelV3StreamPart } from "@ai-sdk/provider";
 import type { Session } from "stemma";
-import { type Move, nextMove } from "./moves";
+import { type Facts, type Move, nextMove } from "./moves";
+
+export type { Facts };
 
 /** Milliseconds between two words: about as fast as a model writes. */
 const PACE = Number(process.env.OFFLINE_PACE || 25);
@@ -9,14 +11,14 @@ const PACE = Number(process.env.OFFLINE_PACE || 25);
  * Stands in for a model where none is configured: a few fixed rules, which use the memory's tools in the same loop as a model.
  * It says what it is.
  */
-export function offlineModel(session: Session): LanguageModelV3 {
+export function offlineModel(session: Session, facts: Facts): LanguageModelV3 {
   return {
     specificationVersion: "v3",
     provider: "stemma",
     modelId: "offline-responder",
     supportedUrls: {},
     async doStream({ prompt, abortSignal }) {
-      const parts = partsOf(await nextMove(session, prompt));
+      const parts = partsOf(await nextMove(session, facts, prompt));
       const stream = new ReadableStream<LanguageModelV3StreamPart>({
         async pull(controller) {
           const part = parts.shift();

@@ -1,8 +1,10 @@
 import type { LanguageModelV3Prompt } from "@ai-sdk/provider";
 import type { Session } from "stemma";
-import { factsIn } from "../../shared/facts";
 import { isQuestion, learnedFrom, matching, unwantedIn } from "./learned";
 import { HELP, TOUR } from "./texts";
+
+/** Reads what is remembered of the user: texts by their keys. */
+export type Facts = () => Promise<ReadonlyMap<string, string>>;
 
 /** What the responder does next: say something in Markdown, or call a tool. */
 export type Move = { readonly say: string } | { readonly call: string; readonly input: object };
@@ -13,8 +15,8 @@ const RECALL =
 const TOUR_WANTED = /\b(?:how|explain|tour|story|write|long|tell me|show)\b/iu;
 
 /** Reads the end of a prompt, and the memory as it is. */
-export async function nextMove(session: Session, prompt: LanguageModelV3Prompt): Promise<Move> {
-  const move = await moveFor(session, prompt);
+export async function nextMove(session: Session, facts: Facts, prompt: LanguageModelV3Prompt): Promise<Move> {
+  const move = moveFor(await facts(), prompt);
   return "say" in move ? { say: (await openerFor(session)) + move.say } : move;
 }
 
@@ -28,45 +30,37 @@ async function openerFor(session: Session): Promise<string> {
 
 const OPENERS = ["Once more. ", "Here is another answer. ", "Let me try again. "] as const;
 
-async function moveFor(session: Session, prompt: LanguageModelV3Prompt): Promise<Move> {
+function moveFor(facts: ReadonlyMap<string, string>, prompt: LanguageModelV3Prompt): Move {
   const asked = prompt.findLastIndex(({ role }) => role === "user");
   const question = textOf(prompt[asked]);
   const result = resultIn(prompt.slice(asked + 1));
-  const content = (await session.readContextBlock("memory"))?.content ?? "";
-  const facts = factsIn(content);
+  const known = [...facts.values()];
 
   const unwanted = unwantedIn(question);
-  if (unwanted !== null) return forget(unwanted, content, result);
+  if (unwanted !== null) return forget(unwanted, facts, result);
   const sought = SEARCH.exec(question)?.groups?.what;
   if (sought !== undefined) return search(sought, result);
 
-  // What is told beside a question is learned afterwards.
-  const learned = isQuestion(question) ? [] : learnedFrom(question);
-  if (learned.length > 0) return learn(learned, facts, content, result);
-  if (RECALL.test(question)) return recall(question, facts);
+  // What is told beside a question is learned too, without a word.
+  const learned = isQuestion(question) ? [] : learnedFrom(question).map(({ text }) => text);
+  if (learned.length > 0) return learn(learned, known);
+  if (RECALL.test(question)) return recall(question, known);
   return { say: TOUR_WANTED.test(question) ? TOUR : HELP };
 }
 
-function learn(learned: readonly string[], facts: readonly string[], content: string, result: string | null): Move {
-  if (result !== null) {
-    if (result.startsWith("Error")) return { say: result };
-    const list = learned.map((fact) => `- ${fact}`).join("\n");
-    return { say: `I will remember that:\n\n${list}\n\nAsk me *“what do you know about me?”* in any chat.` };
-  }
-  const fresh = learned.filter((fact) => !facts.includes(fact));
-  if (fresh.length === 0) return { say: `I know: **${learned.join("**, **")}**.` };
-  const lines = `${content === "" || content.endsWith("\n") ? "" : "\n"}${fresh.map((fact) => `- ${fact}`).join("\n")}`;
-  return { call: "set_context", input: { label: "memory", content: lines, action: "append" } };
+// It is noted by learning, when this answer has ended.
+function learn(learned: readonly string[], known: readonly string[]): Move {
+  if (learned.every((fact) => known.includes(fact))) return { say: `I know: **${learned.join("**, **")}**.` };
+  const list = learned.map((fact) => `- ${fact}`).join("\n");
+  return { say: `I will remember that:\n\n${list}\n\nAsk me *“what do you know about me?”* in any chat.` };
 }
 
-function forget(unwanted: string, content: string, result: string | null): Move {
+function forget(unwanted: string, facts: ReadonlyMap<string, string>, result: string | null): Move {
   if (result !== null)
     return { say: result.startsWith("Error") ? result : `Forgotten: what was noted about **${unwanted}**.` };
-  const lines = content.split("\n");
-  const gone = matching(lines, unwanted);
-  if (gone.length === 0) return { say: `Nothing is noted about **${unwanted}**.` };
-  const kept = lines.filter((line) => !gone.includes(line)).join("\n");
-  return { call: "set_context", input: { label: "memory", content: kept } };
+  const keys = [...facts].flatMap(([key, fact]) => (matching([fact], unwanted).length === 0 ? [] : [key]));
+  if (keys.length === 0) return { say: `Nothing is noted about **${unwanted}**.` };
+  return { call: "forget_facts", input: { keys } };
 }
 
 function search(sought: string, result: string | null): Move {

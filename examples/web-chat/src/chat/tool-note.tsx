@@ -1,5 +1,5 @@
 import { type DynamicToolUIPart, getToolName, type ToolUIPart } from "ai";
-import { Brain, LibraryBig, Search, Wrench } from "lucide-react";
+import { Brain, Eraser, LibraryBig, Search, Wrench } from "lucide-react";
 
 type ToolPart = ToolUIPart | DynamicToolUIPart;
 
@@ -21,6 +21,7 @@ function noteOf(part: ToolPart) {
   const name = getToolName(part);
   const input = (part.input ?? {}) as { query?: string; key?: string };
   if (name === "set_context") return { icon: Brain, text: "Noted in the memory" };
+  if (name === "forget_facts") return { icon: Eraser, text: "Taken out of the memory" };
   if (name === "search_context") return { icon: Search, text: `Searched earlier chats for “${input.query ?? ""}”` };
   if (name === "load_context") return { icon: LibraryBig, text: `Looked up ${input.key ?? "a document"}` };
   return { icon: Wrench, text: name };

@@ -1,8 +1,10 @@
 import { isToolUIPart } from "ai";
 import { useCallback, useEffect, useRef } from "react";
 import type { ChatTree } from "stemma/react";
-import { leaveChat, refreshChats, refreshMemory } from "../api";
+import { refreshChats, refreshMemory } from "../api";
 import { tellTabs, useOtherTabs } from "../tabs";
+
+const LEARNING_TAKES = 700;
 
 /**
  * Keeps the side bar and the memory as this chat changes them, and this chat as other tabs change it. What this tab writes is
@@ -18,14 +20,6 @@ export function useFreshness(chat: ChatTree, chatId: string): (work: Promise<unk
     void refreshMemory();
     if (changed === chatId) reload().catch(() => {});
   });
-
-  useEffect(
-    () => () => {
-      // If it fails, the server learns later.
-      leaveChat(chatId).catch(() => {});
-    },
-    [chatId],
-  );
 
   // Another device may have written while nobody looked.
   const isBegun = messages.length > 0;
@@ -48,6 +42,9 @@ export function useFreshness(chat: ChatTree, chatId: string): (work: Promise<unk
   // biome-ignore lint/correctness/useExhaustiveDependencies: each tool that has ended may have written.
   useEffect(() => {
     void refreshMemory();
+    // The server learns when the answer has ended.
+    const timer = setTimeout(() => void refreshMemory(), LEARNING_TAKES);
+    return () => clearTimeout(timer);
   }, [done.length, isBusy]);
 
   return useCallback(

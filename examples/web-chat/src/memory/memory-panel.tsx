@@ -1,20 +1,21 @@
-import { Brain, X } from "lucide-react";
+import { ArrowUpRight, Brain, X } from "lucide-react";
 import { useEffect, useRef } from "react";
-import { useMemory } from "../api";
-import { Earlier } from "./earlier";
+import { Link } from "wouter";
+import { useFacts } from "../api";
 import { FactItem } from "./fact-item";
-import { factsOf, memoryIn } from "./memory";
+import { idOf, inOrder } from "./facts";
+import { useForgetting } from "./use-forgetting";
 
-/** What is remembered of the user, as it changes. */
-export function MemoryPanel({ chatId, onClose }: { chatId: string; onClose: () => void }) {
-  const { data, error } = useMemory(chatId);
+/** What is remembered of the user and holds, as it changes. */
+export function MemoryPanel({ onClose }: { onClose: () => void }) {
+  const { data, error } = useFacts();
+  const forgetting = useForgetting();
   const known = useRef<Set<string> | null>(null);
-  const block = memoryIn(data);
-  const facts = factsOf(block);
   const before = known.current;
   useEffect(() => {
-    if (data !== undefined) known.current = new Set(factsOf(memoryIn(data)).map(({ text }) => text));
+    if (data !== undefined) known.current = new Set(data.map(idOf));
   }, [data]);
+  const shown = inOrder(forgetting.withForgotten(data?.filter(({ holds }) => holds) ?? []));
   return (
     <aside className="memory" aria-label="Memory">
       <header>
@@ -27,15 +28,22 @@ export function MemoryPanel({ chatId, onClose }: { chatId: string; onClose: () =
       </header>
       <p className="hint">What is known about you, in all of your chats.</p>
       {error ? <p className="hint">{error.message}</p> : null}
-      {data !== undefined && facts.length === 0 ? (
+      {data !== undefined && shown.length === 0 ? (
         <p className="empty">Nothing yet. Say something about yourself, and it is noted here.</p>
       ) : null}
       <ul aria-live="polite">
-        {facts.map((fact) => (
-          <FactItem key={fact.text} fact={fact} isNew={before !== null && !before.has(fact.text)} />
+        {shown.map((fact) => (
+          <FactItem
+            key={idOf(fact)}
+            fact={fact}
+            forgetting={forgetting}
+            isNew={before !== null && !before.has(idOf(fact))}
+          />
         ))}
       </ul>
-      <Earlier versions={block?.versions ?? []} />
+      <Link href="/memory" className="to-page">
+        Open the memory <ArrowUpRight aria-hidden />
+      </Link>
     </aside>
   );
 }

@@ -19,6 +19,11 @@ export class Fields {
     return typeof value === "string" ? value : wrong(name, "must be a text");
   }
 
+  /** Null where it is given as null; undefined where it is missing. */
+  nullableText(name: string): string | null | undefined {
+    return this.#value(name) === null ? null : this.optionalText(name);
+  }
+
   texts(name: string): string[] {
     const value = this.#value(name);
     if (Array.isArray(value) && value.every((text) => typeof text === "string")) return value;

@@ -3,6 +3,8 @@ const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFracti
 const moment = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
 const day = new Intl.DateTimeFormat("en", { day: "numeric", month: "short" });
 const dayAndYear = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", year: "numeric" });
+const monthInUtc = new Intl.DateTimeFormat("en", { month: "long", year: "numeric", timeZone: "UTC" });
+const fullDayInUtc = new Intl.DateTimeFormat("en", { dateStyle: "long", timeZone: "UTC" });
 
 export function count(value: number): string {
   return whole.format(value);
@@ -14,8 +16,13 @@ export function short(value: number): string {
 }
 
 /** A number with its noun, such as `1 message` or `2 messages`. */
-export function counted(value: number, noun: string): string {
-  return `${whole.format(value)} ${noun}${value === 1 ? "" : "s"}`;
+export function counted(value: number, noun: string, plural = `${noun}s`): string {
+  return `${whole.format(value)} ${value === 1 ? noun : plural}`;
+}
+
+/** The day of a time that is stored in UTC; of a time with which a month begins, the month. */
+export function dayInUtc(iso: string): string {
+  return (iso.endsWith("-01T00:00:00.000Z") ? monthInUtc : fullDayInUtc).format(new Date(iso));
 }
 
 export function bytes(value: number): string {

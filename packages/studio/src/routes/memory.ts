@@ -1,17 +1,14 @@
 import { estimateStringTokens, foldLabel, StemmaError } from "@stemma/model";
 import type { ListedBlock, StoredVersion } from "@stemma/store";
-import type { EntryList, MemoryBlock, MemoryView, OwnerList, VersionList, WriteList } from "../api.js";
+import type { MemoryBlock, MemoryView, OwnerList, VersionList, WriteList } from "../api.js";
 import { Refusal } from "../http/failure.js";
 import { blockKey, entryScope, type MemoryPlace, ownerOf, placeOf } from "../options.js";
-import { read, type StudioCall, sessionOf, write } from "../route.js";
-
-const USUAL_NAMES = 100;
-const MOST_NAMES = 500;
+import { cut, MOST_NAMES, read, type StudioCall, sessionOf, USUAL_NAMES, write } from "../route.js";
+import { restoreEntry } from "./entries.js";
 
 export const memoryRoutes = [
   read("owners", owners),
   read("memory", memory),
-  read("entries", entries),
   read("versions", versions),
   read("writes", writes),
 ];
@@ -29,19 +26,6 @@ async function memory(call: StudioCall): Promise<MemoryView> {
   const { store, scope } = await placeIn(call);
   const [blocks, collections] = await Promise.all([store.blocks.list(scope), store.entries.labels(scope)]);
   return { blocks: blocks.map(memoryBlock), collections };
-}
-
-async function entries(call: StudioCall): Promise<EntryList> {
-  const { fields } = call;
-  const place = await placeIn(call);
-  const limit = fields.limit(USUAL_NAMES, MOST_NAMES);
-  const found = await place.store.entries.list(entryScope(place, fields.text("label")), {
-    prefix: fields.optionalText("prefix"),
-    after: fields.optionalText("after"),
-    limit: limit + 1,
-  });
-  const { shown, last } = cut(found, limit);
-  return { entries: shown, next: last?.key ?? null };
 }
 
 async function versions(call: StudioCall): Promise<VersionList> {
@@ -72,12 +56,6 @@ function placeIn({ store, fields }: StudioCall): Promise<MemoryPlace> {
 export function memoryBlock(block: ListedBlock): MemoryBlock {
   const { label, content, version, updatedAt } = block;
   return { label, content, tokens: estimateStringTokens(content), version, updatedAt };
-}
-
-// The first of what was found, and the last of them where there are more.
-function cut<T>(found: readonly T[], limit: number): { shown: T[]; last: T | null } {
-  const shown = found.slice(0, limit);
-  return { shown, last: found.length > limit ? (shown.at(-1) ?? null) : null };
 }
 
 export const memoryWriteRoutes = [write("edit-block", editBlock), write("restore-version", restoreVersion)];
@@ -126,20 +104,14 @@ async function conflict(place: MemoryPlace, label: string, { code, message }: St
   return new Refusal(409, { code, message, details: { block: memoryBlock(present) } });
 }
 
-async function restoreVersion({ store, fields }: StudioCall): Promise<object> {
-  const place = await placeOf(store, ownerOf(fields.fields("owner")));
-  const label = fields.text("label");
+async function restoreVersion(call: StudioCall): Promise<object> {
+  const { store, fields } = call;
   const key = fields.optionalText("key");
-  const number = fields.whole("version");
-  const { blocks, entries } = place.store;
-  if (key === undefined) {
-    const { content } = versionOf(await blocks.versions(blockKey(place, label)), number);
-    await blocks.set(blockKey(place, label), content ?? "");
-    return {};
-  }
-  const scope = entryScope(place, label);
-  const { content } = versionOf(await entries.versions(scope, key), number);
-  await (content === null ? entries.delete(scope, key) : entries.set(scope, { key, content }));
+  if (key !== undefined) return restoreEntry(call, key, (versions) => versionOf(versions, fields.whole("version")));
+  const place = await placeOf(store, ownerOf(fields.fields("owner")));
+  const block = blockKey(place, fields.text("label"));
+  const { content } = versionOf(await place.store.blocks.versions(block), fields.whole("version"));
+  await place.store.blocks.set(block, content ?? "");
   return {};
 }
 

@@ -66,7 +66,10 @@ export function Versions({ owner, label, entry, known, shown, reload }: Props) {
       )}
       {restored !== null && (
         <Dialog title={`Restore version ${restored}?`} action="Restore" run={restore} close={() => setRestored(null)}>
-          <p>Its text becomes the newest version. The versions between stay.</p>
+          <p>
+            {entry === null ? "Its text becomes" : "Its text, times and tags become"} the newest version. The versions
+            between stay.
+          </p>
         </Dialog>
       )}
     </section>
