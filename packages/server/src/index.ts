@@ -1,0 +1,2 @@
+export { guard } from "./access/guard.js";
+export type { Principal } from "./access/principal.js";
