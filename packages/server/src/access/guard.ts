@@ -8,6 +8,7 @@ import {
   type SessionInfo,
   STORE_METHODS,
   type Store,
+  valuesIn,
 } from "@stemma/store";
 import { isConfined, type Principal, projectKey } from "./principal.js";
 import { PROJECT_RULES } from "./project-rules.js";
@@ -94,7 +95,7 @@ class Guard {
   #forUser(userId: string): Store {
     if (this.inner.userId === userId) return this.store;
     const inner = this.inner.forUser(userId);
-    const principal: Principal = { ...this.principal, access: "memory", ...(this.#isConfined && { userId }) };
+    const principal: Principal = this.#isConfined ? { ...this.principal, userId } : this.principal;
     return new Guard(this.whole, inner, principal, this.store).store;
   }
 
@@ -129,14 +130,16 @@ class Guard {
     }
   }
 
-  async *#stream(call: Call, given: unknown[]): AsyncGenerator<unknown> {
-    const { values, sessions } = this.#admit(call, given);
-    try {
-      if (this.#mustWait(sessions)) for (const id of sessions) await this.#assertOwn(id, false);
-      yield* call.make(values) as AsyncIterable<unknown>;
-    } catch (error) {
-      throw this.#hidden(error);
-    }
+  // Reading begins with the call.
+  #stream(call: Call, given: unknown[]): AsyncIterable<unknown> {
+    const open = async () => {
+      const { values, sessions } = this.#admit(call, given);
+      return (
+        this.#mustWait(sessions) ? this.#afterOthers(call, values, sessions) : call.make(values)
+      ) as AsyncIterable<unknown>;
+    };
+    const hidden = (error: unknown) => Promise.reject(this.#hidden(error));
+    return valuesIn(open().then((values) => withErrors(values, hidden), hidden));
   }
 
   /** What the arguments name is in reach; they are narrowed to a project where there is one. */
@@ -212,6 +215,14 @@ class Guard {
   #hidden(error: unknown): unknown {
     if (!this.#isConfined || !StemmaError.isInstance(error, "SESSION_OWNED")) return error;
     return notThere(String(error.details.sessionId ?? ""));
+  }
+}
+
+async function* withErrors<T>(values: AsyncIterable<T>, failed: (error: unknown) => Promise<never>): AsyncGenerator<T> {
+  try {
+    yield* values;
+  } catch (error) {
+    await failed(error);
   }
 }
 

@@ -32,6 +32,7 @@ export const PROJECT_RULES: Readonly<Record<string, Rule>> = {
   "blocks.owners": asGiven,
   "records.now": asGiven,
   "vectors.model": asGiven,
+  "store.migrate": asGiven,
 };
 
 /** A session that is written is the project's, whatever is left out. */

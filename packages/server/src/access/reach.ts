@@ -36,8 +36,10 @@ export class Reach {
 
   #assertSession(id: unknown, what: string): string {
     if (typeof id !== "string") throw invalid("A session's id must be a text.");
+    if (!this.#isConfined) return id;
+    // Such ids are places of others' memory.
     assertSessionId(id);
-    if (id === "" && this.#isConfined) throw forbidden(`${what} is everybody's, and this key's reach is a part.`);
+    if (id === "") throw forbidden(`${what} is everybody's, and this key's reach is a part.`);
     return id;
   }
 

@@ -207,8 +207,14 @@ describe("authenticator()", () => {
   });
   afterAll(() => void server.close());
 
-  const signed = (claims: JWTPayload, head: object = {}) =>
-    new SignJWT({ iss: ISSUER, aud: "stemma", sub: "ada", exp: Math.floor(Date.now() / 1_000) + 60, ...claims })
+  const signed = (claims: { readonly [Name in keyof JWTPayload]?: JWTPayload[Name] | undefined }, head: object = {}) =>
+    new SignJWT({
+      iss: ISSUER,
+      aud: "stemma",
+      sub: "ada",
+      exp: Math.floor(Date.now() / 1_000) + 60,
+      ...claims,
+    } as JWTPayload)
       .setProtectedHeader({ alg: "ES256", kid: "one", ...head })
       .sign(pair.privateKey);
 

@@ -45,7 +45,7 @@ const PRINCIPALS = {
 } as const satisfies Readonly<Record<string, Principal>>;
 type Name = keyof typeof PRINCIPALS;
 
-const EVERYTHING = [...SESSIONS.map(({ name }) => name), "ofuser", "ofproject", "team", "gardenkey"];
+const EVERYTHING = [...SESSIONS.map(({ name }) => name), "ofuser", "ofproject", "team", "gardenkey", "bobs"];
 /** What each principal reaches, written out by hand. */
 const REACH: Readonly<Record<Name, readonly string[]>> = {
   admin: EVERYTHING,
@@ -207,7 +207,7 @@ const METHODS = Object.entries(TABLES).flatMap(([part, rows]) =>
   Object.entries(rows).map(([method, row]) => ({ part, method, mode: row.mode })),
 );
 /** Calls that name no session and no scope; who is confined is given a part of what they tell, or nothing. */
-const OVER_ALL = ["sessions.list", "sessions.count", "blocks.owners", "records.now", "vectors.model"];
+const OVER_ALL = ["sessions.list", "sessions.count", "blocks.owners", "records.now", "vectors.model", "store.migrate"];
 /** Such calls that are refused to one who reaches a project. */
 const NOT_IN_A_PROJECT = ["sessions.count"];
 /** Labels of all are shown to one who reaches some, as far as they are theirs. */
