@@ -38,6 +38,8 @@ interface StoredKey extends ApiKeyInfo {
  * The API keys of a store. Only their digests are stored, so a key is shown once. A key that is revoked is refused within 30
  * seconds by every process, at once by this one. Errors: `STORE_UNSUPPORTED`.
  * @example
+ * import { ApiKeys } from "stemma/server";
+ *
  * const keys = new ApiKeys(store);
  * const { key } = await keys.create({ name: "backend", access: "memory" });
  * const principal = await keys.verify(key);

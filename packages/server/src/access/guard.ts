@@ -1,4 +1,4 @@
-import { invalid, Recent, StemmaError } from "@stemma/model";
+import { check, defineOptions, invalid, Recent, StemmaError, shorten } from "@stemma/model";
 import {
   type MethodRow,
   type Named,
@@ -33,16 +33,43 @@ const LISTS: ReadonlySet<string> = new Set(["blocks.list", "entries.labels", "en
 /** Sessions that are known to be the principal's, of one guard. */
 const KNOWN_SESSIONS = 1_000;
 
+/** Ids of sessions that are told of one call. */
+const MOST_TOLD = 20;
+
+/** One call through a guard, as an audit log has it: no text of a message, a block, an entry or a query. */
+export interface GuardedCall {
+  /** ISO time. */
+  readonly at: string;
+  /** The id of the principal. */
+  readonly principal: string;
+  /** Such as "blocks.set". */
+  readonly call: string;
+  readonly mode: "read" | "write" | "admin";
+  /** The ids of the sessions that it names, and the user that it is made for. */
+  readonly sessions: readonly string[];
+  readonly userId?: string | undefined;
+  /** The code of what it failed with; null where it was done. */
+  readonly code: string | null;
+}
+
+export interface GuardOptions {
+  /** Hears of each call once it is over, refused ones too. What it throws is passed over. */
+  readonly onCall?: ((call: GuardedCall) => void) | undefined;
+}
+
+const GUARD = defineOptions<GuardOptions>({ onCall: check.callable });
+
 /**
  * Gives a store that does what a principal may do. It refuses everything else with `FORBIDDEN`; a session that is not theirs is
  * not there (`SESSION_NOT_FOUND`), also where nobody owns it. Whoever serves strangers gives them this store and no other:
  * `forUser` alone is no boundary. Nobody closes the database through it. Errors: `FORBIDDEN` for a principal that may only make
  * tokens; `INVALID_ARGUMENT`.
  */
-export function guard(store: Store, principal: Principal): Store {
+export function guard(store: Store, principal: Principal, options: GuardOptions = {}): Store {
+  GUARD.assert(options, "guard()");
   if (principal.access === "mint") throw forbidden("This key makes tokens for users, and reads and writes nothing.");
   const { userId } = principal;
-  return new Guard(store, userId === undefined ? store : store.forUser(userId), principal).store;
+  return new Guard(store, userId === undefined ? store : store.forUser(userId), principal, options).store;
 }
 
 class Guard {
@@ -58,6 +85,7 @@ class Guard {
     private readonly whole: Store,
     private readonly inner: Store,
     private readonly principal: Principal,
+    private readonly options: GuardOptions,
     above?: Store,
   ) {
     this.#reach = new Reach(principal);
@@ -96,7 +124,7 @@ class Guard {
     if (this.inner.userId === userId) return this.store;
     const inner = this.inner.forUser(userId);
     const principal: Principal = this.#isConfined ? { ...this.principal, userId } : this.principal;
-    return new Guard(this.whole, inner, principal, this.store).store;
+    return new Guard(this.whole, inner, principal, this.options, this.store).store;
   }
 
   #part<P extends object>(
@@ -113,7 +141,7 @@ class Guard {
       const call: Call = { name: prefix + name, row, sessionId, make };
       wrapped[name] = row.isStream
         ? (...values) => this.#stream(call, values)
-        : (...values) => this.#call(call, values);
+        : (...values) => this.#told(call, values, this.#call(call, values));
     }
     return wrapped as P;
   }
@@ -139,7 +167,37 @@ class Guard {
       ) as AsyncIterable<unknown>;
     };
     const hidden = (error: unknown) => Promise.reject(this.#hidden(error));
-    return valuesIn(open().then((values) => withErrors(values, hidden), hidden));
+    return valuesIn(this.#told(call, given, open()).then((values) => withErrors(values, hidden), hidden));
+  }
+
+  #told<T>(call: Call, values: readonly unknown[], made: Promise<T>): Promise<T> {
+    const { onCall } = this.options;
+    if (onCall === undefined) return made;
+    const tell = (code: string | null) => {
+      try {
+        onCall(this.#summaryOf(call, values, code));
+      } catch {}
+    };
+    made.then(
+      () => tell(null),
+      (error) => tell(StemmaError.isInstance(error) ? error.code : "INTERNAL"),
+    );
+    return made;
+  }
+
+  #summaryOf({ name, row, sessionId }: Call, values: readonly unknown[], code: string | null): GuardedCall {
+    const named = namesOf(row, values).flatMap((each) =>
+      "session" in each ? [each.session] : "records" in each ? [each.records] : [each.memory.sessionId],
+    );
+    const sessions = [...new Set([...(sessionId === null ? [] : [sessionId]), ...named])].slice(0, MOST_TOLD);
+    const { userId } = this.inner;
+    const of = { at: new Date().toISOString(), principal: this.principal.id, call: name, mode: row.mode };
+    return {
+      ...of,
+      sessions: sessions.filter((id) => id !== "").map((id) => shorten(String(id))),
+      ...(userId !== undefined && { userId }),
+      code,
+    };
   }
 
   /** What the arguments name is in reach; they are narrowed to a project where there is one. */

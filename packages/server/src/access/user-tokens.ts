@@ -29,6 +29,8 @@ interface Secret {
  * who is signed in, and the page sends it. `audience` is the address of the server that takes them. Errors of its calls:
  * `DRIVER_MISSING` without the package `jose`.
  * @example
+ * import { UserTokens } from "stemma/server";
+ *
  * const tokens = new UserTokens(store, { audience: "https://memory.example.com" });
  * const { token } = await tokens.create({ userId: "ada" });
  */
