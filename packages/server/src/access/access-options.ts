@@ -2,7 +2,7 @@ import { check, defineOptions } from "@stemma/model";
 import { assertUserId } from "@stemma/store";
 import type { Principal } from "./principal.js";
 
-/** What a principal reaches, without who it is. */
+/** Reach of a key or a token, without who has it. */
 export type Access = Omit<Principal, "id">;
 
 /** The options of whoever makes a key or a token. */

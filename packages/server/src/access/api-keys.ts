@@ -6,7 +6,7 @@ import { digestOf, isSameSecret, randomText } from "./secrets.js";
 
 /** How a key is made. */
 export interface NewApiKey extends Access {
-  /** What it is for, as a list of keys shows it. */
+  /** Its purpose, as a list of keys shows it. */
   readonly name: string;
   /** When it ceases to be one, in milliseconds since 1970. Default: never. */
   readonly expiresAt?: number | undefined;

@@ -200,7 +200,7 @@ class Guard {
     };
   }
 
-  /** What the arguments name is in reach; they are narrowed to a project where there is one. */
+  /** Makes sure that what the arguments name is in reach. They are narrowed to a project where there is one. */
   #admit({ name, row, sessionId }: Call, given: unknown[]): { values: unknown[]; sessions: readonly string[] } {
     const { project, readOnly = false } = this.principal;
     if (name === "store.close") throw forbidden("Nobody closes the database through a server.");

@@ -16,7 +16,7 @@ const DAY = 86_400_000;
 /** Principals of whom it is known how many requests they made. One that is forgotten begins anew. */
 const REMEMBERED = 100_000;
 
-/** What is left of a limit, at a time. */
+/** The rest of a limit, at a time. */
 interface Bucket {
   left: number;
   at: number;

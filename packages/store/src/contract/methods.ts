@@ -6,7 +6,7 @@ import type { Store } from "./store.js";
 import type { VectorStore } from "./vectors.js";
 import type { KeptWrite } from "./writing.js";
 
-/** What a call reads or changes: a session, blocks and entries of a scope (all labels, where none is named), or records. */
+/** The target of a call: a session, blocks and entries of a scope (all labels, where none is named), or records. */
 export type Named =
   | { readonly session: string }
   | { readonly memory: MemoryScope; readonly label: string | null }
@@ -195,7 +195,7 @@ export const PART_METHODS: PartMethods = {
   },
 };
 
-/** What a store is made of, or serves the process alone. */
+/** Members that are parts of a store, or serve the process alone. */
 type NoCall = "session" | "forUser" | "observer" | "observeStatements" | "observeReranker";
 
 /** The methods of the store itself. */
