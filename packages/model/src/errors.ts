@@ -80,6 +80,10 @@ export const ERROR_CODES = {
   RUN_LOST:
     "Another process took a chat's answer over from one that stood still longer than its lease; nothing more was stored.",
   REQUEST_REFUSED: "The server of a chat refused a request of useChatTree, or did not answer with JSON.",
+  // over the network
+  NOT_ALLOWED: "A request has no key or token, or one that is unknown, revoked or expired.",
+  FORBIDDEN: "The key or token does not reach what the call is about, or may not write there.",
+  RATE_LIMITED: "There were too many requests with this key or token: wait for `details.retryAfter` seconds.",
   // session runner and its storages
   SESSION_BUSY: "The session is answering: a second turn was started, or a message was sent, before the turn ended.",
   SESSION_CLOSED: "The session was closed.",

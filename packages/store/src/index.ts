@@ -59,6 +59,14 @@ export {
   type VersionOptions,
   type WriteOrigin,
 } from "./contract/memory.js";
+export {
+  type MethodRow,
+  type Named,
+  PART_METHODS,
+  type PartMethods,
+  SESSION_METHODS,
+  STORE_METHODS,
+} from "./contract/methods.js";
 export type { AgentUsage, Observed, Observer } from "./contract/observer.js";
 export type {
   HistoryRowStat,

@@ -24,6 +24,8 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   "stemma/agent": /^(node:|ai$|redis$)/,
   "stemma/langchain": /^@langchain\/core\//,
   "stemma/mcp": /^@modelcontextprotocol\/server$/,
+  // Loaded with the first token.
+  "stemma/server": /^jose$/,
   // Loaded with the first append to a session.
   "stemma/claude": /^@anthropic-ai\/claude-agent-sdk$/,
   "stemma/langgraph": /^@langchain\/langgraph-checkpoint$/,
@@ -33,7 +35,7 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
 
 /** Packages that a user installs for the entry point that is made for them. */
 const PEERS = [
-  ...["zod", "ai", "@modelcontextprotocol/server", "react", "@ai-sdk/react"],
+  ...["zod", "ai", "@modelcontextprotocol/server", "react", "@ai-sdk/react", "jose"],
   ...["@langchain/*", "@openai/*", "@anthropic-ai/*", "@opentelemetry/*"],
 ];
 

@@ -21,6 +21,7 @@ const ORDER = [
   "conformance",
   "eval",
   "studio",
+  "server",
   "cli",
   // The package that is published: its entry points, made of the others.
   "stemma",

@@ -1,0 +1,97 @@
+import { check, defineOptions, once, StemmaError } from "@stemma/model";
+import { accessOf } from "./access-options.js";
+import { loadJose } from "./load-jose.js";
+import type { Principal } from "./principal.js";
+
+/** Tokens that somebody else signs: Auth0, Clerk, Keycloak, your own service. */
+export interface ForeignTokensOptions {
+  /** Where its public keys are, as a JWKS. */
+  readonly jwks: string | URL;
+  /** The `iss` that a token must have. */
+  readonly issuer: string;
+  /** The `aud` that a token must have: what names this server there. */
+  readonly audience: string;
+  /** The claim that is the user's id. Default: "sub". */
+  readonly userClaim?: string | undefined;
+  /** The algorithms that are allowed. Default: RS256, PS256, ES256 and EdDSA. None with a shared secret can be. */
+  readonly algorithms?: readonly string[] | undefined;
+}
+
+const ASYMMETRIC = [
+  "RS256",
+  "RS384",
+  "RS512",
+  "PS256",
+  "PS384",
+  "PS512",
+  "ES256",
+  "ES384",
+  "ES512",
+  "EdDSA",
+  "Ed25519",
+];
+const USUAL = ["RS256", "PS256", "ES256", "EdDSA"];
+/** Between two fetches of the keys, also for a token that names an unknown one. */
+const COOLDOWN = 30_000;
+/** Seconds by which clocks may differ. */
+const TOLERANCE = 30;
+
+const FOREIGN_TOKENS = defineOptions<ForeignTokensOptions>({
+  jwks: check.required(check.rule("an address with https:, or of this machine", isSafe)),
+  issuer: check.required(check.text),
+  audience: check.required(check.text),
+  userClaim: check.text,
+  algorithms: check.rule("algorithms with a public key", (value) => value.every((each) => ASYMMETRIC.includes(each))),
+});
+
+/** Checks tokens of an issuer against its public keys. Errors: `INVALID_ARGUMENT`; of `verify`, see there. */
+export class ForeignTokens {
+  readonly issuer: string;
+  readonly #keys = once(async () => {
+    const { createRemoteJWKSet } = await loadJose();
+    return createRemoteJWKSet(new URL(this.options.jwks), { cooldownDuration: COOLDOWN, timeoutDuration: 5_000 });
+  });
+
+  constructor(private readonly options: ForeignTokensOptions) {
+    FOREIGN_TOKENS.assert(options, "the jwt of an authenticator");
+    this.issuer = options.issuer;
+  }
+
+  /**
+   * Whom a token stands for; null for one that is forged, expired, or for another server. Errors: `CONNECTION_LOST` when the keys
+   * cannot be read, `DRIVER_MISSING`.
+   */
+  async verify(token: string): Promise<Principal | null> {
+    const { errors, jwtVerify } = await loadJose();
+    const { issuer, audience, userClaim = "sub", algorithms = USUAL } = this.options;
+    try {
+      const { payload } = await jwtVerify(token, await this.#keys(), {
+        issuer,
+        audience,
+        algorithms: [...algorithms],
+        clockTolerance: TOLERANCE,
+        requiredClaims: ["exp", userClaim],
+      });
+      const userId = payload[userClaim];
+      if (typeof userId !== "string" || userId === "") return null;
+      return { id: payload.jti ?? userId, ...accessOf({ access: "memory", userId }) };
+    } catch (error) {
+      if (isRefusal(error, errors)) return null;
+      throw new StemmaError("CONNECTION_LOST", { issuer }, "The keys of the issuer cannot be read.", { cause: error });
+    }
+  }
+}
+
+// What says something of the token, and not of the way to the keys.
+function isRefusal(error: unknown, { JWKSTimeout, JWKSInvalid, JOSEError }: typeof import("jose").errors): boolean {
+  if (error instanceof JWKSTimeout || error instanceof JWKSInvalid) return false;
+  // What every failed answer of the issuer's is.
+  if (error instanceof JOSEError) return error.code !== "ERR_JOSE_GENERIC";
+  return false;
+}
+
+function isSafe(jwks: string | URL): boolean {
+  if (!URL.canParse(String(jwks))) return false;
+  const { protocol, hostname } = new URL(jwks);
+  return protocol === "https:" || (protocol === "http:" && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname));
+}

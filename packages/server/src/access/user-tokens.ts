@@ -1,0 +1,122 @@
+import { assertArgument, check, invalid, once, StemmaError } from "@stemma/model";
+import { assertStore, assertUserId, type RecordScope, type Store } from "@stemma/store";
+import { ACCESS, type Access, accessOf } from "./access-options.js";
+import { loadJose } from "./load-jose.js";
+import type { Principal } from "./principal.js";
+import { randomText } from "./secrets.js";
+
+/** Whom a token is for, and how long it is one. */
+export interface NewUserToken extends Omit<Access, "access" | "userId"> {
+  readonly userId: string;
+  /** Milliseconds until it expires, at most an hour. Default: ten minutes. */
+  readonly lasts?: number | undefined;
+}
+
+const SECRETS: RecordScope = { sessionId: "", label: "stemma:tokens" };
+export const TOKEN_ISSUER = "stemma";
+const HOUR = 3_600_000;
+const TEN_MINUTES = 600_000;
+/** Secrets that are valid: the newest signs. */
+const VALID = 2;
+
+interface Secret {
+  readonly id: string;
+  readonly secret: string;
+}
+
+/**
+ * Short-lived tokens for browsers: a JWT for one user, signed with a secret that the store holds. Your server makes one for a user
+ * who is signed in, and the page sends it. `audience` is the address of the server that takes them. Errors of its calls:
+ * `DRIVER_MISSING` without the package `jose`.
+ * @example
+ * import { UserTokens } from "stemma/server";
+ *
+ * const tokens = new UserTokens(store, { audience: "https://memory.example.com" });
+ * const { token } = await tokens.create({ userId: "ada" });
+ */
+export class UserTokens {
+  readonly #secrets = once(() => this.#read());
+
+  constructor(
+    private readonly store: Store,
+    private readonly options: { readonly audience: string },
+  ) {
+    assertStore(store, "UserTokens");
+    assertArgument(check.text, options.audience, "The audience of UserTokens");
+  }
+
+  /** Makes a token. `expiresAt` is in milliseconds since 1970. Errors: `INVALID_ARGUMENT`. */
+  async create({
+    userId,
+    lasts = TEN_MINUTES,
+    ...access
+  }: NewUserToken): Promise<{ token: string; expiresAt: number }> {
+    assertUserId(userId);
+    ACCESS.assert({ ...access, access: "memory" }, "a token");
+    if (!(lasts > 0 && lasts <= HOUR)) throw invalid("A token lasts an hour at most.", { lasts });
+    const { SignJWT } = await loadJose();
+    const [newest] = await this.#secrets();
+    const expiresAt = Date.now() + lasts;
+    const { access: _, ...reach } = accessOf({ ...access, access: "memory" });
+    const token = await new SignJWT({ reach })
+      .setProtectedHeader({ alg: "HS256", kid: newest.id })
+      .setIssuer(TOKEN_ISSUER)
+      .setAudience(this.options.audience)
+      .setSubject(userId)
+      .setJti(randomText(9))
+      .setIssuedAt()
+      .setExpirationTime(Math.floor(expiresAt / 1_000))
+      .sign(keyOf(newest));
+    return { token, expiresAt };
+  }
+
+  /** Whom a token stands for; null for one that is forged, expired, or for another server. */
+  async verify(token: string): Promise<Principal | null> {
+    const { decodeProtectedHeader, errors, jwtVerify } = await loadJose();
+    try {
+      const { kid } = decodeProtectedHeader(token);
+      const secret = (await this.#secrets()).find(({ id }) => id === kid);
+      if (secret === undefined) return null;
+      const { payload } = await jwtVerify(token, keyOf(secret), {
+        algorithms: ["HS256"],
+        issuer: TOKEN_ISSUER,
+        audience: this.options.audience,
+        requiredClaims: ["sub", "exp", "jti"],
+      });
+      const { sub: userId = "", jti = "", reach } = payload;
+      return { id: jti, ...accessOf({ ...(reach as Access), access: "memory", userId }) };
+    } catch (error) {
+      if (error instanceof errors.JOSEError || error instanceof TypeError) return null;
+      throw error;
+    }
+  }
+
+  // The newest first. Of two processes that make the first one, one does.
+  async #read(): Promise<readonly [Secret, ...Secret[]]> {
+    for (;;) {
+      const [newest, ...older] = await this.#stored();
+      if (newest !== undefined) return [newest, ...older];
+      await this.#add(0);
+    }
+  }
+
+  async #stored(): Promise<Secret[]> {
+    const records = await this.store.records.list(SECRETS, { descending: true, limit: VALID });
+    return records.map(({ value }) => JSON.parse(new TextDecoder().decode(value)) as Secret);
+  }
+
+  async #add(number: number): Promise<void> {
+    const id = String(number).padStart(6, "0");
+    const secret: Secret = { id, secret: randomText(32) };
+    try {
+      const value = new TextEncoder().encode(JSON.stringify(secret));
+      await this.store.records.set(SECRETS, id, value, { expectedVersion: 0 });
+    } catch (error) {
+      if (!StemmaError.isInstance(error, "RECORD_CONFLICT")) throw error;
+    }
+  }
+}
+
+function keyOf({ secret }: Secret): Uint8Array {
+  return new TextEncoder().encode(secret);
+}
