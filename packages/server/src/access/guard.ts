@@ -1,5 +1,6 @@
 import { check, defineOptions, invalid, Recent, StemmaError, shorten } from "@stemma/model";
 import {
+  consolidate,
   type MethodRow,
   type Named,
   PART_METHODS,
@@ -115,6 +116,8 @@ class Guard {
       redaction,
       whole: above,
       session: (id) => ({ ...this.#part("session.", inner.session(id), SESSION_METHODS, id), id }),
+      // It is made of calls of the store that it is a method of: this one.
+      consolidate,
       forUser: (user) => this.#forUser(user),
     };
   }

@@ -69,6 +69,22 @@ describe("what forUser() lets through, and guard() does not", () => {
   });
 });
 
+it("merges entries of the principal's own, and nobody else's", async () => {
+  const store = memory();
+  const team = { sessionId: "", label: "facts", scope: { key: "team" } } as const;
+  const own = { sessionId: "", label: "facts", scope: "user" } as const;
+  for (const key of ["a", "b"]) {
+    await store.entries.set(team, { key, content: "Meets on Monday." });
+    await store.forUser("ada").entries.set(own, { key, content: "Lives in Lima." });
+  }
+  const guarded = ada(store);
+  await expect(guarded.consolidate({ scope: { key: "team" } })).rejects.toEqual(refused);
+  const reader = guard(store, { id: "key", access: "memory", userId: "ada", readOnly: true });
+  await expect(reader.consolidate()).rejects.toEqual(refused);
+  expect((await guarded.consolidate()).merges).toHaveLength(1);
+  expect(await store.entries.count(team)).toBe(2);
+});
+
 describe("a key of one project", () => {
   it("is not led elsewhere by arguments behind those of the contract", async () => {
     const store = memory();

@@ -1,7 +1,6 @@
 // What tools and methods do with a block: all writes, with their checks, and reads of single entries and versions.
-import { appendText, assertStorableText, invalid, StemmaError } from "@stemma/model";
+import { appendText, assertStorableText, invalid, keyOfTitle, StemmaError } from "@stemma/model";
 import { fieldsOf, type StoredVersion, type VersionOptions, type WriteOrigin } from "@stemma/store";
-import { keyOfTitle } from "../tools/entry-key.js";
 import type { SearchTimes } from "../tools/times.js";
 import type { ConflictingBlock, ToolCallOptions, ToolEntry, WriteAction } from "../tools/tool.js";
 import type { ContextBlock } from "./block.js";

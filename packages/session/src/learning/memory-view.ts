@@ -137,14 +137,15 @@ export function keptWrites(
 
 // Before anything is written, since that changes them.
 function closedAsRead(writes: readonly LearnedWrite[], view: MemoryView, blocks: readonly LiveBlock[]): KeptWrite[] {
-  return blocks.flatMap(({ label, provider }) => {
-    if (!(provider instanceof AgentSearchProvider)) return [];
+  return blocks.flatMap((block) => {
+    const { label } = block;
+    const place = placeIn(block);
+    if (place === null) return [];
     const own = writes.filter((each) => each.label === label);
     const keys = new Set(own.flatMap(({ fields }) => fields.supersedes ?? []));
-    const { scope } = placeOfEntries(provider);
     return [...keys].sort().flatMap((key) => {
       const asRead = view.entry(label, key);
-      return asRead === null ? [] : [{ entries: scope, asRead }];
+      return asRead === null ? [] : [{ entries: place.entries, asRead }];
     });
   });
 }

@@ -195,8 +195,8 @@ export const PART_METHODS: PartMethods = {
   },
 };
 
-/** Members that are parts of a store, or serve the process alone. */
-type NoCall = "session" | "forUser" | "observer" | "observeStatements" | "observeReranker";
+/** Members that are parts of a store, serve the process alone, or are made of other calls. */
+type NoCall = "session" | "consolidate" | "forUser" | "observer" | "observeStatements" | "observeReranker";
 
 /** The methods of the store itself. */
 export const STORE_METHODS: MethodRows<Omit<Store, NoCall>> = {
