@@ -247,7 +247,7 @@ class Guard {
   }
 
   /**
-   * What nobody has written yet becomes theirs with the first write. Whether it is theirs is asked before, and not in the
+   * A session that nobody has written yet becomes theirs with the first write. Whether it is theirs is asked before, and not in the
    * transaction: who gets between only gains what registering the id first would have given. Errors: `SESSION_NOT_FOUND`.
    */
   async #assertOwn(id: string, makesSession: boolean): Promise<void> {
