@@ -10,7 +10,7 @@ import type {
   Store,
   WriteOrigin,
 } from "../contract/store.js";
-import { isOpen, mergedText, Refusal } from "./mergeable.js";
+import { isOpen, mergedText, Refusal, storedText } from "./mergeable.js";
 
 /** How often writes are made anew because someone else wrote to an entry. */
 const MAX_ATTEMPTS = 10;
@@ -134,11 +134,6 @@ class Making {
     const isTaken = this.#taken.has(nameOf(key)) || (await this.parts.store.entries.get(scope, key)) !== null;
     return isTaken ? `${key}-${crypto.randomUUID().slice(0, 8)}` : key;
   }
-}
-
-// As it is stored: what is redacted says something else.
-function storedText({ redaction }: Store, { sessionId, label }: EntryScope, key: string, text: string): string {
-  return redaction === undefined ? text : redaction.text(text, { kind: "entry", sessionId, label, key });
 }
 
 async function presentEntry(

@@ -1,5 +1,5 @@
 import { estimateStringTokens, storableText } from "@stemma/model";
-import { type ListedEntry, subjectOf } from "../contract/store.js";
+import { type EntryScope, type ListedEntry, type Store, subjectOf } from "../contract/store.js";
 
 /** By how many estimated tokens a merge may be longer than all that it merges. */
 const LONGER = 20;
@@ -28,4 +28,9 @@ export function mergedText(content: string, originals: readonly ListedEntry[]): 
   const said = originals.reduce((sum, each) => sum + estimateStringTokens(each.content), 0);
   if (estimateStringTokens(text) > said + LONGER) throw new Refusal("it says more than what it merges");
   return text;
+}
+
+/** A text as a store keeps it: one that redacts keeps another one. */
+export function storedText({ redaction }: Store, { sessionId, label }: EntryScope, key: string, text: string): string {
+  return redaction === undefined ? text : redaction.text(text, { kind: "entry", sessionId, label, key });
 }

@@ -13,7 +13,7 @@ import {
 } from "../contract/store.js";
 import { listAll } from "../sql/list-all.js";
 import { buildMergePrompt, parseMerges } from "./merge-prompt.js";
-import { isOpen, mergedText, Refusal } from "./mergeable.js";
+import { isOpen, mergedText, Refusal, storedText } from "./mergeable.js";
 import { GROUP_TOKENS, nearGroups } from "./near-groups.js";
 import { mergeSame, sameTexts } from "./same-text.js";
 
@@ -113,9 +113,10 @@ export class Proposals {
     for (const merge of proposed as readonly ProposedMerge[]) {
       try {
         const { key, content, entries } = parsedMerge(merge, shown);
-        mergedText(content, entries);
+        // A key says what the text says.
+        const text = storedText(this.store, { ...this.place, label }, key ?? "", mergedText(content, entries));
         const originals = entries.map((each) => ({ key: each.key, content: each.content }));
-        this.merges.push({ label, key: keyOfTitle(key ?? "") || keyOfContent(content), content, originals });
+        this.merges.push({ label, key: keyOfTitle(key ?? "") || keyOfContent(text), content: text, originals });
         this.#left -= originals.length;
         for (const each of originals) shown.delete(each.key);
       } catch (error) {
