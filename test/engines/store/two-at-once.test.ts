@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { tool } from "ai";
+import { streamText, tool, wrapLanguageModel } from "ai";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { hashingEmbedder } from "../../../packages/conformance/src/search/hashing-embedder.js";
@@ -10,11 +10,13 @@ import type { ParsedSession } from "../../../packages/formats/src/stemma/session
 import { defer } from "../../../packages/model/src/lib/queue.js";
 import { postgres } from "../../../packages/postgres/src/postgres.js";
 import { createSession, resumeSession } from "../../../packages/stemma/src/agent.js";
+import { stemmaMiddleware } from "../../../packages/stemma/src/ai-sdk.js";
 import { importSession } from "../../../packages/stemma/src/formats.js";
 import { Session, SessionManager } from "../../../packages/stemma/src/session.js";
 import type { Store } from "../../../packages/store/src/contract/store.js";
 import type { EmbeddableStore } from "../../../packages/store/src/embeddings/contract.js";
 import { sqlite } from "../../../packages/store/src/sqlite.js";
+import { scriptedModel } from "../../ai-sdk/scripted-model.js";
 import { textMessage } from "../../helpers/messages.js";
 import { standingStill } from "../../helpers/standing-still.js";
 import { openPool } from "../../postgres/databases.js";
@@ -211,6 +213,30 @@ function describeWork(open: () => Opened): void {
       check: async (store, id) => {
         const block = await store.blocks.get({ sessionId: id, kind: "block", label: "facts" });
         expect(block?.content.match(/Likes tea/g)?.length).toBe(1);
+      },
+    });
+    expect(stops).toBeGreaterThan(3);
+  });
+
+  it("calls of a remembered model store each message and each answer once, and none is lost", async () => {
+    const call = async (store: Store, id: string, text: string) => {
+      const { model } = scriptedModel(() => `To ${text}`);
+      const middleware = stemmaMiddleware({ sessions: SessionManager.create(store), sessionId: id });
+      const messages = ["Before", "To before", text].map((content, index) => {
+        return { role: index === 1 ? ("assistant" as const) : ("user" as const), content };
+      });
+      return streamText({ model: wrapLanguageModel({ model, middleware }), messages, onError() {} }).text;
+    };
+    const stops = await atEachCall({
+      first: (store, id) => call(store, id, "first"),
+      second: (store, id) => call(store, id, "second"),
+      check: async (store, id, { status }) => {
+        expect(status).toBe("fulfilled");
+        const stored: string[] = [];
+        for await (const { message } of store.session(id).messages()) {
+          stored.push(message.parts.map(({ text = "" }) => text).join(""));
+        }
+        expect(stored.toSorted()).toEqual(["Before", "To before", "To first", "To second", "first", "second"]);
       },
     });
     expect(stops).toBeGreaterThan(3);

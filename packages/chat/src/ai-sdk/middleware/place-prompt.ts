@@ -1,4 +1,4 @@
-import { answeredNow, isToolPart, type SessionMessage, type SessionMessagePart } from "@stemma/model";
+import { answeredNow, isToolPart, type SessionMessage, type SessionMessagePart, StemmaError } from "@stemma/model";
 import { coreOf, type Session } from "@stemma/session";
 import type { KeptWrite } from "@stemma/store";
 import type { UIMessage } from "ai";
@@ -45,12 +45,35 @@ const LOOKED_AT = 20;
  * Stores what is new in a prompt: the user's messages that are not answered yet, and results of stored calls that wait for them.
  * Into a session without messages goes the whole prompt. Errors: those of an append.
  */
-export async function placePrompt(
+export async function placePrompt(session: Session, split: SplitPrompt, write: Write): Promise<PlacedTurn> {
+  for (let moved: string | null | undefined; ; ) {
+    const recent = await recentOf(session);
+    const leaf = recent[0]?.id ?? null;
+    try {
+      // A leaf that cannot be read is another one than the newest that can.
+      return await placeBehind(session, split, write, { recent, expectedLeaf: leaf === moved ? undefined : leaf });
+    } catch (error) {
+      if (!StemmaError.isInstance(error, "LEAF_MOVED")) throw error;
+      // Another process wrote meanwhile, perhaps the same message.
+      moved = leaf;
+    }
+  }
+}
+
+type Write = (writes: readonly KeptWrite[]) => Promise<unknown>;
+
+interface Behind {
+  /** The newest messages, the latest first. */
+  readonly recent: UIMessage[];
+  readonly expectedLeaf: string | null | undefined;
+}
+
+async function placeBehind(
   session: Session,
   { earlier, questions, tail }: SplitPrompt,
-  write: (writes: readonly KeptWrite[]) => Promise<unknown>,
+  write: Write,
+  { recent, expectedLeaf }: Behind,
 ): Promise<PlacedTurn> {
-  const recent = await recentOf(session);
   const results = resultsOf([...earlier, ...tail]);
   const asked = questions
     .map((message) => asStored(session, questionOf(message)))
@@ -60,10 +83,10 @@ export async function placePrompt(
   const known = tail.length === 0 ? null : stepsOf(answer.messages, asked.at(-1), answerParts(tail));
   if (known !== null) return known;
   const { isStored, activate } = overlapOf(recent, asked);
-  if (activate !== null) await write([{ session: session.id, activeLeaf: activate }]);
+  if (activate !== null) await write([{ session: session.id, activeLeaf: activate, expectedLeaf }]);
   const before = recent.length === 0 ? turnsOf(earlier) : [];
   const append = [...before, ...asked.slice(isStored)] as SessionMessage[];
-  if (append.length > 0) await write([{ session: session.id, append }]);
+  if (append.length > 0) await write([{ session: session.id, append, expectedLeaf }]);
   const questionId = append.at(-1)?.id ?? activate ?? (asked.length > 0 ? (recent[0]?.id ?? null) : null);
   return { questionId, answer: { id: crypto.randomUUID(), role: "assistant", parts: answerParts(tail) } };
 }
