@@ -28,6 +28,7 @@ import { createMcpServer } from "../../packages/stemma/src/mcp.js";
 import { memory } from "../../packages/stemma/src/memory.js";
 import { instrument } from "../../packages/stemma/src/opentelemetry.js";
 import { postgres, schemaSql } from "../../packages/stemma/src/postgres.js";
+import { AuditLog, authenticator, guard, RateLimits, UserTokens } from "../../packages/stemma/src/server.js";
 import {
   AgentContextProvider,
   AgentSearchProvider,
@@ -151,6 +152,11 @@ export const OPTION_CALLS: Record<string, (options: never) => unknown> = {
   memoryTool: (options) => memoryTool(session(), options),
   "new StemmaSaver": (options) => new StemmaSaver(store, options),
   "new StemmaStore": (options) => new StemmaStore(store, options),
+  guard: (options) => guard(store, { id: "key", access: "memory" }, options),
+  authenticator,
+  "new AuditLog": (options) => new AuditLog(store, options),
+  "new RateLimits": (options) => new RateLimits(options),
+  "new UserTokens": (options) => new UserTokens(store, options),
 };
 
 /** The error of a call with an option that nothing takes. */

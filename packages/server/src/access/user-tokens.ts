@@ -1,4 +1,4 @@
-import { assertArgument, check, invalid, once, StemmaError } from "@stemma/model";
+import { check, defineOptions, invalid, once, StemmaError } from "@stemma/model";
 import { assertStore, assertUserId, type RecordScope, type Store } from "@stemma/store";
 import { ACCESS, type Access, accessOf } from "./access-options.js";
 import { loadJose } from "./load-jose.js";
@@ -11,6 +11,13 @@ export interface NewUserToken extends Omit<Access, "access" | "userId"> {
   /** Milliseconds until it expires, at most an hour. Default: ten minutes. */
   readonly lasts?: number | undefined;
 }
+
+interface UserTokensOptions {
+  /** The address of the server that takes the tokens. */
+  readonly audience: string;
+}
+
+const USER_TOKENS = defineOptions<UserTokensOptions>({ audience: check.required(check.text) });
 
 const SECRETS: RecordScope = { sessionId: "", label: "stemma:tokens" };
 export const TOKEN_ISSUER = "stemma";
@@ -39,10 +46,10 @@ export class UserTokens {
 
   constructor(
     private readonly store: Store,
-    private readonly options: { readonly audience: string },
+    private readonly options: UserTokensOptions,
   ) {
     assertStore(store, "UserTokens");
-    assertArgument(check.text, options.audience, "The audience of UserTokens");
+    USER_TOKENS.assert(options, "UserTokens");
   }
 
   /** Makes a token. `expiresAt` is in milliseconds since 1970. Errors: `INVALID_ARGUMENT`. */
