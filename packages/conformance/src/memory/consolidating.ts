@@ -148,22 +148,17 @@ export const consolidating = defineTopic("consolidation", (it) => {
     expect((await get("x"))?.supersededBy).toEqual([merges[0]?.key]);
   });
 
-  it("writes nothing unless the predecessors of a merge say what they said", async ({ store: everything }) => {
+  it("ends at once what an entry supersedes from now on, where it says so", async ({ store: everything }) => {
     const { store, get } = await world(everything, BERLIN);
-    const merged = { key: "m", content: "Ada lives in Berlin.", supersedes: ["a", "b"] };
-    const merges = [
-      { key: "a", content: "Ada lives in Berlin." },
-      { key: "b", content: "Ada lives in Bonn." },
-    ];
-    await expectError(store.entries.set(FACTS, merged, { merges }), "ENTRY_CONFLICT");
-    expect([await get("m"), (await get("a"))?.validTo]).toEqual([null, null]);
-    for (const fields of [{ expiresAt: "2999-01-01" }, { validTo: "2999-01-01" }]) {
-      await store.entries.set(FACTS, { key: "b", content: "Ada lives in Bonn.", ...fields });
-      await expectError(store.entries.set(FACTS, merged, { merges }), "ENTRY_CONFLICT");
-    }
-    await store.entries.set(FACTS, { key: "b", content: "Ada lives in Bonn.", expiresAt: null, validTo: null });
-    await store.entries.set(FACTS, merged, { merges });
-    expect((await get("b"))?.supersededBy).toEqual(["m"]);
+    const merged = { key: "m", content: "Ada lives in Berlin.", validFrom: "2001-01-01", supersedes: ["a", "b"] };
+    const before = new Date().toISOString();
+    await store.entries.set(FACTS, merged, { endsNow: true });
+    const ended = [await get("a"), await get("b")];
+    expect(ended.map((each) => each?.supersededBy)).toEqual([["m"], ["m"]]);
+    expect(ended.every((each) => (each?.validTo ?? "") >= before)).toEqual(true);
+    // A later write without it moves no end.
+    await store.entries.set(FACTS, { ...merged, content: "Ada has a flat in Berlin." });
+    expect((await get("a"))?.validTo).toBe(ended[0]?.validTo);
   });
 
   it("makes of whatever an extractor gives only merges of what it was shown", async ({ store: everything }) => {

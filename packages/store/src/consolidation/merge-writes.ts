@@ -2,9 +2,11 @@ import { isJsonObject, quote, StemmaError } from "@stemma/model";
 import type {
   ConsolidateOptions,
   Consolidation,
+  EntryCheck,
   EntryMerge,
   EntryScope,
   EntryWrite,
+  KeptWrite,
   ListedEntry,
   MemoryScope,
   Store,
@@ -24,10 +26,10 @@ export interface MergeParts extends Pick<ConsolidateOptions, "keepVersions"> {
 /** The outcome of writing merges. */
 export type Outcome = Pick<Consolidation, "merges" | "skipped">;
 
-/** A merge that can be made or taken back, and the write that does it. */
+/** A merge that can be made or taken back, and the writes that do it. */
 interface Planned {
   readonly merge: EntryMerge;
-  readonly write: EntryWrite;
+  readonly writes: readonly (EntryCheck | EntryWrite)[];
 }
 
 /** Makes merges, all in one transaction, or with `dryRun` only finds those that can be made. Whoever writes meanwhile, wins. */
@@ -74,9 +76,9 @@ async function written({ store, merges }: MergeParts, dryRun: boolean, begin: ()
 }
 
 // In one order for all: of two that lock the same entries, neither waits for the other and is waited for.
-function inOrder(planned: readonly Planned[]): EntryWrite[] {
+function inOrder(planned: readonly Planned[]): KeptWrite[] {
   const name = ({ merge }: Planned) => JSON.stringify([merge.label, merge.originals.map(({ key }) => key).sort()]);
-  return [...planned].sort((one, other) => (name(one) < name(other) ? -1 : 1)).map(({ write }) => write);
+  return [...planned].sort((one, other) => (name(one) < name(other) ? -1 : 1)).flatMap(({ writes }) => writes);
 }
 
 // It may come from a file.
@@ -122,12 +124,15 @@ class Making {
       supersedes: originals.map((each) => each.key),
       options: {
         expectedContent: null,
-        merges: originals,
+        endsNow: true,
         origin: await originOf(store, scope, present),
         keepVersions,
       },
     };
-    return { merge: { label, key: own, content, originals }, write };
+    // Whoever writes to one of them meanwhile, wins.
+    const checks = [...present].sort((one, other) => (one.key < other.key ? -1 : 1));
+    const writes = [...checks.map((asRead) => ({ entries: scope, asRead })), write];
+    return { merge: { label, key: own, content, originals }, writes };
   }
 
   async #freeKey(scope: EntryScope, key: string, nameOf: (key: string) => string): Promise<string> {
@@ -169,5 +174,6 @@ async function planUndo({ store, place, keepVersions }: MergeParts, merge: Entry
   if (!isSame || !originals.every((each) => entry.supersedes.includes(each.key))) {
     throw new Refusal(`${quote(key)} was changed since`);
   }
-  return { merge, write: { entries: scope, key, content: null, options: { expectedContent: content, keepVersions } } };
+  const options = { expectedContent: content, keepVersions };
+  return { merge, writes: [{ entries: scope, key, content: null, options }] };
 }

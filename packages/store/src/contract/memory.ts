@@ -180,11 +180,8 @@ export interface WriteEntryOptions extends VersionOptions {
    * entry that another one supersedes. Default: an end and an expiry that are left out stay.
    */
   readonly holds?: boolean | undefined;
-  /**
-   * For an entry that says what some that it supersedes say: their present contents. If one of them has another one, an end or an
-   * expiry, nothing is written. They end now, however early the entry begins. Default: none.
-   */
-  readonly merges?: readonly Pick<StoredEntry, "key" | "content">[] | undefined;
+  /** True: what it supersedes from now on ends now, however early the entry begins. Default: at its `validFrom`. */
+  readonly endsNow?: boolean | undefined;
   /** All that has ended it, for a copy of an entry from elsewhere, whose predecessors and successors are not looked at. */
   readonly ends?: readonly EntryEnd[] | undefined;
 }

@@ -267,14 +267,9 @@ function optionsIn(
   key: string,
   options: WriteEntryOptions,
 ): WriteEntryOptions {
-  const { expectedContent, merges } = options;
-  return {
-    ...options,
-    ...(expectedContent !== undefined && { expectedContent: textIn(redaction, scope, key, expectedContent) }),
-    ...(merges && {
-      merges: merges.map((each) => ({ ...each, content: textIn(redaction, scope, each.key, each.content) })),
-    }),
-  };
+  const { expectedContent } = options;
+  if (expectedContent === undefined) return options;
+  return { ...options, expectedContent: textIn(redaction, scope, key, expectedContent) };
 }
 
 function queryIn(redaction: Redaction, sessionId: string | null, query: string): string {

@@ -90,7 +90,7 @@ function* writtenFact(
   scope: EntryScope,
   entry: StoredEntry,
   known: EntryRow | null,
-  { ends, holds = false, merges = [] }: Pick<EntryNote, "ends" | "holds" | "merges">,
+  { ends, holds = false, endsNow = false }: Pick<EntryNote, "ends" | "holds" | "endsNow">,
 ): Operation<KeptFact> {
   const now = isoNow();
   const { key } = entry;
@@ -104,7 +104,7 @@ function* writtenFact(
   const after = changedFact(holds ? heldAgain(scope, key, before ?? base, now) : (before ?? base), key, entry, now);
   // What comes back may name what is gone meanwhile.
   const named = removed?.fact.supersedes ?? [];
-  return yield* linkPredecessors(sql, scope, { key, before, after, named, merges, now });
+  return yield* linkPredecessors(sql, scope, { key, before, after, named, endsNow, now });
 }
 
 // Errors: `ENTRY_CONFLICT`.

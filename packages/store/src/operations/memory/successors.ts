@@ -1,9 +1,9 @@
-import { invalid, StemmaError } from "@stemma/model";
-import type { EntryEnd, EntryScope, FactOrigin, WriteEntryOptions } from "../../contract/store.js";
+import { invalid } from "@stemma/model";
+import type { EntryEnd, EntryScope, FactOrigin } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
 import type { Operation } from "../../engine/operation.js";
 import { endedBy, type KeptFact, weakest } from "./entry-fact.js";
-import { type EntryRow, factOf, findEntryRow, findOwnEntryRow, type NumberedRow, putFact } from "./entry-rows.js";
+import { factOf, findEntryRow, findOwnEntryRow, type NumberedRow, putFact } from "./entry-rows.js";
 
 /** An entry before and after a write. Before: null for one that was not there. */
 interface Change {
@@ -12,8 +12,8 @@ interface Change {
   readonly after: KeptFact;
   /** Predecessors that need not be there. */
   readonly named: readonly string[];
-  /** Predecessors that say the same, with what they must say. */
-  readonly merges: NonNullable<WriteEntryOptions["merges"]>;
+  /** New predecessors end now. */
+  readonly endsNow: boolean;
   readonly now: string;
 }
 
@@ -22,7 +22,7 @@ interface Change {
  * of them. Errors: `INVALID_ARGUMENT`.
  */
 export function* linkPredecessors(sql: Dialect, scope: EntryScope, change: Change): Operation<KeptFact> {
-  const { key, before, after, named, merges, now } = change;
+  const { key, before, after, named, endsNow, now } = change;
   const known = new Set(before?.supersedes);
   const fresh = after.supersedes.filter((each) => !known.has(each));
   yield* assertNoCircle(sql, scope, change, fresh);
@@ -41,25 +41,17 @@ export function* linkPredecessors(sql: Dialect, scope: EntryScope, change: Chang
     if (row === null && !known.has(each) && !named.includes(each)) throw noPredecessor(scope, key, each);
     if (row === null) continue;
     const fact = factOf(row);
-    const merged = fresh.includes(each) ? merges.find((one) => one.key === each) : undefined;
-    if (merged !== undefined) assertUnchanged(scope, row, fact, merged.content);
     const end = fact.ends.find(({ by }) => by === key);
     const time = row.created_at > now ? row.created_at : now;
-    // What was merged ended then; another end moves with the beginning of the successor.
-    const isMerged =
-      merged !== undefined || (before?.validFrom != null && end !== undefined && end.validTo !== before.validFrom);
-    const validTo = (isMerged ? null : after.validFrom) ?? end?.validTo ?? now;
+    // What ended when it was superseded stays so; another end moves with the beginning of the successor.
+    const hasOwnEnd =
+      (endsNow && fresh.includes(each)) ||
+      (before?.validFrom != null && end !== undefined && end.validTo !== before.validFrom);
+    const validTo = (hasOwnEnd ? null : after.validFrom) ?? end?.validTo ?? now;
     yield* putFact(sql, scope, row, { ...fact, ends: endedBy(fact.ends, key, validTo, time) });
     origins.push(fact.origin);
   }
   return { ...after, origin: weakest(origins) };
-}
-
-// Errors: `ENTRY_CONFLICT`.
-function assertUnchanged({ label }: EntryScope, row: EntryRow, { ends, expiresAt }: KeptFact, content: string): void {
-  if (row.content === content && ends.length === 0 && expiresAt === null) return;
-  const message = `Entry "${row.key}" was changed meanwhile: read it again, then write.`;
-  throw new StemmaError("ENTRY_CONFLICT", { label, key: row.key }, message);
 }
 
 /** Lets hold again what an entry ended. */
