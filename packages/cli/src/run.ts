@@ -5,6 +5,7 @@ import { registerBackup, registerCheck, registerMigrate } from "./commands/datab
 import { registerEval } from "./commands/eval.js";
 import { registerExport } from "./commands/export.js";
 import { registerImport } from "./commands/import.js";
+import { registerKey } from "./commands/key.js";
 import { registerLearn } from "./commands/learn.js";
 import { registerMcp } from "./commands/mcp.js";
 import { registerSearch, registerSessions, registerShow, registerTree } from "./commands/sessions.js";
@@ -35,6 +36,7 @@ const COMMANDS: readonly Register[] = [
   registerCheck,
   registerMigrate,
   registerEval,
+  registerKey,
 ];
 
 const HELP = `

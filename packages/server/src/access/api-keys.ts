@@ -58,7 +58,8 @@ export class ApiKeys {
       throw invalid("The expiresAt of a key is a time in milliseconds.");
     }
     ACCESS.assert(access, "a key");
-    const id = randomText(6);
+    // On a command line it is no option.
+    const id = randomText(6).replace(/[-_]/g, "x");
     const secret = randomText(32);
     const key = `stm_${id}_${secret}${await checkOf(id, secret)}`;
     const info: ApiKeyInfo = {
