@@ -935,6 +935,8 @@ const post =
     return () => read(world.studio("POST", `/api/${name}`, posted));
   };
 
+const FACT = { owner: { session: LONG }, label: "facts", key: "k0" };
+
 /** Those of the studio's API, by name; the others give a file of the page. */
 export const STUDIO_CALLS: Calls = {
   info: ask("info"),
@@ -954,6 +956,7 @@ export const STUDIO_CALLS: Calls = {
   owners: ask("owners?kind=user"),
   memory: ask(`memory?session=${LONG}`),
   entries: ask(`entries?session=${LONG}&label=facts`),
+  entry: ask(`entry?session=${LONG}&label=facts&entry=k0`),
   versions: ask(`versions?session=${LONG}&label=notes`),
   writes: ask(`writes?id=${LONG}&message=m0`),
   search: ask("search?q=order%20part"),
@@ -977,6 +980,8 @@ export const STUDIO_CALLS: Calls = {
     content: "x",
     expectedVersion: 3,
   })),
+  "edit-entry": post("edit-entry", () => ({ ...FACT, content: "Known anew.", expectedContent: "Fact k0 is known." })),
+  "forget-entry": post("forget-entry", () => FACT),
   "restore-version": post("restore-version", () => ({ owner: { session: LONG }, label: "notes", version: 1 })),
 };
 
