@@ -45,7 +45,13 @@ function registerCreate(key: Command, io: Io): void {
       const { access, user, project, memoryKey, readOnly, days } = options;
       await withStore(command, io, "make", async ({ store, json }) => {
         const expiresAt = days === undefined ? undefined : Date.now() + days * DAY;
-        const reach = { access, userId: user, project, keys: memoryKey, readOnly };
+        const reach = {
+          access,
+          ...(user !== undefined && { userId: user }),
+          ...(project !== undefined && { project }),
+          ...(memoryKey !== undefined && { keys: memoryKey }),
+          ...(readOnly === true && { readOnly }),
+        };
         const made = await new ApiKeys(store).create({ name, expiresAt, ...reach });
         if (json) return writeJson(io, { ...made.info, key: made.key });
         await io.write(`${made.key}\n`);

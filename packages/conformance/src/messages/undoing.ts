@@ -134,6 +134,17 @@ export const undoing = defineTopic("undoing", (it) => {
     await expectError(session.revertFrom(1 as never), "INVALID_ARGUMENT");
   });
 
+  it("takes nothing back that another user says to have written there", async ({ manager, store }) => {
+    const session = manager.withContext("memory", { scope: "user" }).forUser("ada").getSession("one");
+    await session.appendContextBlock("memory", "Likes tea\nLives in Porto");
+    await session.appendMessage(message("u1"));
+    const forged = { sessionId: "", kind: "block", label: "memory", scope: "user" } as const;
+    const origin = { author: "model", sessionId: "one", messageIds: ["u1"] } as const;
+    await store.forUser("bob").blocks.set(forged, "Likes tea", { origin });
+    expect(await session.revertFrom("u1")).toEqual({ blocks: [], entries: [], compactions: [] });
+    expect((await session.readContextBlock("memory"))?.content).toBe("Likes tea\nLives in Porto");
+  });
+
   it("rewinds a session's own blocks and entries to what they were at a message", async ({ manager, store }) => {
     const chats = manager.withContext("plan").withContext("memory", { scope: "user" }).withContext("later");
     const session = chats.forUser("ada").getSession("one");

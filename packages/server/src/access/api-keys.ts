@@ -1,7 +1,7 @@
 import { assertArgument, check, invalid, Recent } from "@stemma/model";
 import { assertStore, listAll, type RecordScope, type Store } from "@stemma/store";
 import { ACCESS, type Access, accessOf } from "./access-options.js";
-import type { Principal } from "./principal.js";
+import { assertGiven, type Principal } from "./principal.js";
 import { digestOf, isSameSecret, randomText } from "./secrets.js";
 
 /** How a key is made. */
@@ -29,6 +29,13 @@ const UNKNOWN_FOR = 5_000;
 /** Keys whose answer is remembered. */
 const REMEMBERED = 10_000;
 
+/** The answer about a key, and the times between which it counts. */
+interface Remembered {
+  readonly principal: Principal | null;
+  readonly since: number;
+  readonly until: number;
+}
+
 interface StoredKey extends ApiKeyInfo {
   /** SHA-256 of the key. It has 256 random bits, so nothing slower is needed. */
   readonly digest: string;
@@ -45,7 +52,8 @@ interface StoredKey extends ApiKeyInfo {
  * const principal = await keys.verify(key);
  */
 export class ApiKeys {
-  readonly #remembered = new Recent<{ readonly principal: Principal | null; readonly until: number }>(REMEMBERED);
+  readonly #remembered = new Recent<Remembered>(REMEMBERED);
+  #revoked = 0;
 
   constructor(private readonly store: Store) {
     assertStore(store, "ApiKeys");
@@ -54,10 +62,11 @@ export class ApiKeys {
   /** Makes a key. Resolves to it, and to what a list shows of it. Errors: `INVALID_ARGUMENT`. */
   async create({ name, expiresAt, ...access }: NewApiKey): Promise<{ key: string; info: ApiKeyInfo }> {
     assertArgument(check.text, name, "The name of a key");
-    if (expiresAt !== undefined && !Number.isFinite(expiresAt)) {
-      throw invalid("The expiresAt of a key is a time in milliseconds.");
+    if (expiresAt !== undefined && !(Number.isFinite(expiresAt) && expiresAt > Date.now())) {
+      throw invalid("The expiresAt of a key is a time to come, in milliseconds since 1970.", { expiresAt });
     }
     ACCESS.assert(access, "a key");
+    assertGiven(access, "a key");
     // On a command line it is no option.
     const id = randomText(6).replace(/[-_]/g, "x");
     const secret = randomText(32);
@@ -90,8 +99,13 @@ export class ApiKeys {
 
   /** Revokes a key. Resolves to whether it was there. */
   async revoke(id: string): Promise<boolean> {
-    this.#remembered.clear();
-    return this.store.records.delete(KEYS, id);
+    try {
+      return await this.store.records.delete(KEYS, id);
+    } finally {
+      // Whoever is reading it meanwhile remembers nothing.
+      this.#revoked += 1;
+      this.#remembered.clear();
+    }
   }
 
   /** Whom a key stands for; null for what is no key, and for one that was revoked or has expired. */
@@ -100,19 +114,25 @@ export class ApiKeys {
     if (id === undefined || secret === undefined || given !== (await checkOf(id, secret))) return null;
     const digest = await digestOf(key);
     const known = this.#remembered.get(digest);
-    if (known !== undefined && Date.now() < known.until) return known.principal;
-    const principal = await this.#read(id, digest);
-    const lasts = principal === null ? UNKNOWN_FOR : KNOWN_FOR;
-    this.#remembered.set(digest, { principal, until: Date.now() + lasts });
+    // A clock that went back makes nothing valid for longer.
+    if (known !== undefined && known.since <= Date.now() && Date.now() < known.until) return known.principal;
+    const revoked = this.#revoked;
+    const stored = await this.#read(id, digest);
+    const since = Date.now();
+    const principal = stored === null || since >= (stored.expiresAt ?? since + 1) ? null : { id, ...accessOf(stored) };
+    const until = Math.min(
+      since + (principal === null ? UNKNOWN_FOR : KNOWN_FOR),
+      stored?.expiresAt ?? since + KNOWN_FOR,
+    );
+    if (revoked === this.#revoked) this.#remembered.set(digest, { principal, since, until });
     return principal;
   }
 
-  async #read(id: string, digest: string): Promise<Principal | null> {
+  async #read(id: string, digest: string): Promise<StoredKey | null> {
     const record = await this.store.records.get(KEYS, id);
     if (record === null) return null;
     const stored = storedKey(record.value);
-    if (!isSameSecret(stored.digest, digest)) return null;
-    return { id, ...accessOf(stored) };
+    return isSameSecret(stored.digest, digest) ? stored : null;
   }
 }
 

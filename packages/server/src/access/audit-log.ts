@@ -1,4 +1,4 @@
-import { check, defineOptions } from "@stemma/model";
+import { check, defineOptions, StemmaError } from "@stemma/model";
 import { assertStore, listAll, type RecordScope, type Store } from "@stemma/store";
 import type { GuardedCall } from "./guard.js";
 import { randomText } from "./secrets.js";
@@ -11,6 +11,8 @@ const DAY = 86_400_000;
 const REFUSED: ReadonlySet<string | null> = new Set(["FORBIDDEN", "NOT_ALLOWED", "SESSION_NOT_FOUND"]);
 /** Entries that wait to be stored. */
 const MOST_WAITING = 1_000;
+/** Portions that are being stored. */
+const MOST_WRITING = 10;
 
 interface AuditLogOptions {
   /** Days that an entry stays. Default 90. */
@@ -29,6 +31,7 @@ const AUDIT_LOG = defineOptions<AuditLogOptions>({ days: check.positive("days"),
 export class AuditLog {
   #waiting: AuditEntry[] = [];
   #number = 0;
+  #writing = 0;
   #stored: Promise<void> = Promise.resolve();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -43,8 +46,15 @@ export class AuditLog {
   /** Notes a call, if it is one to be noted. */
   readonly note = (call: GuardedCall): void => {
     if (call.mode === "read" && !REFUSED.has(call.code)) return;
+    // A store that stands still does not fill the memory: what comes then is told, and lost.
+    if (this.#writing >= MOST_WRITING && this.#waiting.length >= MOST_WAITING) {
+      this.options.onError?.(
+        new StemmaError("STORE_FAILED", {}, "The audit log cannot be stored in time: an entry is lost."),
+      );
+      return;
+    }
     this.#waiting.push(call);
-    if (this.#waiting.length >= MOST_WAITING) void this.flush();
+    if (this.#waiting.length >= MOST_WAITING && this.#writing < MOST_WRITING) void this.flush();
     this.#timer ??= unref(setTimeout(() => void this.flush(), 1_000));
   };
 
@@ -54,7 +64,14 @@ export class AuditLog {
     this.#timer = undefined;
     const entries = this.#waiting;
     this.#waiting = [];
-    if (entries.length > 0) this.#stored = this.#stored.then(() => this.#write(entries));
+    if (entries.length > 0) {
+      this.#writing += 1;
+      this.#stored = this.#stored
+        .then(() => this.#write(entries))
+        .finally(() => {
+          this.#writing -= 1;
+        });
+    }
     return this.#stored;
   }
 

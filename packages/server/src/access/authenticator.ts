@@ -2,7 +2,7 @@ import { check, defineOptions, StemmaError } from "@stemma/model";
 import type { ApiKeys } from "./api-keys.js";
 import { ForeignTokens, type ForeignTokensOptions } from "./foreign-tokens.js";
 import { loadJose } from "./load-jose.js";
-import type { Principal } from "./principal.js";
+import { assertPrincipal, type Principal } from "./principal.js";
 import { TOKEN_ISSUER, type UserTokens } from "./user-tokens.js";
 
 /** Who is let in: each that is given is one way in. */
@@ -42,7 +42,10 @@ export function authenticator(options: AuthenticatorOptions): (request: Request)
   };
   return async (request) => {
     const own = (await authenticate?.(request)) ?? null;
-    if (own !== null) return own;
+    if (own !== null) {
+      assertPrincipal(own);
+      return own;
+    }
     const bearer = bearerOf(request.headers.get("authorization"));
     const principal = bearer === null ? null : await principalOf(bearer);
     if (principal !== null) return principal;

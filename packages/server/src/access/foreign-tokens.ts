@@ -74,7 +74,7 @@ export class ForeignTokens {
       });
       const userId = payload[userClaim];
       if (typeof userId !== "string" || userId === "") return null;
-      return { id: payload.jti ?? userId, ...accessOf({ access: "memory", userId }) };
+      return { id: `user:${userId}`, ...accessOf({ access: "memory", userId }) };
     } catch (error) {
       if (isRefusal(error, errors)) return null;
       throw new StemmaError("CONNECTION_LOST", { issuer }, "The keys of the issuer cannot be read.", { cause: error });

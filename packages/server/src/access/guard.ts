@@ -5,13 +5,14 @@ import {
   type Named,
   PART_METHODS,
   type PartMethods,
+  type RememberedVersion,
   SESSION_METHODS,
   type SessionInfo,
   STORE_METHODS,
   type Store,
   valuesIn,
 } from "@stemma/store";
-import { isConfined, type Principal, projectKey } from "./principal.js";
+import { assertPrincipal, isConfined, isWhole, type Principal } from "./principal.js";
 import { PROJECT_RULES } from "./project-rules.js";
 import { Reach } from "./reach.js";
 import { forbidden, notThere } from "./refusals.js";
@@ -33,6 +34,9 @@ const LISTS: ReadonlySet<string> = new Set(["blocks.list", "entries.labels", "en
 
 /** Sessions that are known to be the principal's, of one guard. */
 const KNOWN_SESSIONS = 1_000;
+
+/** Milliseconds after which it is asked again whose a session is: it may have been deleted and made anew by others. */
+const KNOWN_FOR = 1_000;
 
 /** Ids of sessions that are told of one call. */
 const MOST_TOLD = 20;
@@ -67,6 +71,7 @@ const GUARD = defineOptions<GuardOptions>({ onCall: check.callable });
  * tokens; `INVALID_ARGUMENT`.
  */
 export function guard(store: Store, principal: Principal, options: GuardOptions = {}): Store {
+  assertPrincipal(principal);
   GUARD.assert(options, "guard()");
   if (principal.access === "mint") throw forbidden("This key makes tokens for users, and reads and writes nothing.");
   const { userId } = principal;
@@ -77,7 +82,8 @@ class Guard {
   readonly store: Store;
   readonly #reach: Reach;
   readonly #isConfined: boolean;
-  readonly #known = new Recent<true>(KNOWN_SESSIONS);
+  /** When each was found to be theirs, in milliseconds. */
+  readonly #known = new Recent<number>(KNOWN_SESSIONS);
   /** Calls that wait until it is known whose their sessions are, one after the other: they are made in their order. */
   #waiting = 0;
   #last: Promise<unknown> = Promise.resolve();
@@ -144,7 +150,7 @@ class Guard {
       const call: Call = { name: prefix + name, row, sessionId, make };
       wrapped[name] = row.isStream
         ? (...values) => this.#stream(call, values)
-        : (...values) => this.#told(call, values, this.#call(call, values));
+        : (...values) => this.#tellingOf(call, values, (copy) => this.#call(call, copy));
     }
     return wrapped as P;
   }
@@ -152,8 +158,10 @@ class Guard {
   async #call(call: Call, given: unknown[]): Promise<unknown> {
     const { values, sessions } = this.#admit(call, given);
     try {
-      const made = this.#mustWait(sessions) ? this.#afterOthers(call, copyOf(values), sessions) : call.make(values);
-      return this.#shown(call, values, await made);
+      const made = this.#mustWait(sessions) ? this.#afterOthers(call, values, sessions) : call.make(values);
+      const result = await made;
+      if (call.name === "sessions.delete") for (const id of sessions) this.#known.delete(id);
+      return this.#shown(call, values, result);
     } catch (error) {
       const failure = this.#hidden(error);
       if (call.name === "sessions.get" && StemmaError.isInstance(failure, "SESSION_NOT_FOUND")) return null;
@@ -163,22 +171,33 @@ class Guard {
 
   // Reading begins with the call.
   #stream(call: Call, given: unknown[]): AsyncIterable<unknown> {
-    const open = async () => {
-      const { values, sessions } = this.#admit(call, given);
-      return (
-        this.#mustWait(sessions) ? this.#afterOthers(call, values, sessions) : call.make(values)
-      ) as AsyncIterable<unknown>;
+    const open = async (copy: unknown[]) => {
+      const { values, sessions } = this.#admit(call, copy);
+      const made = this.#mustWait(sessions) ? this.#afterOthers(call, values, sessions) : call.make(values);
+      return made as AsyncIterable<unknown>;
     };
     const hidden = (error: unknown) => Promise.reject(this.#hidden(error));
-    return valuesIn(this.#told(call, given, open()).then((values) => withErrors(values, hidden), hidden));
+    return valuesIn(this.#tellingOf(call, given, open).then((values) => withErrors(values, hidden), hidden));
   }
 
-  #told<T>(call: Call, values: readonly unknown[], made: Promise<T>): Promise<T> {
+  /**
+   * Makes a call with arguments as they are now, read once: what is checked is what is done, and told. Only an administrator's are
+   * taken as they are.
+   */
+  #tellingOf<T>(call: Call, given: unknown[], make: (values: unknown[]) => Promise<T>): Promise<T> {
+    let values: unknown[];
+    try {
+      values = this.#isAdmin ? given : copyOf(given);
+    } catch (error) {
+      return Promise.reject(error);
+    }
     const { onCall } = this.options;
-    if (onCall === undefined) return made;
+    const summary = onCall === undefined ? null : this.#summaryOf(call, values);
+    const made = make(values);
+    if (onCall === undefined || summary === null) return made;
     const tell = (code: string | null) => {
       try {
-        onCall(this.#summaryOf(call, values, code));
+        onCall({ ...summary, at: new Date().toISOString(), code });
       } catch {}
     };
     made.then(
@@ -188,31 +207,40 @@ class Guard {
     return made;
   }
 
-  #summaryOf({ name, row, sessionId }: Call, values: readonly unknown[], code: string | null): GuardedCall {
-    const named = namesOf(row, values).flatMap((each) =>
-      "session" in each ? [each.session] : "records" in each ? [each.records] : [each.memory.sessionId],
-    );
-    const sessions = [...new Set([...(sessionId === null ? [] : [sessionId]), ...named])].slice(0, MOST_TOLD);
+  #summaryOf({ name, row, sessionId }: Call, values: readonly unknown[]): Omit<GuardedCall, "at" | "code"> {
+    const all = sessionId === null ? [] : [sessionId];
+    try {
+      for (const each of row.names(values)) {
+        all.push("session" in each ? each.session : "records" in each ? each.records : each.memory.sessionId);
+      }
+    } catch {
+      // What cannot be read is refused, and told without its ids.
+    }
+    const ids = [...new Set(all.map(String))].filter((id) => id !== "").slice(0, MOST_TOLD);
     const { userId } = this.inner;
-    const of = { at: new Date().toISOString(), principal: this.principal.id, call: name, mode: row.mode };
+    const sessions = ids.map((id) => shorten(id));
     return {
-      ...of,
-      sessions: sessions.filter((id) => id !== "").map((id) => shorten(String(id))),
+      principal: this.principal.id,
+      call: name,
+      mode: row.mode,
+      sessions,
       ...(userId !== undefined && { userId }),
-      code,
     };
   }
 
   /** Makes sure that what the arguments name is in reach. They are narrowed to a project where there is one. */
   #admit({ name, row, sessionId }: Call, given: unknown[]): { values: unknown[]; sessions: readonly string[] } {
     const { project, readOnly = false } = this.principal;
-    if (name === "store.close") throw forbidden("Nobody closes the database through a server.");
+    if (name === "store.close") throw forbidden("Nobody closes the store through a guard.");
+    if (name === "sessions.delete" && given[0] === "") {
+      throw forbidden("With the session without an id, the keys of the server would go.");
+    }
     if (row.mode === "admin" && !this.#isAdmin) throw forbidden(`${name} is for administrators.`);
     if (row.mode !== "read" && readOnly) throw forbidden("This key only reads.");
     const named = namesOf(row, given);
     const all = sessionId === null ? named : [{ session: sessionId }, ...named];
     const sessions = this.#reach.assert(all, LISTS.has(name));
-    const values = this.#isConfined ? given.map(withoutUpgraded) : given;
+    const values = this.#isConfined ? withoutUpgraded(name, given) : given;
     if (project === undefined) return { values, sessions };
     const rule = PROJECT_RULES[name];
     if (rule === undefined && all.length === 0)
@@ -221,7 +249,13 @@ class Guard {
   }
 
   #mustWait(sessions: readonly string[]): boolean {
-    return this.#isConfined && (this.#waiting > 0 || sessions.some((id) => this.#known.get(id) === undefined));
+    return this.#isConfined && (this.#waiting > 0 || sessions.some((id) => !this.#isKnown(id)));
+  }
+
+  #isKnown(id: string): boolean {
+    const found = this.#known.get(id);
+    const age = Date.now() - (found ?? 0);
+    return found !== undefined && age >= 0 && age < KNOWN_FOR;
   }
 
   // `[result]`, since a promise would be waited for.
@@ -251,25 +285,43 @@ class Guard {
    * transaction: who gets between only gains what registering the id first would have given. Errors: `SESSION_NOT_FOUND`.
    */
   async #assertOwn(id: string, makesSession: boolean): Promise<void> {
-    if (this.#known.get(id) !== undefined) return;
+    if (this.#isKnown(id)) return;
     const { userId, project } = this.principal;
     let info = await this.whole.sessions.get(id);
-    if (info === null && project !== undefined && makesSession) {
+    if (info === null && project !== undefined && makesSession && !(await this.#holds(id))) {
       info = await this.inner.sessions.create({ id, name: id, metadata: { project } });
     }
-    if (info === null) return;
+    if (info === null) {
+      if (await this.#holds(id)) throw notThere(id);
+      return;
+    }
     if (!isOwn(info, userId, project)) throw notThere(id);
-    this.#known.set(id, true);
+    this.#known.set(id, Date.now());
   }
 
-  // Of the labels of the user's memory, those of the project.
+  // A program that reaches everything may keep records and memory under an id that it has not registered.
+  async #holds(id: string): Promise<boolean> {
+    const { blocks, entries, records } = this.whole;
+    const scope = { sessionId: id };
+    const found = await Promise.all([records.labels(id), blocks.list(scope), entries.labels(scope)]);
+    return found.some(({ length }) => length > 0);
+  }
+
+  // Of what is listed, the part that they reach.
   #shown({ name, row }: Call, values: readonly unknown[], result: unknown): unknown {
     const { project, userId } = this.principal;
-    if (project === undefined) return result;
-    if (name === "blocks.owners" && userId === undefined) return [];
+    if (isWhole(this.principal)) return result;
+    if (name === "session.writes") {
+      return (result as readonly RememberedVersion[]).filter(({ owner, label }) => this.#reach.reaches(owner, label));
+    }
+    if (name === "blocks.owners") {
+      if (values[0] === "key") return (result as readonly string[]).filter((key) => this.#reach.reaches({ key }, ""));
+      return project !== undefined && userId === undefined ? [] : result;
+    }
     const isOfUser = namesOf(row, values).some((named) => "memory" in named && named.memory.scope === "user");
-    if (!isOfUser || !LISTS.has(name)) return result;
-    return (result as readonly { readonly label: string }[]).filter(({ label }) => label === projectKey(project));
+    if (!isOfUser || !LISTS.has(name) || userId === undefined) return result;
+    const listed = result as readonly { readonly label: string }[];
+    return listed.filter(({ label }) => this.#reach.reaches({ user: userId }, label));
   }
 
   // Whose a session is would tell that it is there.
@@ -302,21 +354,38 @@ function isOwn(info: SessionInfo, userId: string | undefined, project: string | 
   );
 }
 
-// What `agents` stored under a label lies beside that of all other sessions.
-function withoutUpgraded(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutUpgraded);
-  if (typeof value !== "object" || value === null) return value;
-  if ("block" in value) return { ...value, block: withoutUpgraded(value.block) };
-  if (!("upgradedLabel" in value)) return value;
-  const { upgradedLabel: _, ...key } = value;
-  return key;
+// What `agents` stored under a label lies beside that of all other sessions. No label has a line break.
+function withoutUpgraded(name: string, values: readonly unknown[]): unknown[] {
+  const key = (value: unknown): unknown =>
+    typeof value === "object" && value !== null ? { ...value, upgradedLabel: "\n" } : value;
+  const [first, ...rest] = values;
+  if (name === "blocks.getMany") return [(first as readonly unknown[]).map(key), ...rest];
+  if (name.startsWith("blocks.") && !["blocks.list", "blocks.owners"].includes(name)) return [key(first), ...rest];
+  if (name !== "store.writeTogether") return [...values];
+  const write = (each: object) => ("block" in each ? { ...each, block: key(each.block) } : each);
+  return [(first as readonly object[]).map(write), ...rest];
 }
 
-// As they were when the call was made. The store refuses what cannot be copied, but for a signal.
-function copyOf(values: readonly unknown[]): readonly unknown[] {
+/** Arguments as they were when the call was made. Errors: `INVALID_ARGUMENT` for what cannot be copied. */
+function copyOf(values: readonly unknown[]): unknown[] {
+  // The signal of a search is for this process, and is no data.
+  const signals = values.map((value) => (isObject(value) ? value.signal : undefined));
   try {
-    return structuredClone(values);
-  } catch {
-    return values;
+    const copies = structuredClone(
+      values.map((value, at) => (signals[at] === undefined ? value : withoutSignal(value))),
+    );
+    return copies.map((copy, at) =>
+      signals[at] instanceof AbortSignal ? { ...(copy as object), signal: signals[at] } : copy,
+    );
+  } catch (error) {
+    throw invalid("An argument of this call cannot be copied.", {}, { cause: error });
   }
+}
+
+const isObject = (value: unknown): value is { readonly signal?: unknown } =>
+  typeof value === "object" && value !== null;
+
+function withoutSignal(value: unknown): unknown {
+  const { signal: _, ...rest } = value as { readonly signal?: unknown };
+  return rest;
 }

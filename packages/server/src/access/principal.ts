@@ -1,3 +1,6 @@
+import { check, defineOptions, invalid } from "@stemma/model";
+import { assertUserId } from "@stemma/store";
+
 /**
  * Who makes a request, and what they reach. Everything that is not allowed here is refused, whatever the request says.
  */
@@ -10,16 +13,40 @@ export interface Principal {
    */
   readonly access: "memory" | "admin" | "mint";
   /** Only the sessions and the memory of this user. Default: everybody's. */
-  readonly userId?: string | undefined;
+  readonly userId?: string;
   /**
    * Only sessions whose metadata has this `project`, the memory under the key `project:<project>`, and of the user's memory
    * the label of that name. Default: all projects.
    */
-  readonly project?: string | undefined;
+  readonly project?: string;
   /** The keys whose memory they reach beside that: `"team"` for the scope `{ key: "team" }`. Default: none if `userId` or `project` is given, else all. */
-  readonly keys?: readonly string[] | undefined;
+  readonly keys?: readonly string[];
   /** They only read. Default false. */
-  readonly readOnly?: boolean | undefined;
+  readonly readOnly?: boolean;
+}
+
+const PRINCIPAL = defineOptions<Principal>({
+  id: check.required(check.text),
+  access: check.required(check.oneOf("memory", "admin", "mint")),
+  userId: assertUserId,
+  project: check.rule("a text that is not empty", (value) => typeof value === "string" && value !== ""),
+  keys: check.texts("keys of memory"),
+  readOnly: check.flag,
+});
+
+/**
+ * Throws `INVALID_ARGUMENT` for what is no principal, and for one of which a field is undefined: who is not signed in would reach
+ * everything.
+ */
+export function assertPrincipal(principal: Principal): void {
+  PRINCIPAL.assert(principal, "a principal");
+  assertGiven(principal, "a principal");
+}
+
+/** Throws `INVALID_ARGUMENT` for a field that is undefined. */
+export function assertGiven(access: object, owner: string): void {
+  const lost = Object.entries(access).find(([, value]) => value === undefined);
+  if (lost !== undefined) throw invalid(`The ${lost[0]} of ${owner} is undefined: leave it out, or give it.`);
 }
 
 /** The key, and the label in a user's memory, of what a project remembers. MCP writes there. */
@@ -27,13 +54,19 @@ export function projectKey(project: string): string {
   return `project:${project}`;
 }
 
+/** True where a principal reaches all that is stored. */
+export function isWhole(principal: Principal): boolean {
+  return !isConfined(principal) && keysOf(principal) === null;
+}
+
 /** True where a principal sees a part of the store, and not all of it. */
-export function isConfined({ userId, project }: Principal): boolean {
+export function isConfined({ userId, project }: Pick<Principal, "userId" | "project">): boolean {
   return userId !== undefined || project !== undefined;
 }
 
 /** The keys whose memory a principal reaches; null for all. */
-export function keysOf({ project, keys, ...principal }: Principal): readonly string[] | null {
-  if (keys === undefined && !isConfined({ ...principal, project })) return null;
+export function keysOf(principal: Principal): readonly string[] | null {
+  const { project, keys } = principal;
+  if (keys === undefined && !isConfined(principal)) return null;
   return [...(keys ?? []), ...(project === undefined ? [] : [projectKey(project)])];
 }

@@ -1,6 +1,6 @@
 import { invalid } from "@stemma/model";
-import { assertScope, assertSessionId, type MemoryScope, type Named } from "@stemma/store";
-import { isConfined, keysOf, type Principal, projectKey } from "./principal.js";
+import { assertScope, assertSessionId, type MemoryOwner, type MemoryScope, type Named } from "@stemma/store";
+import { isConfined, isWhole, keysOf, type Principal, projectKey } from "./principal.js";
 import { forbidden } from "./refusals.js";
 
 /** Labels of records that begin with this are the server's own. No principal reaches them through a store. */
@@ -10,11 +10,13 @@ export const SERVER_RECORDS = "stemma:";
 export class Reach {
   readonly #keys: ReadonlySet<string> | null;
   readonly #isConfined: boolean;
+  readonly #isWhole: boolean;
 
   constructor(private readonly principal: Principal) {
     const keys = keysOf(principal);
     this.#keys = keys === null ? null : new Set(keys);
     this.#isConfined = isConfined(principal);
+    this.#isWhole = isWhole(principal);
   }
 
   /** The sessions in what is named, "" left out. Errors: `FORBIDDEN`, `INVALID_ARGUMENT`, `INVALID_TEXT`. */
@@ -34,12 +36,19 @@ export class Reach {
     return this.#assertMemory(named.memory, label, listsLabels);
   }
 
+  /** True for what belongs to an owner in reach, under a label. */
+  reaches(owner: MemoryOwner, label: string): boolean {
+    if ("key" in owner) return this.#keys === null || this.#keys.has(owner.key);
+    const { project } = this.principal;
+    return !("user" in owner) || project === undefined || label === projectKey(project);
+  }
+
   #assertSession(id: unknown, what: string): string {
     if (typeof id !== "string") throw invalid("A session's id must be a text.");
-    if (!this.#isConfined) return id;
+    if (this.#isWhole) return id;
     // Such ids are places of others' memory.
     assertSessionId(id);
-    if (id === "") throw forbidden(`${what} is everybody's, and this key's reach is a part.`);
+    if (id === "" && this.#isConfined) throw forbidden(`${what} is everybody's, and this key's reach is a part.`);
     return id;
   }
 

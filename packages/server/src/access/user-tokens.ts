@@ -2,7 +2,7 @@ import { check, defineOptions, invalid, once, StemmaError } from "@stemma/model"
 import { assertStore, assertUserId, type RecordScope, type Store } from "@stemma/store";
 import { ACCESS, type Access, accessOf } from "./access-options.js";
 import { loadJose } from "./load-jose.js";
-import type { Principal } from "./principal.js";
+import { assertGiven, type Principal } from "./principal.js";
 import { randomText } from "./secrets.js";
 
 /** Whom a token is for, and how long it is one. */
@@ -21,6 +21,7 @@ const USER_TOKENS = defineOptions<UserTokensOptions>({ audience: check.required(
 
 const SECRETS: RecordScope = { sessionId: "", label: "stemma:tokens" };
 export const TOKEN_ISSUER = "stemma";
+const SECOND = 1_000;
 const HOUR = 3_600_000;
 const TEN_MINUTES = 600_000;
 /** Secrets that are valid: the newest signs. */
@@ -60,7 +61,10 @@ export class UserTokens {
   }: NewUserToken): Promise<{ token: string; expiresAt: number }> {
     assertUserId(userId);
     ACCESS.assert({ ...access, access: "memory" }, "a token");
-    if (!(lasts > 0 && lasts <= HOUR)) throw invalid("A token lasts an hour at most.", { lasts });
+    assertGiven(access, "a token");
+    if (!(lasts >= SECOND && lasts <= HOUR)) {
+      throw invalid("A token lasts from a second to an hour, in milliseconds.", { lasts });
+    }
     const { SignJWT } = await loadJose();
     const [newest] = await this.#secrets();
     const expiresAt = Date.now() + lasts;
@@ -90,8 +94,9 @@ export class UserTokens {
         audience: this.options.audience,
         requiredClaims: ["sub", "exp", "jti"],
       });
-      const { sub: userId = "", jti = "", reach } = payload;
-      return { id: jti, ...accessOf({ ...(reach as Access), access: "memory", userId }) };
+      const { sub: userId = "", reach } = payload;
+      // All tokens of a user have one limit.
+      return { id: `user:${userId}`, ...accessOf({ ...(reach as Access), access: "memory", userId }) };
     } catch (error) {
       if (error instanceof errors.JOSEError || error instanceof TypeError) return null;
       throw error;

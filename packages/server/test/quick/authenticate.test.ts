@@ -227,7 +227,7 @@ describe("authenticator()", () => {
     const { token } = await tokens.create({ userId: "ada" });
     expect(await principalOf(bearer(token))).toMatchObject({ userId: "ada" });
     expect(await principalOf(request(`bEARER  ${await signed({})}`))).toEqual({
-      id: "ada",
+      id: "user:ada",
       access: "memory",
       userId: "ada",
     });

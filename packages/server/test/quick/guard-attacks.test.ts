@@ -2,7 +2,7 @@ import { Session, SessionManager } from "@stemma/session";
 import type { Store } from "@stemma/store";
 import { memory } from "@stemma/store/memory";
 import { describe, expect, it } from "vitest";
-import { guard } from "../../src/index.js";
+import { ApiKeys, guard } from "../../src/index.js";
 
 const say = (id: string, text = id) => ({ id, role: "user", parts: [{ type: "text", text }] });
 const ada = (store: Store) => guard(store, { id: "key", access: "memory", userId: "ada" });
@@ -177,5 +177,161 @@ describe("calls through a guard", () => {
     expect(messages).toHaveLength(1);
     expect((await SessionManager.create(guarded).list()).map(({ id }) => id)).toEqual(["chat"]);
     expect((await store.sessions.get("chat"))?.user_id).toBe("ada");
+  });
+});
+
+describe("what an attacker tried", () => {
+  const bytes = (text: string) => new TextEncoder().encode(text);
+  const both = expect.objectContaining({ code: expect.stringMatching(/FORBIDDEN|SESSION_NOT_FOUND|INVALID_ARGUMENT/) });
+  const mine = { sessionId: "mine", kind: "block", label: "notes" } as const;
+
+  it("a write that could be taken for two is looked at as both", async () => {
+    const store = memory();
+    const record = { records: { sessionId: "", label: "stemma:keys" }, key: "k", value: bytes("{}") };
+    for (const write of [
+      { block: mine, content: "x", ...record },
+      { entries: { sessionId: "mine", label: "facts" }, content: "x", ...record },
+      { session: "mine", append: [say("m1")], ...record },
+    ]) {
+      await expect(ada(store).writeTogether([write as never])).rejects.toEqual(both);
+      await expect(garden(store).writeTogether([write as never])).rejects.toEqual(both);
+    }
+    expect(await store.records.list({ sessionId: "", label: "stemma:keys" })).toEqual([]);
+  });
+
+  it("the keys of the server do not go with the session without an id", async () => {
+    const store = memory();
+    const keys = new ApiKeys(store);
+    const { key } = await keys.create({ name: "a", access: "admin" });
+    for (const access of ["memory", "admin"] as const) {
+      await expect(guard(store, { id: "k", access }).sessions.delete("")).rejects.toEqual(refused);
+    }
+    expect(await new ApiKeys(store).verify(key)).not.toBeNull();
+  });
+
+  it("a version that is brought along says no more than one that is written", async () => {
+    const store = memory();
+    await store
+      .forUser("bob")
+      .session("bobs")
+      .append([say("m1")]);
+    const version = { version: 1, content: "Forged.", writtenAt: new Date().toISOString(), author: "model" } as const;
+    const forged = [{ ...version, sessionId: "bobs", messageIds: ["m1"], toolCallId: null }];
+    const notes = { sessionId: "", kind: "block", label: "notes", scope: "user" } as const;
+    await expect(ada(store).blocks.importVersions(notes, forged)).rejects.toEqual(notThere);
+    const facts = { sessionId: "", label: "facts", scope: "user" } as const;
+    await expect(ada(store).entries.importVersions(facts, "k", forged)).rejects.toEqual(notThere);
+  });
+
+  it("a sum over all is no sum over a session because the arguments name one somewhere", async () => {
+    const guarded = garden(memory());
+    await guarded.sessions.create({ id: "mine", name: "Mine" });
+    const asked = { sessionIds: ["mine"] } as never;
+    await expect(guarded.sessions.usage({ by: "session", ...(asked as object) })).rejects.toEqual(refused);
+    await expect(guarded.sessions.due(asked)).rejects.toEqual(refused);
+    await expect(guarded.sessions.compactionSums({ by: "session", ...(asked as object) })).rejects.toEqual(refused);
+  });
+
+  it("several keys are looked at as the first is", async () => {
+    const store = memory();
+    await store.forUser("ada").blocks.set({ sessionId: "", kind: "block", label: "private", scope: "user" }, "canary");
+    const guarded = guard(store, { id: "key", access: "memory", userId: "ada", project: "garden" });
+    await guarded.sessions.create({ id: "mine", name: "Mine" });
+    const asked = [
+      { sessionId: "mine", kind: "block", label: "project:garden", scope: "user" },
+      { sessionId: "mine", kind: "block", label: "private" },
+    ] as const;
+    await expect(guarded.blocks.getMany?.(asked)).rejects.toEqual(refused);
+  });
+
+  it("keys of memory alone are no way to another key, by whatever name", async () => {
+    const store = memory();
+    await store.blocks.set({ sessionId: "", kind: "block", label: "n", scope: { key: "board" } }, "canary");
+    const guarded = guard(store, { id: "key", access: "memory", keys: ["team"] });
+    await expect(guarded.blocks.get({ sessionId: "stemma:key:board", kind: "block", label: "n" })).rejects.toEqual(
+      both,
+    );
+    expect(await guarded.blocks.owners("key")).toEqual([]);
+  });
+
+  it("an older program's block is not read by any form of its label", async () => {
+    const store = memory();
+    const old = (label: string) => ({ sessionId: "agents_before_upgrade", kind: "block", label }) as const;
+    await store.blocks.set(old("secrets"), "canary");
+    await store.blocks.set(old("team_mine"), "canary");
+    const tricks = [
+      { ...mine, upgradedLabel: "secrets", block: 0 },
+      { sessionId: "mine", kind: "block", label: "team" },
+    ] as const;
+    for (const key of tricks) {
+      const read = ada(store).blocks.get(key as never);
+      expect(await read.catch(({ code }) => code)).not.toMatchObject({ content: "canary" });
+    }
+  });
+
+  it("records and memory under an id that is not registered are not there", async () => {
+    const store = memory();
+    await store.records.set({ sessionId: "thread", label: "runs" }, "r", bytes("canary"));
+    await store.blocks.set({ sessionId: "notes", kind: "block", label: "a" }, "canary");
+    for (const guarded of [ada(store), garden(store)]) {
+      await expect(guarded.records.get({ sessionId: "thread", label: "runs" }, "r")).rejects.toEqual(notThere);
+      await expect(guarded.session("thread").append([say("m1")])).rejects.toEqual(notThere);
+      await expect(guarded.blocks.get({ sessionId: "notes", kind: "block", label: "a" })).rejects.toEqual(notThere);
+    }
+  });
+
+  it("a session that was deleted and made anew by others is not theirs any more", async () => {
+    const store = memory();
+    const guarded = garden(store);
+    await guarded.sessions.create({ id: "s", name: "S" });
+    await guarded.session("s").append([say("m1")]);
+    await guarded.sessions.delete("s");
+    await store.session("s").append([say("m1", "canary")]);
+    await expect(guarded.session("s").path()).rejects.toEqual(notThere);
+  });
+
+  it("arguments are read once", async () => {
+    const store = memory();
+    let reads = 0;
+    const flipping = Object.defineProperty({ label: "runs" }, "sessionId", {
+      enumerable: true,
+      get: () => (reads++ === 0 ? "mine" : ""),
+    });
+    await store.records.set({ sessionId: "", label: "runs" }, "r", bytes("canary"));
+    expect(await ada(store).records.list(flipping as never)).toEqual([]);
+    const inherited = Object.assign(Object.create({ block: mine }), {
+      records: { sessionId: "", label: "a" },
+      key: "k",
+    });
+    await expect(ada(store).writeTogether([{ ...inherited, value: bytes("x") }])).rejects.toEqual(refused);
+    const key: { sessionId: string; kind: "block"; label: string } = { ...mine };
+    await store.session("other").append([say("m1")]);
+    const guarded = ada(store);
+    const written = guarded.blocks.set(key, "Mine.");
+    key.sessionId = "other";
+    await written;
+    expect(await store.blocks.get({ ...mine, sessionId: "other" })).toBeNull();
+  });
+
+  it("a principal that is none reaches nothing", () => {
+    const wrong = ["ada", {}, { id: "x" }, { id: "x", access: "MEMORY" }, { id: "x", access: "memory", userID: "ada" }];
+    const lost = [
+      { id: "x", access: "memory", userId: undefined },
+      { id: "x", access: "memory", project: "" },
+    ];
+    for (const principal of [...wrong, ...lost]) {
+      expect(() => guard(memory(), principal as never)).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
+    }
+  });
+
+  it("what came of a message shows no label of the user's that the key does not reach", async () => {
+    const store = memory();
+    const guarded = guard(store, { id: "key", access: "memory", userId: "ada", project: "garden" });
+    await guarded.sessions.create({ id: "mine", name: "Mine" });
+    await guarded.session("mine").append([say("m1")]);
+    const origin = { author: "model", sessionId: "mine", messageIds: ["m1"] } as const;
+    const secret = { sessionId: "mine", kind: "block", label: "private", scope: "user" } as const;
+    await store.forUser("ada").blocks.set(secret, "canary", { origin });
+    expect(await guarded.session("mine").writes("m1")).toEqual([]);
   });
 });

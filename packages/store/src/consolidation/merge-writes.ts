@@ -87,7 +87,8 @@ function assertMerge(merge: EntryMerge): void {
   const areTexts = [label, key, content].every((text) => typeof text === "string" && text !== "");
   const isOriginal = (each: unknown) =>
     isJsonObject(each) && typeof each.key === "string" && each.key !== "" && typeof each.content === "string";
-  if (!areTexts || !Array.isArray(originals) || !originals.every(isOriginal)) throw new Refusal("it is no merge");
+  if (!areTexts || !Array.isArray(originals) || originals.length < 2 || !originals.every(isOriginal))
+    throw new Refusal("it is no merge");
 }
 
 /** One call's merges, of which each may close other entries only. */
@@ -157,6 +158,8 @@ async function originOf(
   scope: EntryScope,
   originals: readonly ListedEntry[],
 ): Promise<WriteOrigin> {
+  // What several share may come of sessions that are not this user's.
+  if (typeof scope.scope === "object") return { author: "learning" };
   const all = await Promise.all(originals.map(({ key }) => entries.versions(scope, key)));
   const said = all.flat().filter(({ sessionId, messageIds }) => sessionId !== null && messageIds.length > 0);
   const [newest] = said.sort((one, other) => (one.writtenAt < other.writtenAt ? 1 : -1));
@@ -172,7 +175,12 @@ async function planUndo({ store, place, keepVersions }: MergeParts, merge: Entry
   const entry = await store.entries.get(scope, key);
   const isSame = entry?.content === content && entry.ends.length === 0;
   if (!isSame || !originals.every((each) => entry.supersedes.includes(each.key))) {
-    throw new Refusal(`${quote(key)} was changed since`);
+    throw new Refusal(`${quote(key)} was changed since, or is undone already`);
+  }
+  // What cannot be opened again would be lost.
+  const present = await Promise.all(originals.map((each) => store.entries.get(scope, each.key)));
+  if (present.some((each) => each === null || !each.supersededBy.includes(key))) {
+    throw new Refusal(`what ${quote(key)} merged is not there any more`);
   }
   const options = { expectedContent: content, keepVersions };
   return { merge, writes: [{ entries: scope, key, content: null, options }] };

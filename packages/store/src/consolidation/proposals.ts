@@ -81,7 +81,12 @@ export class Proposals {
       },
     };
     const answer: unknown = await withinTime((async () => extract(request))(), this.options.timeout);
-    const { text, merges, usage } = answerIn(answer);
+    const { text, merges, usage: told } = answerIn(answer);
+    const usage = told === null ? undefined : told;
+    const isAmount = (value: unknown) => value === undefined || (typeof value === "number" && value >= 0);
+    if (usage !== undefined && ![usage.inputTokens, usage.outputTokens, usage.cost].every(isAmount)) {
+      throw failed("The usage of the extract of consolidate() has numbers from 0 on.");
+    }
     // At once: whatever becomes of the merges, the model was paid.
     if (usage !== undefined) await this.#count(usage);
     const { maxCost } = this.options;

@@ -1,14 +1,13 @@
 import { type ListedEntry, type ProposedMerge, subjectOf } from "../contract/store.js";
-import { subjectsOf } from "./mergeable.js";
 
-/** A text as it is compared: case, spaces, and what ends a sentence make no difference. Signs do: "C#" is not "C". */
+/** A text as it is compared: spaces, a full stop at its end and the case of its first letter make no difference. All else does. */
 export function plainText(text: string): string {
-  return text
+  const plain = text
     .normalize("NFC")
-    .toLowerCase()
     .replace(/\s+/gu, " ")
-    .replace(/(?<![\s.!;,])[\s.!;,]+$/u, "")
-    .trim();
+    .trim()
+    .replace(/(?<!\.)\.$/u, "");
+  return plain.slice(0, 1).toLowerCase() + plain.slice(1);
 }
 
 /** Entries of which each group has the same text. */
@@ -23,11 +22,14 @@ export function sameTexts(entries: readonly ListedEntry[]): ListedEntry[][] {
   return [...groups.values()].flatMap(ofOneSubject).filter(({ length }) => length > 1);
 }
 
-// What is of none goes with those of the only one.
+// Nobody knows of which subject a text without one is.
 function ofOneSubject(entries: readonly ListedEntry[]): ListedEntry[][] {
-  const subjects = [...subjectsOf(entries)];
-  if (subjects.length < 2) return [[...entries]];
-  return subjects.map((subject) => entries.filter(({ tags }) => subjectOf(tags) === subject));
+  const groups = new Map<string | null, ListedEntry[]>();
+  for (const entry of entries) {
+    const subject = subjectOf(entry.tags);
+    groups.set(subject, [...(groups.get(subject) ?? []), entry]);
+  }
+  return [...groups.values()];
 }
 
 /** Makes each group one, which says what the entry that was written last says; at most `limit` entries. */

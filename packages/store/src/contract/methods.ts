@@ -1,10 +1,9 @@
-import type { BlockStore, EntryStore, MemoryScope } from "./memory.js";
+import type { BlockStore, EntryStore, MemoryScope, StoredVersion } from "./memory.js";
 import type { RecordScope, RecordStore } from "./records.js";
 import type { SessionStore } from "./session.js";
 import type { SessionRegistry } from "./session-registry.js";
 import type { Store } from "./store.js";
 import type { VectorStore } from "./vectors.js";
-import type { KeptWrite } from "./writing.js";
 
 /** The target of a call: a session, blocks and entries of a scope (all labels, where none is named), or records. */
 export type Named =
@@ -44,22 +43,36 @@ const byId: Names = ([id]) => [{ session: id as string }];
 const byEntry: Names = ([entry]) => [{ session: (entry as { id: string }).id }];
 /** The session that is read, and the one that is made of it. */
 const toAnother: Names = ([id, , next]) => [{ session: id as string }, { session: (next as { id: string }).id }];
-/** The sessions to which a request narrows itself. */
-function requested(request: unknown): Named[] {
-  const { sessionId, sessionIds = [] } = (request ?? {}) as { sessionId?: string; sessionIds?: readonly string[] };
-  return [...(sessionId === undefined ? [] : [sessionId]), ...sessionIds].map((session) => ({ session }));
-}
-const byRequest: Names = ([request]) => requested(request);
+/** The session to which a request narrows itself. */
+const byRequest: Names = ([request]) => {
+  const { sessionId } = (request ?? {}) as { readonly sessionId?: string };
+  return sessionId === undefined ? [] : [{ session: sessionId }];
+};
+const bySearch: Names = ([, request]) => {
+  const { sessionIds = [] } = (request ?? {}) as { readonly sessionIds?: readonly string[] };
+  return [...byRequest([request]), ...sessionIds.map((session) => ({ session }))];
+};
 const byKey: Names = ([key, ...values]) => [memoryOf(key as MemoryKey), ...values.flatMap(originOf)];
-const byKeys: Names = ([keys]) => (keys as readonly MemoryKey[]).map(memoryOf);
-const byRecords: Names = ([scope]) => [recordsOf(scope as RecordScope)];
-const byWrites: Names = ([writes]) =>
-  (writes as readonly KeptWrite[]).flatMap((each) => [
-    namedBy(each),
-    ...("options" in each ? originOf(each.options) : []),
+/** A store may take all but the label of the first for that of all. */
+const byKeys: Names = ([keys]) => {
+  const [first] = keys as readonly MemoryKey[];
+  return (keys as readonly MemoryKey[]).flatMap((key) => [
+    memoryOf(key),
+    memoryOf({ ...(first as MemoryKey), ...labelOf(key) }),
   ]);
+};
+const byVersions: Names = (values) => [
+  ...byKey(values),
+  ...(values.at(-1) as readonly StoredVersion[]).flatMap(({ sessionId }) =>
+    sessionId == null ? [] : [{ session: sessionId }],
+  ),
+];
+const byRecords: Names = ([scope]) => [recordsOf(scope as RecordScope)];
+const byWrites: Names = ([writes]) => (writes as readonly object[]).flatMap(namedBy);
 
 type MemoryKey = MemoryScope & { readonly label?: string };
+
+const labelOf = ({ label }: MemoryKey) => (label === undefined ? {} : { label });
 
 function memoryOf({ sessionId, scope, label }: MemoryKey): Named {
   return { memory: { sessionId, scope }, label: label ?? null };
@@ -75,11 +88,17 @@ function recordsOf({ sessionId, label }: RecordScope): Named {
   return { records: sessionId, label };
 }
 
-function namedBy(each: KeptWrite): Named {
-  if ("block" in each) return memoryOf(each.block);
-  if ("entries" in each) return memoryOf(each.entries);
-  if ("records" in each) return recordsOf(each.records);
-  return { session: "registered" in each ? each.registered : each.session };
+/** All that a write could be taken for. */
+function namedBy(each: Partial<Record<string, unknown>>): Named[] {
+  const { block, entries, records, registered, session, options } = each;
+  return [
+    ...(block === undefined ? [] : [memoryOf(block as MemoryKey)]),
+    ...(entries === undefined ? [] : [memoryOf(entries as MemoryKey)]),
+    ...(records === undefined ? [] : [recordsOf(records as RecordScope)]),
+    ...(registered === undefined ? [] : [{ session: registered as string }]),
+    ...(session === undefined ? [] : [{ session: session as string }]),
+    ...originOf(options),
+  ];
 }
 
 const stream: MethodRow = { ...read(), isStream: true };
@@ -164,7 +183,7 @@ export const PART_METHODS: PartMethods = {
     list: read(byKey),
     owners: read(),
     versions: read(byKey),
-    importVersions: write(byKey),
+    importVersions: write(byVersions),
   },
   entries: {
     labels: read(byKey),
@@ -176,7 +195,7 @@ export const PART_METHODS: PartMethods = {
     delete: write(byKey),
     removed: read(byKey),
     versions: read(byKey),
-    importVersions: write(byKey),
+    importVersions: write(byVersions),
     search: read(byKey),
   },
   records: {
@@ -205,7 +224,7 @@ export const STORE_METHODS: MethodRows<Omit<Store, NoCall>> = {
   pruneVersions: write(byKey),
   pruneExpired: write(byKey),
   scrub: admin,
-  search: read(([, request]) => requested(request)),
+  search: read(bySearch),
   check: admin,
   backup: admin,
   // The first call of any kind does the same.

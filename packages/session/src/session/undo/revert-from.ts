@@ -30,7 +30,11 @@ export interface RevertParts {
  */
 export async function revertFrom(parts: RevertParts, messageId: string, dryRun: boolean): Promise<Reverted> {
   const { store, session } = parts;
-  const texts = textsOf(await writesOf(session, messageId));
+  const user = store.userId ?? (await store.sessions.get(session.id))?.user_id;
+  // What another user says to have written here is not this one's.
+  const texts = textsOf(await writesOf(session, messageId)).filter(
+    ({ owner }) => !("user" in owner) || owner.user === user,
+  );
   const compactions = await compactionsOver(session, messageId);
   const reverted = await retried(async () => {
     const found: RevertedWrite[] = [];
