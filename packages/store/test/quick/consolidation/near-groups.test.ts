@@ -87,9 +87,11 @@ describe("groups of near entries", () => {
 });
 
 describe("a text as it is compared", () => {
-  it("leaves out case, spaces and what ends a sentence, and no sign that tells", () => {
-    expect(plainText("  Likes\n TEA. ")).toBe(plainText("likes tea"));
+  it("leaves out spaces, a full stop at the end and the case of the first letter, and nothing that tells", () => {
+    expect(plainText("  Likes\n tea. ")).toBe(plainText("likes tea"));
     for (const [one, other] of [
+      ["The word is Tiger!", "The word is tiger,"],
+      ["Wait...", "Wait"],
       ["C", "C#"],
       ["5", "-5"],
       ["102", "10²"],
