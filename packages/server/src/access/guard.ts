@@ -14,7 +14,7 @@ import {
 } from "@stemma/store";
 import { assertPrincipal, isConfined, isWhole, type Principal } from "./principal.js";
 import { PROJECT_RULES } from "./project-rules.js";
-import { Reach } from "./reach.js";
+import { Reach, SERVER_RECORDS } from "./reach.js";
 import { forbidden, notThere } from "./refusals.js";
 
 type Method = (...values: unknown[]) => unknown;
@@ -157,6 +157,7 @@ class Guard {
 
   async #call(call: Call, given: unknown[]): Promise<unknown> {
     const { values, sessions } = this.#admit(call, given);
+    if (call.name === "sessions.delete" && sessions.length === 0) await this.#assertNoneOfTheServer();
     try {
       const made = this.#mustWait(sessions) ? this.#afterOthers(call, values, sessions) : call.make(values);
       const result = await made;
@@ -166,6 +167,14 @@ class Guard {
       const failure = this.#hidden(error);
       if (call.name === "sessions.get" && StemmaError.isInstance(failure, "SESSION_NOT_FOUND")) return null;
       throw failure;
+    }
+  }
+
+  // With the session without an id go all records of none. Errors: `FORBIDDEN` where the server's are among them.
+  async #assertNoneOfTheServer(): Promise<void> {
+    const labels = await this.whole.records.labels("");
+    if (labels.some((label) => label.startsWith(SERVER_RECORDS))) {
+      throw forbidden("With the session without an id, the keys of the server would go.");
     }
   }
 
@@ -232,9 +241,6 @@ class Guard {
   #admit({ name, row, sessionId }: Call, given: unknown[]): { values: unknown[]; sessions: readonly string[] } {
     const { project, readOnly = false } = this.principal;
     if (name === "store.close") throw forbidden("Nobody closes the store through a guard.");
-    if (name === "sessions.delete" && given[0] === "") {
-      throw forbidden("With the session without an id, the keys of the server would go.");
-    }
     if (row.mode === "admin" && !this.#isAdmin) throw forbidden(`${name} is for administrators.`);
     if (row.mode !== "read" && readOnly) throw forbidden("This key only reads.");
     const named = namesOf(row, given);
