@@ -31,6 +31,7 @@ export {
   type FactOrigin,
   type FieldFilter,
   type FilterScalar,
+  holdsAt,
   SUBJECT_TAG,
   subjectOf,
   type VersionFact,

@@ -38,7 +38,7 @@ function registerCreate(key: Command, io: Io): void {
     )
     .option("-u, --user <id>", "only this user's sessions and memory", nonEmpty)
     .option("--project <name>", "only sessions whose metadata names this project, and its memory", nonEmpty)
-    .option("--memory-key <key...>", "the memory under this key too")
+    .option("--memory-key <key...>", "of the memory under keys, only this; several may follow")
     .option("--read-only", "nothing that writes")
     .option("--days <number>", "ends after so many days; default: never", positiveNumber)
     .action(async (name: string, options: NewKeyOptions, command: Command) => {

@@ -5,9 +5,11 @@ import { expect, expectParts } from "../assert.js";
 import { message } from "../samples.js";
 import { defineTopic } from "../topic.js";
 
-const SCOPE: EntryScope = { sessionId: "", label: "facts", scope: "user" };
+/** Where the facts of these cases stand. */
+export const SCOPE: EntryScope = { sessionId: "", label: "facts", scope: "user" };
 
-const fact = (key: string, content: string, more: Partial<LearnEdit> = {}): LearnEdit => ({
+/** An edit that adds a fact about the user's home, from message "m". */
+export const fact = (key: string, content: string, more: Partial<LearnEdit> = {}): LearnEdit => ({
   action: "add",
   label: "facts",
   key,

@@ -1,21 +1,10 @@
 import type { LearnEdit, LearnRequest } from "@stemma/session";
 import { AgentSearchProvider, SessionManager } from "@stemma/session";
-import type { EntryScope, Store } from "@stemma/store";
+import type { Store } from "@stemma/store";
 import { expect, expectParts } from "../assert.js";
 import { message } from "../samples.js";
 import { defineTopic } from "../topic.js";
-
-const SCOPE: EntryScope = { sessionId: "", label: "facts", scope: "user" };
-
-const fact = (key: string, content: string, more: Partial<LearnEdit> = {}): LearnEdit => ({
-  action: "add",
-  label: "facts",
-  key,
-  content,
-  subject: "home",
-  messageIds: ["m"],
-  ...more,
-});
+import { fact, SCOPE } from "./learned-facts.js";
 
 /** A user's facts and notes, learned by an extractor that gives `edits`; somebody acts just before what it learned is stored. */
 function world(everything: Store, edits: (request: LearnRequest) => readonly LearnEdit[]) {

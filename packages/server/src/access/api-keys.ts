@@ -1,7 +1,6 @@
 import { assertArgument, check, invalid, Recent } from "@stemma/model";
 import { assertStore, listAll, type RecordScope, type Store } from "@stemma/store";
-import { ACCESS, type Access, accessOf } from "./access-options.js";
-import { assertGiven, type Principal } from "./principal.js";
+import { ACCESS, type Access, accessOf, assertGiven, type Principal } from "./principal.js";
 import { digestOf, isSameSecret, randomText } from "./secrets.js";
 
 /** How a key is made. */
@@ -87,12 +86,12 @@ export class ApiKeys {
   /** The keys that are valid, by id. */
   async list(): Promise<ApiKeyInfo[]> {
     const found: ApiKeyInfo[] = [];
-    for await (const { key, value } of listAll(
+    for await (const { value } of listAll(
       (page) => this.store.records.list(KEYS, page),
       ({ key }) => key,
     )) {
       const { digest: _, ...info } = storedKey(value);
-      found.push({ ...info, id: key });
+      found.push(info);
     }
     return found;
   }

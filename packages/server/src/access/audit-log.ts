@@ -8,7 +8,7 @@ export type AuditEntry = GuardedCall;
 
 const AUDIT: RecordScope = { sessionId: "", label: "stemma:audit" };
 const DAY = 86_400_000;
-const REFUSED: ReadonlySet<string | null> = new Set(["FORBIDDEN", "NOT_ALLOWED", "SESSION_NOT_FOUND"]);
+const REFUSED: ReadonlySet<string | null> = new Set(["FORBIDDEN", "SESSION_NOT_FOUND"]);
 /** Entries that wait to be stored. */
 const MOST_WAITING = 1_000;
 /** Portions that are being stored. */

@@ -1,5 +1,4 @@
 import { check, defineOptions, once, StemmaError } from "@stemma/model";
-import { accessOf } from "./access-options.js";
 import { loadJose } from "./load-jose.js";
 import type { Principal } from "./principal.js";
 
@@ -74,7 +73,7 @@ export class ForeignTokens {
       });
       const userId = payload[userClaim];
       if (typeof userId !== "string" || userId === "") return null;
-      return { id: `user:${userId}`, ...accessOf({ access: "memory", userId }) };
+      return { id: `user:${userId}`, access: "memory", userId };
     } catch (error) {
       if (isRefusal(error, errors)) return null;
       throw new StemmaError("CONNECTION_LOST", { issuer }, "The keys of the issuer cannot be read.", { cause: error });

@@ -1,17 +1,17 @@
-import { check, defineOptions, invalid, Recent, StemmaError, shorten } from "@stemma/model";
+import { check, defineOptions, StemmaError, shorten } from "@stemma/model";
 import {
   consolidate,
   type MethodRow,
-  type Named,
   PART_METHODS,
   type PartMethods,
   type RememberedVersion,
   SESSION_METHODS,
-  type SessionInfo,
   STORE_METHODS,
   type Store,
   valuesIn,
 } from "@stemma/store";
+import { copyOf, namesOf, withoutUpgraded } from "./arguments.js";
+import { OwnSessions } from "./own-sessions.js";
 import { assertPrincipal, isConfined, isWhole, type Principal } from "./principal.js";
 import { PROJECT_RULES } from "./project-rules.js";
 import { Reach, SERVER_RECORDS } from "./reach.js";
@@ -31,12 +31,6 @@ interface Call {
 
 /** Lists of a scope, of which one who reaches a part of it is shown that part. */
 const LISTS: ReadonlySet<string> = new Set(["blocks.list", "entries.labels", "entries.removed"]);
-
-/** Sessions that are known to be the principal's, of one guard. */
-const KNOWN_SESSIONS = 1_000;
-
-/** Milliseconds after which it is asked again whose a session is: it may have been deleted and made anew by others. */
-const KNOWN_FOR = 1_000;
 
 /** Ids of sessions that are told of one call. */
 const MOST_TOLD = 20;
@@ -82,11 +76,7 @@ class Guard {
   readonly store: Store;
   readonly #reach: Reach;
   readonly #isConfined: boolean;
-  /** When each was found to be theirs, in milliseconds. */
-  readonly #known = new Recent<number>(KNOWN_SESSIONS);
-  /** Calls that wait until it is known whose their sessions are, one after the other: they are made in their order. */
-  #waiting = 0;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #own: OwnSessions;
 
   constructor(
     private readonly whole: Store,
@@ -97,6 +87,7 @@ class Guard {
   ) {
     this.#reach = new Reach(principal);
     this.#isConfined = isConfined(principal);
+    this.#own = new OwnSessions(whole, inner, principal);
     this.store = this.#wrapped(above);
   }
 
@@ -159,9 +150,8 @@ class Guard {
     const { values, sessions } = this.#admit(call, given);
     if (call.name === "sessions.delete" && sessions.length === 0) await this.#assertNoneOfTheServer();
     try {
-      const made = this.#mustWait(sessions) ? this.#afterOthers(call, values, sessions) : call.make(values);
-      const result = await made;
-      if (call.name === "sessions.delete") for (const id of sessions) this.#known.delete(id);
+      const result = await this.#made(call, values, sessions);
+      if (call.name === "sessions.delete") this.#own.forget(sessions);
       return this.#shown(call, values, result);
     } catch (error) {
       const failure = this.#hidden(error);
@@ -182,8 +172,7 @@ class Guard {
   #stream(call: Call, given: unknown[]): AsyncIterable<unknown> {
     const open = async (copy: unknown[]) => {
       const { values, sessions } = this.#admit(call, copy);
-      const made = this.#mustWait(sessions) ? this.#afterOthers(call, values, sessions) : call.make(values);
-      return made as AsyncIterable<unknown>;
+      return this.#made(call, values, sessions) as Promise<AsyncIterable<unknown>> | AsyncIterable<unknown>;
     };
     const hidden = (error: unknown) => Promise.reject(this.#hidden(error));
     return valuesIn(this.#tellingOf(call, given, open).then((values) => withErrors(values, hidden), hidden));
@@ -207,7 +196,9 @@ class Guard {
     const tell = (code: string | null) => {
       try {
         onCall({ ...summary, at: new Date().toISOString(), code });
-      } catch {}
+      } catch {
+        // The call is done, whatever becomes of the note.
+      }
     };
     made.then(
       () => tell(null),
@@ -254,63 +245,12 @@ class Guard {
     return { values: rule?.(values, project) ?? values, sessions };
   }
 
-  #mustWait(sessions: readonly string[]): boolean {
-    return this.#isConfined && (this.#waiting > 0 || sessions.some((id) => !this.#isKnown(id)));
-  }
-
-  #isKnown(id: string): boolean {
-    const found = this.#known.get(id);
-    const age = Date.now() - (found ?? 0);
-    return found !== undefined && age >= 0 && age < KNOWN_FOR;
-  }
-
-  // `[result]`, since a promise would be waited for.
-  async #afterOthers(
-    { name, row, make }: Call,
-    values: readonly unknown[],
-    sessions: readonly string[],
-  ): Promise<unknown> {
-    this.#waiting += 1;
-    const made = this.#last.then(async () => {
-      // A call of the registry makes its session itself, or needs one that is there.
-      const makesSession = row.mode === "write" && !name.startsWith("sessions.");
-      for (const id of sessions) await this.#assertOwn(id, makesSession);
-      return [make(values)] as const;
-    });
-    this.#last = made
-      .catch(() => {})
-      .finally(() => {
-        this.#waiting -= 1;
-      });
-    const [result] = await made;
-    return result;
-  }
-
-  /**
-   * A session that nobody has written yet becomes theirs with the first write. Whether it is theirs is asked before, and not in the
-   * transaction: who gets between only gains what registering the id first would have given. Errors: `SESSION_NOT_FOUND`.
-   */
-  async #assertOwn(id: string, makesSession: boolean): Promise<void> {
-    if (this.#isKnown(id)) return;
-    const { userId, project } = this.principal;
-    let info = await this.whole.sessions.get(id);
-    if (info === null && project !== undefined && makesSession && !(await this.#holds(id))) {
-      info = await this.inner.sessions.create({ id, name: id, metadata: { project } });
-    }
-    if (info === null) {
-      if (await this.#holds(id)) throw notThere(id);
-      return;
-    }
-    if (!isOwn(info, userId, project)) throw notThere(id);
-    this.#known.set(id, Date.now());
-  }
-
-  // A program that reaches everything may keep records and memory under an id that it has not registered.
-  async #holds(id: string): Promise<boolean> {
-    const { blocks, entries, records } = this.whole;
-    const scope = { sessionId: id };
-    const found = await Promise.all([records.labels(id), blocks.list(scope), entries.labels(scope)]);
-    return found.some(({ length }) => length > 0);
+  // At once where it can be: calls of one turn keep their order.
+  #made({ name, row, make }: Call, values: readonly unknown[], sessions: readonly string[]): unknown {
+    if (!this.#isConfined || this.#own.areKnown(sessions)) return make(values);
+    // A call of the registry makes its session itself, or needs one that is there.
+    const makesSession = row.mode === "write" && !name.startsWith("sessions.");
+    return this.#own.afterOthers(sessions, makesSession, () => make(values));
   }
 
   // Of what is listed, the part that they reach.
@@ -343,55 +283,4 @@ async function* withErrors<T>(values: AsyncIterable<T>, failed: (error: unknown)
   } catch (error) {
     await failed(error);
   }
-}
-
-/** Errors: `INVALID_ARGUMENT` for what are no arguments of the method. */
-function namesOf(row: MethodRow, values: readonly unknown[]): readonly Named[] {
-  try {
-    return row.names(values);
-  } catch (error) {
-    throw invalid("These are no arguments of this call.", {}, { cause: error });
-  }
-}
-
-function isOwn(info: SessionInfo, userId: string | undefined, project: string | undefined): boolean {
-  return (
-    (userId === undefined || info.user_id === userId) && (project === undefined || info.metadata.project === project)
-  );
-}
-
-// What `agents` stored under a label lies beside that of all other sessions. No label has a line break.
-function withoutUpgraded(name: string, values: readonly unknown[]): unknown[] {
-  const key = (value: unknown): unknown =>
-    typeof value === "object" && value !== null ? { ...value, upgradedLabel: "\n" } : value;
-  const [first, ...rest] = values;
-  if (name === "blocks.getMany") return [(first as readonly unknown[]).map(key), ...rest];
-  if (name.startsWith("blocks.") && !["blocks.list", "blocks.owners"].includes(name)) return [key(first), ...rest];
-  if (name !== "store.writeTogether") return [...values];
-  const write = (each: object) => ("block" in each ? { ...each, block: key(each.block) } : each);
-  return [(first as readonly object[]).map(write), ...rest];
-}
-
-/** Arguments as they were when the call was made. Errors: `INVALID_ARGUMENT` for what cannot be copied. */
-function copyOf(values: readonly unknown[]): unknown[] {
-  // The signal of a search is for this process, and is no data.
-  const signals = values.map((value) => (isObject(value) ? value.signal : undefined));
-  try {
-    const copies = structuredClone(
-      values.map((value, at) => (signals[at] === undefined ? value : withoutSignal(value))),
-    );
-    return copies.map((copy, at) =>
-      signals[at] instanceof AbortSignal ? { ...(copy as object), signal: signals[at] } : copy,
-    );
-  } catch (error) {
-    throw invalid("An argument of this call cannot be copied.", {}, { cause: error });
-  }
-}
-
-const isObject = (value: unknown): value is { readonly signal?: unknown } =>
-  typeof value === "object" && value !== null;
-
-function withoutSignal(value: unknown): unknown {
-  const { signal: _, ...rest } = value as { readonly signal?: unknown };
-  return rest;
 }

@@ -25,14 +25,30 @@ export interface Principal {
   readonly readOnly?: boolean;
 }
 
-const PRINCIPAL = defineOptions<Principal>({
-  id: check.required(check.text),
+/** Reach of a key or a token, without who has it. */
+export type Access = Omit<Principal, "id">;
+
+/** The options of whoever makes a key or a token. */
+export const ACCESS = defineOptions<Access>({
   access: check.required(check.oneOf("memory", "admin", "mint")),
   userId: assertUserId,
   project: check.rule("a text that is not empty", (value) => typeof value === "string" && value !== ""),
   keys: check.texts("keys of memory"),
   readOnly: check.flag,
 });
+
+const PRINCIPAL = defineOptions<Principal>({ id: check.required(check.text), ...ACCESS.checks });
+
+/** Those fields alone that there are. */
+export function accessOf({ access, userId, project, keys, readOnly }: Access): Access {
+  return {
+    access,
+    ...(userId !== undefined && { userId }),
+    ...(project !== undefined && { project }),
+    ...(keys !== undefined && { keys }),
+    ...(readOnly === true && { readOnly }),
+  };
+}
 
 /**
  * Throws `INVALID_ARGUMENT` for what is no principal, and for one of which a field is undefined: who is not signed in would reach

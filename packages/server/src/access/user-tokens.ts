@@ -1,8 +1,7 @@
 import { check, defineOptions, invalid, once, StemmaError } from "@stemma/model";
 import { assertStore, assertUserId, type RecordScope, type Store } from "@stemma/store";
-import { ACCESS, type Access, accessOf } from "./access-options.js";
 import { loadJose } from "./load-jose.js";
-import { assertGiven, type Principal } from "./principal.js";
+import { ACCESS, type Access, accessOf, assertGiven, type Principal } from "./principal.js";
 import { randomText } from "./secrets.js";
 
 /** Whom a token is for, and how long it is one. */
@@ -24,13 +23,8 @@ export const TOKEN_ISSUER = "stemma";
 const SECOND = 1_000;
 const HOUR = 3_600_000;
 const TEN_MINUTES = 600_000;
-/** Secrets that are valid: the newest signs. */
-const VALID = 2;
-
-interface Secret {
-  readonly id: string;
-  readonly secret: string;
-}
+/** The key of the secret that signs. */
+const FIRST = "1";
 
 /**
  * Short-lived tokens for browsers: a JWT for one user, signed with a secret that the store holds. Your server makes one for a user
@@ -43,7 +37,7 @@ interface Secret {
  * const { token } = await tokens.create({ userId: "ada" });
  */
 export class UserTokens {
-  readonly #secrets = once(() => this.#read());
+  readonly #secret = once(() => this.#read());
 
   constructor(
     private readonly store: Store,
@@ -66,33 +60,28 @@ export class UserTokens {
       throw invalid("A token lasts from a second to an hour, in milliseconds.", { lasts });
     }
     const { SignJWT } = await loadJose();
-    const [newest] = await this.#secrets();
     const expiresAt = Date.now() + lasts;
     const { access: _, ...reach } = accessOf({ ...access, access: "memory" });
     const token = await new SignJWT({ reach })
-      .setProtectedHeader({ alg: "HS256", kid: newest.id })
+      .setProtectedHeader({ alg: "HS256" })
       .setIssuer(TOKEN_ISSUER)
       .setAudience(this.options.audience)
       .setSubject(userId)
-      .setJti(randomText(9))
       .setIssuedAt()
       .setExpirationTime(Math.floor(expiresAt / 1_000))
-      .sign(keyOf(newest));
+      .sign(await this.#secret());
     return { token, expiresAt };
   }
 
   /** Whom a token stands for; null for one that is forged, expired, or for another server. */
   async verify(token: string): Promise<Principal | null> {
-    const { decodeProtectedHeader, errors, jwtVerify } = await loadJose();
+    const { errors, jwtVerify } = await loadJose();
     try {
-      const { kid } = decodeProtectedHeader(token);
-      const secret = (await this.#secrets()).find(({ id }) => id === kid);
-      if (secret === undefined) return null;
-      const { payload } = await jwtVerify(token, keyOf(secret), {
+      const { payload } = await jwtVerify(token, await this.#secret(), {
         algorithms: ["HS256"],
         issuer: TOKEN_ISSUER,
         audience: this.options.audience,
-        requiredClaims: ["sub", "exp", "jti"],
+        requiredClaims: ["sub", "exp"],
       });
       const { sub: userId = "", reach } = payload;
       // All tokens of a user have one limit.
@@ -103,32 +92,16 @@ export class UserTokens {
     }
   }
 
-  // The newest first. Of two processes that make the first one, one does.
-  async #read(): Promise<readonly [Secret, ...Secret[]]> {
-    for (;;) {
-      const [newest, ...older] = await this.#stored();
-      if (newest !== undefined) return [newest, ...older];
-      await this.#add(0);
-    }
-  }
-
-  async #stored(): Promise<Secret[]> {
-    const records = await this.store.records.list(SECRETS, { descending: true, limit: VALID });
-    return records.map(({ value }) => JSON.parse(new TextDecoder().decode(value)) as Secret);
-  }
-
-  async #add(number: number): Promise<void> {
-    const id = String(number).padStart(6, "0");
-    const secret: Secret = { id, secret: randomText(32) };
+  // Of two processes that make it, one does.
+  async #read(): Promise<Uint8Array> {
+    const { records } = this.store;
     try {
-      const value = new TextEncoder().encode(JSON.stringify(secret));
-      await this.store.records.set(SECRETS, id, value, { expectedVersion: 0 });
+      await records.set(SECRETS, FIRST, new TextEncoder().encode(randomText(32)), { expectedVersion: 0 });
     } catch (error) {
       if (!StemmaError.isInstance(error, "RECORD_CONFLICT")) throw error;
     }
+    const stored = await records.get(SECRETS, FIRST);
+    if (stored === null) throw new StemmaError("RECORD_CONFLICT", {}, "The secret of tokens was deleted meanwhile.");
+    return stored.value;
   }
-}
-
-function keyOf({ secret }: Secret): Uint8Array {
-  return new TextEncoder().encode(secret);
 }

@@ -1,6 +1,6 @@
-import { perObject } from "@stemma/model";
+import { LONGEST_TIMER, perObject } from "@stemma/model";
 import { orderOf } from "@stemma/store";
-import { LONGEST, Waiters } from "../session/compaction/time-limit.js";
+import { Waiters } from "../session/compaction/time-limit.js";
 import { type Learned, LearningRun, type LearnLimits, type LearnParts } from "./learning-run.js";
 
 /** A run, and those in this process who wait for it. */
@@ -23,7 +23,7 @@ export class Learner {
   wrote(): void {
     clearTimeout(this.#timer);
     const { idleAfter } = this.parts.options;
-    if (idleAfter > LONGEST) return;
+    if (idleAfter > LONGEST_TIMER) return;
     this.#timer = setTimeout(() => this.#begin(), idleAfter);
     // No process goes on for it.
     (this.#timer as { unref?: () => void }).unref?.();

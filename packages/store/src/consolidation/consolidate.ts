@@ -1,12 +1,10 @@
-import { check, defineOptions } from "@stemma/model";
+import { check, defineOptions, LONGEST_TIMER } from "@stemma/model";
 import type { ConsolidateOptions, Consolidation, Store } from "../contract/store.js";
 import { makeMerges, undoMerges } from "./merge-writes.js";
 import { Proposals } from "./proposals.js";
 
 const DEFAULT_LIMIT = 100;
 const DEFAULT_TIMEOUT = 120_000;
-// Timers count in 31 bits.
-const LONGEST = 2 ** 31 - 1;
 
 const CONSOLIDATE = defineOptions<ConsolidateOptions>({
   scope: check.anything,
@@ -17,7 +15,7 @@ const CONSOLIDATE = defineOptions<ConsolidateOptions>({
     (value) => !Number.isNaN(new Date(Number(value)).getTime()) && (typeof value === "number" || value instanceof Date),
   ),
   extract: check.callable,
-  timeout: check.whole(1, LONGEST),
+  timeout: check.whole(1, LONGEST_TIMER),
   maxCost: check.rule("a number above 0", (value) => typeof value === "number" && value > 0),
   limit: check.whole(2),
   dryRun: check.flag,

@@ -1,5 +1,5 @@
 import { estimateStringTokens, storableText } from "@stemma/model";
-import { type EntryScope, type ListedEntry, type Store, subjectOf } from "../contract/store.js";
+import { type EntryScope, holdsAt, type ListedEntry, type Store, subjectOf } from "../contract/store.js";
 
 /** By how many estimated tokens a merge may be longer than all that it merges. */
 const LONGER = 20;
@@ -8,9 +8,9 @@ const LONGER = 20;
 export class Refusal extends Error {}
 
 /** True for an entry that holds, and of which no end is known. What has a value is a program's, and what expires says so for itself. */
-export function isOpen({ validFrom, ends, expiresAt, value }: ListedEntry): boolean {
-  const holds = ends.length === 0 && (validFrom === null || validFrom <= new Date().toISOString());
-  return holds && expiresAt === null && value === undefined;
+export function isOpen(entry: ListedEntry): boolean {
+  const { ends, expiresAt, value } = entry;
+  return holdsAt(entry) && ends.length === 0 && expiresAt === null && value === undefined;
 }
 
 /** The subjects of entries. */

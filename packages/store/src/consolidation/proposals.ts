@@ -1,4 +1,12 @@
-import { estimateStringTokens, isJsonObject, keyOfContent, keyOfTitle, quote, StemmaError } from "@stemma/model";
+import {
+  estimateStringTokens,
+  isJsonObject,
+  keyOfContent,
+  keyOfTitle,
+  quote,
+  raceWithTimer,
+  StemmaError,
+} from "@stemma/model";
 import {
   CONSOLIDATION,
   type ConsolidateOptions,
@@ -80,7 +88,12 @@ export class Proposals {
         return buildMergePrompt(label, groups);
       },
     };
-    const answer: unknown = await withinTime((async () => extract(request))(), this.options.timeout);
+    const { timeout } = this.options;
+    const late = () =>
+      failed(
+        `The extract of consolidate() gave no answer within ${timeout} ms. Pass consolidate({ timeout }) to wait longer.`,
+      );
+    const answer: unknown = await raceWithTimer((async () => extract(request))(), timeout, late);
     const { text, merges, usage: told } = answerIn(answer);
     const usage = told === null ? undefined : told;
     const isAmount = (value: unknown) => value === undefined || (typeof value === "number" && value >= 0);
@@ -169,16 +182,3 @@ function* batchesOf(groups: Groups): Generator<Groups> {
 }
 
 const failed = (message: string) => new StemmaError("LEARNING_FAILED", {}, message);
-
-async function withinTime<T>(work: Promise<T>, timeout: number): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const message = `The extract of consolidate() gave no answer within ${timeout} ms. Pass consolidate({ timeout }) to wait longer.`;
-    timer = setTimeout(() => reject(failed(message)), timeout);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}

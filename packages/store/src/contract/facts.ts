@@ -26,6 +26,14 @@ export interface EntryFact {
   readonly origin: FactOrigin | null;
 }
 
+/** True for what holds in the world at a time, by default now. Whether it has expired does not count. */
+export function holdsAt(
+  { validFrom, validTo }: Pick<EntryFact, "validFrom" | "validTo">,
+  time = new Date().toISOString(),
+): boolean {
+  return (validFrom === null || validFrom <= time) && (validTo === null || time < validTo);
+}
+
 /** Fields of an `EntryFact` to write: one that is left out stays as it is; null and [] take it away. */
 export type EntryFields = { readonly [Field in keyof EntryFact]?: EntryFact[Field] | undefined };
 

@@ -1,6 +1,6 @@
 import { assertBudget, assertStorableText, foldLabel } from "@stemma/model";
 import { userEntriesOf } from "@stemma/session";
-import { type EntryFields, type EntryScope, fieldsOf, type ListedEntry, type StoredVersion } from "@stemma/store";
+import { type EntryFields, type EntryScope, fieldsOf, holdsAt, type StoredVersion } from "@stemma/store";
 import type { EntryList, EntryView } from "../api.js";
 import type { Fields } from "../http/fields.js";
 import { entryScope, type MemoryPlace, ownerOf, placeOf } from "../options.js";
@@ -29,7 +29,7 @@ async function entries({ store, fields }: StudioCall): Promise<EntryList> {
   const rows = shown.map((each) => {
     const { key, content, validFrom, validTo, tags, updatedAt } = each;
     const preview = content.slice(0, PREVIEW).toWellFormed();
-    return { key, preview, validFrom, validTo, tags, holds: holds(each), updatedAt };
+    return { key, preview, validFrom, validTo, tags, holds: holdsAt(each), updatedAt };
   });
   return { entries: rows, next: last?.key ?? null };
 }
@@ -43,18 +43,13 @@ async function entry({ store, fields }: StudioCall): Promise<EntryView> {
     place.store.entries.versions(scope, key),
   ]);
   const lastVersion = versions.find(({ content }) => content !== null)?.version ?? null;
-  return { entry: found && { ...found, holds: holds(found) }, message: messageOf(versions), lastVersion };
+  return { entry: found && { ...found, holds: holdsAt(found) }, message: messageOf(versions), lastVersion };
 }
 
 function messageOf(versions: readonly StoredVersion[]): EntryView["message"] {
   const noted = versions.find(({ sessionId, messageIds }) => sessionId !== null && messageIds.length > 0);
   const messageId = noted?.messageIds.at(-1);
   return noted?.sessionId == null || messageId === undefined ? null : { sessionId: noted.sessionId, messageId };
-}
-
-function holds({ validFrom, validTo }: ListedEntry): boolean {
-  const now = new Date().toISOString();
-  return (validFrom === null || validFrom <= now) && (validTo === null || now < validTo);
 }
 
 /** Where a write goes to, and what holds for the block that the program configured there. */

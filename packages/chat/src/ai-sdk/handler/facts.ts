@@ -1,6 +1,14 @@
 import { assertBudget, assertStorableText, invalid, StemmaError } from "@stemma/model";
 import { type SessionManager, type UserEntries, userEntriesOf } from "@stemma/session";
-import { type EntryFact, type EntryFields, EVERY, fieldsOf, type ListedEntry, type StoredVersion } from "@stemma/store";
+import {
+  type EntryFact,
+  type EntryFields,
+  EVERY,
+  fieldsOf,
+  holdsAt,
+  type ListedEntry,
+  type StoredVersion,
+} from "@stemma/store";
 import { type ChatBlockVersion, limitOf, withMessages } from "./chats.js";
 
 /** A fact that is remembered of the user, or of a scope that a block of the user's also has. Times are ISO text. */
@@ -211,11 +219,21 @@ async function withMessage(manager: SessionManager, block: UserEntries, entry: L
 function told(block: UserEntries, entry: ListedEntry): Omit<ChatFact, "message"> {
   const { key, content, validFrom, validTo, expiresAt, supersedes, supersededBy, tags, origin } = entry;
   const { createdAt, updatedAt } = entry;
-  const now = new Date().toISOString();
-  const holds = (validFrom === null || validFrom <= now) && (validTo === null || now < validTo);
   const times = { validFrom, validTo, expiresAt, createdAt, updatedAt };
   const { label, name: scope, writable } = block;
-  return { label, scope, writable, key, content, holds, ...times, supersedes, supersededBy, tags, origin };
+  return {
+    label,
+    scope,
+    writable,
+    key,
+    content,
+    holds: holdsAt(entry),
+    ...times,
+    supersedes,
+    supersededBy,
+    tags,
+    origin,
+  };
 }
 
 function noted({ keepVersions }: UserEntries) {

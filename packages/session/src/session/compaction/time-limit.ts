@@ -1,16 +1,13 @@
-import { StemmaError } from "@stemma/model";
+import { raceWithTimer, StemmaError } from "@stemma/model";
 
 /** How long a compact function may take, and what a count or a new prompt asks of the host, unless it is told otherwise, in milliseconds. */
 export const DEFAULT_COMPACTION_TIMEOUT = 120_000;
 
 const COMPACT_FUNCTION = "The compact function";
 
-// Timers count in 31 bits. What may take 24 days may take for ever.
-export const LONGEST = 2 ** 31 - 1;
-
 /** Waits for `work`, and gives its result. Errors: `COMPACTION_TIMEOUT` after `timeout` milliseconds; what comes later is dropped. */
 export function withinTime<T>(work: Promise<T>, timeout: number, what = COMPACT_FUNCTION): Promise<T> {
-  return raceWith(work, timeout, () => timedOut(timeout, what));
+  return raceWithTimer(work, timeout, () => timedOut(timeout, what));
 }
 
 /**
@@ -18,28 +15,7 @@ export function withinTime<T>(work: Promise<T>, timeout: number, what = COMPACT_
  * Errors: `LEARNING_FAILED`, which says `late`.
  */
 export function answerWithin<T>(work: Promise<T>, timeout: number, late: string, waiters: Waiters): Promise<T> {
-  return raceWith(work, timeout, () => new StemmaError("LEARNING_FAILED", { timeout }, late), waiters);
-}
-
-async function raceWith<T>(
-  work: Promise<T>,
-  timeout: number,
-  tooLate: () => StemmaError,
-  waiters?: Waiters,
-): Promise<T> {
-  if (timeout > LONGEST) return work;
-  let timer: Timer | undefined;
-  const late = new Promise<never>((_, reject) => {
-    // Somebody waits for what it ends: a process where nothing else goes on must not end before.
-    timer = setTimeout(() => reject(tooLate()), timeout);
-    waiters?.add(timer);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-    if (timer !== undefined) waiters?.remove(timer);
-  }
+  return raceWithTimer(work, timeout, () => new StemmaError("LEARNING_FAILED", { timeout }, late), waiters);
 }
 
 type Timer = ReturnType<typeof setTimeout>;

@@ -1,4 +1,4 @@
-import { check, defineOptions } from "@stemma/model";
+import { check, defineOptions, LONGEST_TIMER } from "@stemma/model";
 import { assertScope, assertUserId, type BlockScope } from "@stemma/store";
 
 /** Estimated tokens of what is recalled, unless `maxTokens` says otherwise. */
@@ -23,9 +23,6 @@ export interface RecallOptions {
   threshold?: number | undefined;
 }
 
-/** The longest that a timer takes. */
-const LONGEST = 2 ** 31 - 1;
-
 const keys = check.rule<readonly string[]>("a list of keys", (keys) => {
   if (!Array.isArray(keys)) return false;
   for (const key of keys) assertScope({ key });
@@ -37,7 +34,7 @@ export const RECALL = defineOptions<RecallOptions>({
   userId: assertUserId,
   keys,
   maxTokens: check.positive("tokens"),
-  maxMs: check.whole(1, LONGEST),
+  maxMs: check.whole(1, LONGEST_TIMER),
   rerank: check.flag,
   threshold: check.rule("a finite number", Number.isFinite),
 });
