@@ -1,4 +1,4 @@
-import { check, defineOptions, invalid, once, StemmaError } from "@stemma/model";
+import { check, defineOptions, once, StemmaError } from "@stemma/model";
 import { assertStore, assertUserId, type RecordScope, type Store } from "@stemma/store";
 import { loadJose } from "./load-jose.js";
 import { ACCESS, type Access, accessOf, assertGiven, type Principal } from "./principal.js";
@@ -23,6 +23,18 @@ export const TOKEN_ISSUER = "stemma";
 const SECOND = 1_000;
 const HOUR = 3_600_000;
 const TEN_MINUTES = 600_000;
+
+const NEW_USER_TOKEN = defineOptions<NewUserToken>({
+  userId: check.required(assertUserId),
+  project: ACCESS.checks.project,
+  keys: ACCESS.checks.keys,
+  readOnly: ACCESS.checks.readOnly,
+  lasts: check.rule(
+    "from a second to an hour, in milliseconds",
+    (lasts) => typeof lasts === "number" && lasts >= SECOND && lasts <= HOUR,
+  ),
+});
+
 /** The key of the secret that signs. */
 const FIRST = "1";
 
@@ -53,12 +65,8 @@ export class UserTokens {
     lasts = TEN_MINUTES,
     ...access
   }: NewUserToken): Promise<{ token: string; expiresAt: number }> {
-    assertUserId(userId);
-    ACCESS.assert({ ...access, access: "memory" }, "a token");
+    NEW_USER_TOKEN.assert({ userId, lasts, ...access }, "a token");
     assertGiven(access, "a token");
-    if (!(lasts >= SECOND && lasts <= HOUR)) {
-      throw invalid("A token lasts from a second to an hour, in milliseconds.", { lasts });
-    }
     const { SignJWT } = await loadJose();
     const expiresAt = Date.now() + lasts;
     const { access: _, ...reach } = accessOf({ ...access, access: "memory" });

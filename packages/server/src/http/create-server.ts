@@ -1,0 +1,21 @@
+import { once } from "@stemma/model";
+import { assertStore, type Store } from "@stemma/store";
+import { SERVER, type ServerOptions } from "./options.js";
+
+/**
+ * Serves a store to strangers: a function from a request to a response, for any server that speaks `fetch`. Each request is let in
+ * by `authenticate`, and reaches the store through a guard. What is refused is answered as `application/problem+json`.
+ * Needs the package `zod`. Errors: `INVALID_ARGUMENT`.
+ * @example
+ * import { ApiKeys, authenticator, createServer } from "stemma/server";
+ *
+ * const server = createServer(store, { authenticate: authenticator({ keys: new ApiKeys(store) }) });
+ * export default { fetch: server };
+ */
+export function createServer(store: Store, options: ServerOptions): (request: Request) => Promise<Response> {
+  assertStore(store, "createServer()");
+  SERVER.assert(options, "createServer()");
+  // What guards a store does not load what serves it.
+  const load = once(async () => (await import("./app.js")).createApp(store, options));
+  return async (request) => (await load())(request);
+}
