@@ -114,7 +114,8 @@ export function createApp(store: Store, options: ServerOptions): (request: Reque
 
   const mount = (path: string, handler: ServerHandler) => {
     const answer = (request: Request, context: ServerContext) => handler(request, context);
-    for (const each of [path, `${path}/*`]) app.all(each, (c) => answer(c.req.raw, contextOf(c.var)));
+    // The path itself, too.
+    app.all(`${path}/*`, (c) => answer(c.req.raw, contextOf(c.var)));
   };
   if (options.studio) mount(STUDIO, studioHandler(STUDIO, options));
   if (options.chat !== undefined) mount("/api/chat", createChat(options.chat, options));

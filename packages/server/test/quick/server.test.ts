@@ -50,7 +50,15 @@ describe("createServer", () => {
     expect(await listed.json()).toMatchObject([{ id: "a" }]);
     expect(listed.headers.get("x-request-id")).toBe("r-1");
     expect(requests).toEqual([
-      { id: "r-1", method: "GET", route: "/mine", status: 200, ms: expect.any(Number), principal: info.id, code: null },
+      {
+        id: "r-1",
+        method: "GET",
+        route: "/mine/*",
+        status: 200,
+        ms: expect.any(Number),
+        principal: info.id,
+        code: null,
+      },
     ]);
   });
 
