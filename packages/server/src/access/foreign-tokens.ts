@@ -8,8 +8,8 @@ export interface ForeignTokensOptions {
   readonly jwks: string | URL;
   /** The `iss` that a token must have. */
   readonly issuer: string;
-  /** The `aud` that a token must have: what names this server there. */
-  readonly audience: string;
+  /** The `aud` that a token must have, or one of several: what names this server there. */
+  readonly audience: string | readonly string[];
   /** The claim that is the user's id. Default: "sub". */
   readonly userClaim?: string | undefined;
   /** The algorithms that are allowed. Default: RS256, PS256, ES256 and EdDSA. None with a shared secret can be. */
@@ -38,7 +38,12 @@ const TOLERANCE = 30;
 const FOREIGN_TOKENS = defineOptions<ForeignTokensOptions>({
   jwks: check.required(check.rule("an address with https:, or of this machine", isSafe)),
   issuer: check.required(check.text),
-  audience: check.required(check.text),
+  audience: check.required(
+    check.rule("a text, or texts", (value) => {
+      const all = [value].flat();
+      return all.length > 0 && all.every((each) => typeof each === "string" && each !== "");
+    }),
+  ),
   userClaim: check.text,
   algorithms: check.rule("algorithms with a public key", (value) => value.every((each) => ASYMMETRIC.includes(each))),
 });
@@ -66,7 +71,7 @@ export class ForeignTokens {
     try {
       const { payload } = await jwtVerify(token, await this.#keys(), {
         issuer,
-        audience,
+        audience: [audience].flat(),
         algorithms: [...algorithms],
         clockTolerance: TOLERANCE,
         requiredClaims: ["exp", userClaim],
