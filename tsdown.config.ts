@@ -24,6 +24,7 @@ const BUNDLED = {
   marked: "node_modules/marked/LICENSE.md",
   "get-east-asian-width": "node_modules/get-east-asian-width/license",
   hono: "node_modules/hono/LICENSE",
+  jose: "node_modules/jose/LICENSE.md",
   "@hono/node-server": "node_modules/@hono/node-server/LICENSE",
   // The next two have none of their own: this is that of Hono, whose project they are of.
   "@hono/zod-openapi": "scripts/licences/hono-middleware.txt",

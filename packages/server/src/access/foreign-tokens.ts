@@ -1,5 +1,4 @@
 import { check, defineOptions, once, StemmaError } from "@stemma/model";
-import { loadJose } from "./load-jose.js";
 import type { Principal } from "./principal.js";
 
 /** Tokens that somebody else signs: Auth0, Clerk, Keycloak, your own service. */
@@ -52,7 +51,7 @@ const FOREIGN_TOKENS = defineOptions<ForeignTokensOptions>({
 export class ForeignTokens {
   readonly issuer: string;
   readonly #keys = once(async () => {
-    const { createRemoteJWKSet } = await loadJose();
+    const { createRemoteJWKSet } = await import("jose");
     return createRemoteJWKSet(new URL(this.options.jwks), { cooldownDuration: COOLDOWN, timeoutDuration: 5_000 });
   });
 
@@ -66,7 +65,7 @@ export class ForeignTokens {
    * cannot be read, `DRIVER_MISSING`.
    */
   async verify(token: string): Promise<Principal | null> {
-    const { errors, jwtVerify } = await loadJose();
+    const { errors, jwtVerify } = await import("jose");
     const { issuer, audience, userClaim = "sub", algorithms = USUAL } = this.options;
     try {
       const { payload } = await jwtVerify(token, await this.#keys(), {
