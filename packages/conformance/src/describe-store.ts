@@ -6,6 +6,7 @@ import { compaction } from "./compaction/compaction.js";
 import { compactionRaces } from "./compaction/compaction-races.js";
 import { compactionTimeLimits } from "./compaction/compaction-time-limits.js";
 import { tokenCounting } from "./compaction/token-counting.js";
+import { askedAgain } from "./faults/asked-again.js";
 import { check } from "./faults/checking.js";
 import { faults } from "./faults/faults.js";
 import { migrations } from "./faults/migrations.js";
@@ -119,6 +120,7 @@ const TOPICS: readonly Topic[] = [
   order,
   isolation,
   faults,
+  askedAgain,
   migrations,
   check,
 ];

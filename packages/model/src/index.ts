@@ -88,6 +88,7 @@ export {
 export { type Deferred, defer, type Locks, Queue, queueOf, sleep } from "./lib/queue.js";
 export { Recent } from "./lib/recent.js";
 export { readJsonObject } from "./lib/request-body.js";
+export { parseTagged, stringifyTagged } from "./lib/tagged-json.js";
 export { LONGEST_TIMER, raceWithTimer } from "./lib/time-limit.js";
 export { utf8Length } from "./lib/utf8.js";
 export {

@@ -106,7 +106,7 @@ export type {
   UsageRow,
   UsageSum,
 } from "./contract/session-registry.js";
-export type { Store, StoreCapabilities } from "./contract/store.js";
+export type { OnceOperation, Store, StoreCapabilities } from "./contract/store.js";
 export type { ImportedVector, KeptVector, VectorModel, VectorStore } from "./contract/vectors.js";
 export type {
   AppendMessageOptions,

@@ -60,6 +60,7 @@ const UNTOLD: ReadonlySet<string> = new Set([
   "observeStatements",
   "observeReranker",
   "forUser",
+  "once",
   // Each call of a session begins with it; what it runs, it runs once.
   "migrate",
   "session",

@@ -2,6 +2,7 @@ import { check, defineOptions, StemmaError, shorten } from "@stemma/model";
 import {
   consolidate,
   type MethodRow,
+  type OnceOperation,
   PART_METHODS,
   type PartMethods,
   type RememberedVersion,
@@ -116,6 +117,7 @@ class Guard {
       // It is made of calls of the store that it is a method of: this one.
       consolidate,
       forUser: (user) => this.#forUser(user),
+      ...(inner.once !== undefined && { once: (operation: OnceOperation) => this.#once(operation, above) }),
     };
   }
 
@@ -125,6 +127,12 @@ class Guard {
     const inner = this.inner.forUser(userId);
     const principal: Principal = this.#isConfined ? { ...this.principal, userId } : this.principal;
     return new Guard(this.whole, inner, principal, this.options, this.store).store;
+  }
+
+  // Of one id, each principal has an operation.
+  #once({ id, ...operation }: OnceOperation, above: Store | undefined): Store {
+    const inner = this.inner.once?.({ ...operation, id: `${this.principal.id}\0${id}` }) ?? this.inner;
+    return new Guard(this.whole, inner, this.principal, this.options, above).store;
   }
 
   #part<P extends object>(

@@ -215,7 +215,7 @@ export const PART_METHODS: PartMethods = {
 };
 
 /** Members that are parts of a store, serve the process alone, or are made of other calls. */
-type NoCall = "session" | "consolidate" | "forUser" | "observer" | "observeStatements" | "observeReranker";
+type NoCall = "session" | "consolidate" | "forUser" | "once" | "observer" | "observeStatements" | "observeReranker";
 
 /** The methods of the store itself. */
 export const STORE_METHODS: MethodRows<Omit<Store, NoCall>> = {

@@ -110,6 +110,15 @@ export interface Store {
    * Errors: `SESSION_OWNED` when it is confined to another user already.
    */
   forUser(userId: string): Store;
+  /**
+   * Gives a store for one operation: each of its writes is done once under the operation's id, whoever asks again, in whatever
+   * process, within a day; who asks again is given what came of it. Writes that failed are tried again. An operation that asks again
+   * makes the same calls in the same order. A result stays readable in the database for that day. Missing where a store has no
+   * transactions. Errors: `INVALID_ARGUMENT`; of its writes `OPERATION_CONFLICT` for an id that had another `fingerprint`.
+   * @example
+   * await store.once?.({ id: "request 7" }).sessions.addUsage("chat", 900, 40, 0.002);
+   */
+  once?(operation: OnceOperation): Store;
   /** Ranked messages of all sessions that match, best first. Errors: `SEARCH_UNAVAILABLE`. */
   search(query: string, request: SearchRequest): Promise<SearchHit[]>;
   /**
@@ -143,6 +152,14 @@ export interface Store {
    * process.once("SIGTERM", () => store.close());
    */
   close(): Promise<void>;
+}
+
+/** An operation that may be asked for more than once. */
+export interface OnceOperation {
+  /** By chance, or a name that no other operation has. */
+  readonly id: string;
+  /** Tells whether the same is asked for, such as a digest of a request's body. Default: it is not compared. */
+  readonly fingerprint?: string | undefined;
 }
 
 /** The abilities of a store, as data: the conformance suite skips what is false and says so. */

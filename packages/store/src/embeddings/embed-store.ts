@@ -1,5 +1,13 @@
 import { parseQuery, StemmaError, sha256 } from "@stemma/model";
-import type { ImportedVector, KeptVector, SearchRequest, Store, VectorModel, VectorStore } from "../contract/store.js";
+import type {
+  ImportedVector,
+  KeptVector,
+  OnceOperation,
+  SearchRequest,
+  Store,
+  VectorModel,
+  VectorStore,
+} from "../contract/store.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation, rowsOf, run, sameSession } from "../engine/operation.js";
 import type { ContentRow } from "../operations/messages/content.js";
@@ -31,7 +39,7 @@ export function embeddable(given: OpenStore, dialect: VectorDialect, options: Em
 }
 
 function embedded(store: Store, work: EmbeddingIndexer): Omit<EmbeddedStore, "withReranker"> {
-  const { entries, sessions, userId } = store;
+  const { entries, once, sessions, userId } = store;
   const wakingEntries = <Values extends unknown[], T>(method: (...values: Values) => Promise<T>) => {
     return async (...values: Values): Promise<T> => {
       const result = await method(...values);
@@ -55,6 +63,7 @@ function embedded(store: Store, work: EmbeddingIndexer): Omit<EmbeddedStore, "wi
   return {
     ...store,
     forUser: (user) => embedded(store.forUser(user), work),
+    ...(once !== undefined && { once: (operation: OnceOperation) => embedded(once(operation), work) }),
     capabilities: { ...store.capabilities, embeddings: true },
     session: (id) => {
       const session = store.session(id);
@@ -100,6 +109,9 @@ function withVectors(store: Store, open: OpenStore, dialect: VectorDialect): Sto
   return {
     ...store,
     vectors: vectorStore(open, dialect, store.userId),
+    ...(store.once !== undefined && {
+      once: (operation: OnceOperation) => withVectors(store.once?.(operation) ?? store, open, dialect),
+    }),
     forUser: (userId) => withVectors(store.forUser(userId), open, dialect),
   };
 }

@@ -161,7 +161,7 @@ export const VECTORS: Rules<VectorStore> = {
 };
 
 export const STORE: Rules<
-  Omit<Store, "session" | "consolidate" | "forUser" | "observer" | "observeStatements" | "observeReranker">
+  Omit<Store, "session" | "consolidate" | "forUser" | "once" | "observer" | "observeStatements" | "observeReranker">
 > = {
   writeTogether: (redaction, _id, writes) => [writes.map((write) => writeIn(redaction, write))],
   deleteMemory: null,

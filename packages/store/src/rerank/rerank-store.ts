@@ -25,7 +25,7 @@ export function rerankable<S extends Store>(store: S): S & RerankableStore {
 // A later reranker takes the place of this one: `withReranker` is that of the store below.
 function reranked<S extends Store>(store: S, reranker: Reranker): S {
   const { name, entries } = store;
-  const { withEmbedder: embedding } = wrapMade(store, (made) => reranked(made, reranker));
+  const { withEmbedder: embedding, once } = wrapMade(store, (made) => reranked(made, reranker));
   return {
     ...store,
     forUser: (userId: string) => reranked(store.forUser(userId), reranker),
@@ -39,6 +39,7 @@ function reranked<S extends Store>(store: S, reranker: Reranker): S {
       reranker.observer = observer;
     },
     ...(embedding === undefined ? {} : { withEmbedder: embedding }),
+    ...(once === undefined ? {} : { once }),
   };
 }
 

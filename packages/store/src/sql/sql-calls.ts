@@ -69,7 +69,7 @@ export class SqlCalls {
   /** The engine's own: one statement, or several of which each is atomic by itself. */
   writeOne<T>(id: string, native: () => Operation<T>): Promise<T> {
     const { callOrder, runner } = this.parts;
-    return callOrder.write(id, () => runner.single(native));
+    return callOrder.write(id, () => runner.writeSingle(native));
   }
 
   /** The first of the two that gives something, as one call. */

@@ -6,6 +6,7 @@ import type {
   EntryScope,
   FoundEntry,
   MemoryScope,
+  OnceOperation,
   Residue,
   ScrubOptions,
   SearchEntriesOptions,
@@ -28,6 +29,8 @@ import { deleteMemory } from "../operations/registry/erase.js";
 import { pruneVersions } from "../operations/registry/prune.js";
 import { catchUp } from "../operations/search/index-rows.js";
 import { type RankMessages, searchAtOnce, searchMessages } from "../operations/search/run-search.js";
+import { OnceRunner } from "./once-runner.js";
+import { onceStore } from "./once-store.js";
 import { assertNames } from "./session-id.js";
 import { confined, confining, refuseBackup, SqlCalls } from "./sql-calls.js";
 import { sqlRegistry } from "./sql-registry.js";
@@ -103,24 +106,30 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         });
   const searchTextOf = (userId: string | undefined) => (query: string, request: SearchRequest) =>
     search(parseQuery(query), userId === undefined ? request : { ...request, userId });
-  const callsOf = (userId: string | undefined) =>
-    new SqlCalls({ runner, callOrder, sql, search: searchTextOf(userId) }, userId);
+  const callsOf = (userId: string | undefined, running: Runner = runner) =>
+    new SqlCalls({ runner: running, callOrder, sql, search: searchTextOf(userId) }, userId);
   const searchEntries: OpenStore["searchEntries"] = async (userId, scope, query, searchOptions, rank) => {
     assertNoThreshold(searchOptions.threshold);
     return callsOf(userId).searchItems("entries", scope, (owned) =>
       entries.searchEntries(sql, owned, query, searchOptions, rank),
     );
   };
-  const storeOf = (userId?: string): Store => {
-    const calls = callsOf(userId);
-    return {
+  const storeOf = (userId?: string, running: Runner = runner): Store => {
+    const calls = callsOf(userId, running);
+    const made: Store = {
       name: sql.name,
       userId,
       whole: userId === undefined ? undefined : store,
-      forUser: confining(userId, storeOf),
+      forUser: confining(userId, (user) => storeOf(user, running)),
+      ...(transactions && {
+        once: (operation: OnceOperation) =>
+          onceStore(made, operation, (key, fingerprint) =>
+            storeOf(userId, new OnceRunner(runner, sql, key, fingerprint)),
+          ),
+      }),
       capabilities: { search: sql.search !== null, embeddings: false, durable, transactions, check: false },
       session: (id) => sqlSession(sql, id, calls),
-      sessions: sqlRegistry({ runner, callOrder, sql }, userId),
+      sessions: sqlRegistry({ runner: running, callOrder, sql }, userId),
       blocks: {
         get: (key) => calls.readItem(key.kind, key, blocks.readBlock),
         getMany: async (keys) => {
@@ -238,6 +247,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
       migrate: () => callOrder.hold({}, () => runner.ready()),
       close,
     };
+    return made;
   };
   const store = storeOf();
   return { store, runner, sql, callOrder, search, searchEntries };

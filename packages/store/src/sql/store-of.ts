@@ -30,7 +30,7 @@ export function orderOf(store: Store): Queue {
 /** The methods by which a store makes another one on its database, each wrapping what it gives: for who wraps the store. */
 export function wrapMade(store: Store, wrap: (made: Store) => Store): Record<string, (...values: unknown[]) => Store> {
   const wrapped: Record<string, (...values: unknown[]) => Store> = {};
-  for (const name of ["withEmbedder", "withReranker"] as const) {
+  for (const name of ["withEmbedder", "withReranker", "once"] as const) {
     const make = (store as Partial<Record<typeof name, (...values: unknown[]) => Store>>)[name];
     if (make !== undefined) wrapped[name] = (...values) => wrap(make(...values));
   }

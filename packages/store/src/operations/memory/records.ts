@@ -42,6 +42,20 @@ export function* writeRecord(
   value: Uint8Array,
   options: WriteRecordOptions,
 ): Operation<StoredRecord> {
+  const record = yield* placeRecord(sql, scope, key, value, options);
+  // Whoever writes what expires takes away what has expired.
+  if (record.expiresAt !== null) yield* sweep(sql);
+  return record;
+}
+
+/** As `writeRecord`, without a look at what has expired. */
+export function* placeRecord(
+  sql: Dialect,
+  scope: RecordScope,
+  key: string,
+  value: Uint8Array,
+  options: WriteRecordOptions,
+): Operation<StoredRecord> {
   const { expectedVersion, expiresAt = null } = options;
   assertRecord(scope, key);
   assertVersionNumber(options.version, "The version of a record");
@@ -54,8 +68,6 @@ export function* writeRecord(
     if (found === version) break;
     assertVersion(scope, key, expectedVersion, found);
   }
-  // Whoever writes what expires takes away what has expired.
-  if (expiresAt !== null) yield* sweep(sql);
   return { key, value, version, expiresAt };
 }
 

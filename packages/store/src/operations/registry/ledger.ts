@@ -1,0 +1,49 @@
+import { parseTagged, StemmaError, stringifyTagged } from "@stemma/model";
+import type { RecordScope } from "../../contract/store.js";
+import type { Dialect } from "../../engine/dialect.js";
+import type { Operation } from "../../engine/operation.js";
+import { placeRecord, readRecord } from "../memory/records.js";
+
+/** Where it stands what was done once. */
+const LEDGER: RecordScope = { sessionId: "", label: "stemma:operations" };
+
+/** As long as a client may ask again, in milliseconds. */
+const REMEMBERED = 86_400_000;
+
+/** What a row of the ledger holds, as tagged JSON. */
+interface Done {
+  /** Tells whether the same was asked for. */
+  readonly fingerprint: string;
+  readonly result?: unknown;
+}
+
+/**
+ * Does an operation once under a key, and gives its result to whoever asks again within a day. The row stands in the same
+ * transaction: what was rolled back was not done. Who asks meanwhile waits for the transaction. Errors: `OPERATION_CONFLICT` for
+ * another fingerprint.
+ */
+export function* onceIn<T>(
+  sql: Dialect,
+  key: string,
+  fingerprint: string,
+  operation: () => Operation<T>,
+): Operation<T> {
+  const write = (done: Done, isFirst: boolean) => {
+    const value = new TextEncoder().encode(stringifyTagged(done));
+    const expiresAt = Date.now() + REMEMBERED;
+    return placeRecord(sql, LEDGER, key, value, isFirst ? { expectedVersion: 0, expiresAt } : { expiresAt });
+  };
+  try {
+    yield* write({ fingerprint }, true);
+  } catch (error) {
+    if (!StemmaError.isInstance(error, "RECORD_CONFLICT")) throw error;
+    const found = yield* readRecord(sql, LEDGER, key);
+    if (found === null) throw error;
+    const done = parseTagged(new TextDecoder().decode(found.value)) as Done;
+    if (done.fingerprint === fingerprint) return done.result as T;
+    throw new StemmaError("OPERATION_CONFLICT", {}, "Another operation had this id before; nothing was changed.");
+  }
+  const result = yield* operation();
+  if (result !== undefined) yield* write({ fingerprint, result }, false);
+  return result;
+}

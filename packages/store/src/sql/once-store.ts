@@ -1,0 +1,48 @@
+import { check, defineOptions, sha256 } from "@stemma/model";
+import { type MethodRow, PART_METHODS, SESSION_METHODS, STORE_METHODS } from "../contract/methods.js";
+import type { OnceOperation, Store } from "../contract/store.js";
+
+type Method = (...values: unknown[]) => unknown;
+type Rows = Readonly<Record<string, MethodRow>>;
+
+const ONCE = defineOptions<OnceOperation>({ id: check.required(check.text), fingerprint: check.text });
+
+/** `Store.once` of a store; `viewOf` gives one whose next call writes under a key of the ledger. */
+export function onceStore(
+  store: Store,
+  operation: OnceOperation,
+  viewOf: (key: string, fingerprint: string) => Store,
+): Store {
+  ONCE.assert(operation, "once()");
+  const { id, fingerprint = "" } = operation;
+  const named = sha256(`${store.userId ?? ""}\0${id}`);
+  // Asked again, an operation may skip what it found done, so calls are counted by their names.
+  const counts = new Map<string, number>();
+  const nextView = (name: string): Store => {
+    const count = counts.get(name) ?? 0;
+    counts.set(name, count + 1);
+    return viewOf(`${named}/${name}/${count}`, fingerprint);
+  };
+  const writing = <P extends object>(family: string, part: P, rows: Rows, partOf: (view: Store) => object): P => {
+    const writes = Object.entries(rows).flatMap(([name, { mode }]) => {
+      if (mode !== "write" || !(name in part)) return [];
+      const call = (...values: unknown[]) => {
+        const target = partOf(nextView(`${family}.${name}`));
+        return (target as Record<string, Method>)[name]?.apply(target, values);
+      };
+      return [[name, call] as const];
+    });
+    return { ...part, ...Object.fromEntries(writes) };
+  };
+  const { sessions, blocks, entries, records } = store;
+  return {
+    ...writing("store", store, STORE_METHODS, (view) => view),
+    session: (sessionId) =>
+      writing("session", store.session(sessionId), SESSION_METHODS, (view) => view.session(sessionId)),
+    sessions: writing("sessions", sessions, PART_METHODS.sessions, (view) => view.sessions),
+    blocks: writing("blocks", blocks, PART_METHODS.blocks, (view) => view.blocks),
+    entries: writing("entries", entries, PART_METHODS.entries, (view) => view.entries),
+    records: writing("records", records, PART_METHODS.records, (view) => view.records),
+    forUser: (userId) => store.forUser(userId).once?.(operation) ?? store.forUser(userId),
+  };
+}
