@@ -13,6 +13,7 @@ import { blockScopes } from "./memory/block-scopes.js";
 import { consolidating } from "./memory/consolidating.js";
 import { context } from "./memory/context.js";
 import { entryValues } from "./memory/entry-values.js";
+import { factChains } from "./memory/fact-chains.js";
 import { facts } from "./memory/facts.js";
 import { learnedFacts } from "./memory/learned-facts.js";
 import { learning } from "./memory/learning.js";
@@ -107,6 +108,7 @@ const TOPICS: readonly Topic[] = [
   wholeCopies,
   entryValues,
   facts,
+  factChains,
   scopes,
   writingTogether,
   search,
