@@ -20,8 +20,8 @@ export const fact = (key: string, content: string, more: Partial<LearnEdit> = {}
 });
 
 /** A user's facts, as entries, and a way to say something that a script learns from. */
-function world(everything: Store) {
-  const store = everything.forUser("ada");
+function world(everything: Store, user = "ada") {
+  const store = everything.forUser(user);
   const given: LearnRequest[] = [];
   let script: (request: LearnRequest) => readonly LearnEdit[] | PromiseLike<readonly LearnEdit[]> = () => [];
   let skipped: readonly { readonly reason: string }[] = [];
@@ -124,7 +124,7 @@ export const learnedFacts = defineTopic("learned facts", (it) => {
       fact("x", "Likes x.", { subject: "x", validFrom: "soon" }),
       fact("y", "Likes y.", { supersedes: "tea" as never }),
     ]);
-    expect([(await facts.get("x"))?.validFrom, facts.skipped]).toEqual([null, ["it is no edit"]]);
+    expect([(await facts.get("x"))?.validFrom, facts.skipped]).toEqual(["2026-06-01T10:00:00.000Z", ["it is no edit"]]);
   });
 
   it("stores what is told late, and is older, as closed", async ({ store }) => {
@@ -211,5 +211,106 @@ export const learnedFacts = defineTopic("learned facts", (it) => {
     expectParts(await get("rome"), { content: "Lives in Rome." });
     expect(facts.skipped).toEqual(["the entry that it names has ended"]);
     expectParts(await get("oslo"), { content: "Has a flat in Oslo." });
+  });
+
+  it("puts facts in the order of their beginnings, in whichever order they are told", async ({ store }) => {
+    const told = {
+      a: { key: "a", content: "Lives in Aachen.", validFrom: "2010-01-01", createdAt: "2025-01-01T00:00:00.000Z" },
+      b: { key: "b", content: "Lives in Berlin.", validFrom: "2015-01-01", createdAt: "2025-01-01T00:00:00.000Z" },
+      // It began when it was said.
+      c: { key: "c", content: "Lives in Cairo.", validFrom: undefined, createdAt: "2024-01-01T00:00:00.000Z" },
+    };
+    for (const order of ["abc", "acb", "bac", "bca", "cab", "cba"]) {
+      const { learn, get, holding, store: own } = world(store, order);
+      for (const name of order) {
+        const { key, content, validFrom, createdAt } = told[name as keyof typeof told];
+        await learn(
+          content,
+          ({ entries }) => [fact(key, content, { validFrom, supersedes: entries.map((each) => each.key) })],
+          createdAt,
+        );
+      }
+      const spans = async () => {
+        const found = await Promise.all(["a", "b", "c"].map(get));
+        return found.map((each) => [each?.validFrom?.slice(0, 4), each?.validTo?.slice(0, 4)]);
+      };
+      const wanted = [
+        ["2010", "2015"],
+        ["2015", "2024"],
+        ["2024", undefined],
+      ];
+      expect([order, await spans(), await holding()]).toEqual([order, wanted, ["Lives in Cairo."]]);
+      for (const [time, key] of [
+        ["2012-01-01", "a"],
+        ["2020-01-01", "b"],
+        ["2024-06-01", "c"],
+      ]) {
+        const held = await own.entries.list(SCOPE, { asOf: time });
+        expect(held.map((each) => each.key)).toEqual([key]);
+      }
+      await own.entries.delete(SCOPE, "c");
+      expect([order, await holding()]).toEqual([order, ["Lives in Berlin."]]);
+      await own.entries.delete(SCOPE, "b");
+      expect([order, await holding()]).toEqual([order, ["Lives in Aachen."]]);
+    }
+  });
+
+  it("puts facts of one answer in order, and leaves what is of another subject", async ({ store }) => {
+    const { learn, get, holding } = world(store);
+    await learn("a", [
+      fact("cairo", "Lives in Cairo.", { validFrom: "2024-01-01" }),
+      fact("cook", "Works as a cook.", { validFrom: "2012-01-01", subject: "work" }),
+    ]);
+    const supersedes = ["cairo"];
+    await learn("b", [
+      fact("aachen", "Lives in Aachen.", { validFrom: "2010-01-01", supersedes }),
+      fact("berlin", "Lives in Berlin.", { validFrom: "2015-01-01", supersedes }),
+      fact("bonn", "Lives in Bonn.", { validFrom: "2005-01-01", supersedes }),
+    ]);
+    const ends = await Promise.all(["bonn", "aachen", "berlin", "cairo"].map(async (key) => (await get(key))?.validTo));
+    const year = (number: number) => `${number}-01-01T00:00:00.000Z`;
+    expect(ends).toEqual([year(2010), year(2015), year(2024), null]);
+    expect(await holding()).toEqual(["Lives in Cairo.", "Works as a cook."]);
+    expect((await get("cairo"))?.origin).toBe("learning");
+  });
+
+  it("begins an entry when its message was written, but not later than now, and leaves that of a known one", async ({
+    store,
+  }) => {
+    const { learn, get, holding } = world(store);
+    await learn("a", [fact("tea", "Drinks tea.", { subject: undefined })], "2020-05-01T10:00:00.000Z");
+    expect((await get("tea"))?.validFrom).toBe("2020-05-01T10:00:00.000Z");
+    await learn("b", [fact("tea", "Takes no sugar.", { subject: undefined })], "2024-05-01T10:00:00.000Z");
+    expectParts(await get("tea"), { content: "Drinks tea.\nTakes no sugar.", validFrom: "2020-05-01T10:00:00.000Z" });
+    await learn("c", [fact("milk", "Drinks milk.")], "2999-01-01T00:00:00.000Z");
+    expect(await holding()).toEqual(["Drinks milk.", "Drinks tea.\nTakes no sugar."]);
+    // Of two that were told at once the later one holds.
+    await learn("d", [fact("oat", "Drinks oat milk.")], "2025-01-01T00:00:00.000Z");
+    await learn("e", [fact("soy", "Drinks soy milk.", { supersedes: ["oat"] })], "2025-01-01T00:00:00.000Z");
+    expect(await holding()).toExclude("Drinks oat milk.");
+  });
+
+  it("knows a fact that has ended when it is told again", ["search"], async ({ store }) => {
+    const facts = world(store);
+    const { learn, holding } = facts;
+    await learn("a", [fact("lisbon", "Lives in Lisbon.", { validFrom: "2024-01-01" })]);
+    const old = (key: string, more = {}) =>
+      fact(key, "Lived in Berlin.", { validFrom: "2010-01-01", supersedes: ["lisbon"], ...more });
+    await learn("b", [old("berlin")]);
+    await learn("c", [old("city", { content: "lived in  Berlin" })]);
+    expect(facts.skipped).toEqual(["it says nothing new"]);
+    await learn("d", [old("then", { validFrom: undefined, supersedes: [] })], "2012-01-01T00:00:00.000Z");
+    expect(facts.skipped).toEqual(["it says nothing new"]);
+    const all = await facts.store.entries.list(SCOPE, { includeEnded: true });
+    expect(all.map(({ key }) => key)).toEqual(["berlin", "lisbon"]);
+    // Another time, and another subject, are something new.
+    await learn("e", [
+      old("before", { validFrom: "2030-01-01", supersedes: [] }),
+      old("work", { subject: "work", supersedes: [] }),
+    ]);
+    expect([facts.skipped, await facts.store.entries.count(SCOPE, { includeEnded: true })]).toEqual([[], 4]);
+    await learn("f", [fact("lissabon", "Lives in Lisbon.")]);
+    const held = ["Lived in Berlin.", "Lives in Lisbon."];
+    expect([facts.skipped, await holding()]).toEqual([["it says nothing new"], held]);
   });
 });

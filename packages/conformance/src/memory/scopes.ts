@@ -222,4 +222,34 @@ export const scopes = defineTopic("one memory over scopes", (it) => {
     expect((await provider.list()).filter(({ key }) => key === "x")).toEqual([]);
     expect(await set(undefined, "y", { title: "Home Berlin" })).toInclude('superseded by "home-lisbon"');
   });
+
+  it("undoes and rewinds nothing in a scope that is only read", async ({ store }) => {
+    const scopes = [{ scope: PROJECT }, { scope: "session", name: "session" }, { scope: "user", write: true }] as const;
+    const provider = new AgentSearchProvider(store, { label: "facts", scopes });
+    const session = SessionManager.create(store).withContext("memory", { provider }).forUser("ada").getSession("main");
+    const pause = () => new Promise((resolve) => setTimeout(resolve, 5));
+    await session.appendMessage(message("u1", "Hello."));
+    await pause();
+    const origin = { author: "learning", sessionId: "main", messageIds: ["u1"] } as const;
+    const { entries } = store.forUser("ada");
+    const at = (scope: EntryScopeOptions["scope"]) => ({ sessionId: "main", scope, label: "facts" });
+    for (const { scope } of scopes) await entries.set(at(scope), { key: "note", content: "Noted." }, { origin });
+    await entries.set({ sessionId: "main", label: "others" }, { key: "note", content: "Noted." }, { origin });
+    const noted = async () => (await Promise.all(scopes.map(({ scope }) => entries.count(at(scope))))).join(" ");
+    const dry = await session.revertFrom("u1", { dryRun: true });
+    const reverted = await session.revertFrom("u1");
+    expect(reverted).toEqual(dry);
+    expect(reverted.entries.map(({ owner, label, isUndone }) => [owner, label, isUndone])).toEqual([
+      [PROJECT, "facts", false],
+      [{ session: "main" }, "facts", false],
+      [{ user: "ada" }, "facts", true],
+      [{ session: "main" }, "others", true],
+    ]);
+    expect(await noted()).toBe("1 1 0");
+    await session.setActiveLeaf("u1", { context: "as-of" });
+    expect(await noted()).toBe("1 1 0");
+    // Whoever names no scope that is only read rewinds them all.
+    await store.session("main").rewindTo("u1");
+    expect(await noted()).toBe("1 0 0");
+  });
 });
