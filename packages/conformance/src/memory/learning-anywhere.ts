@@ -191,7 +191,7 @@ export const learningAnywhere = defineTopic("learning anywhere", (it) => {
     expectParts(await manager.learnDue(), { sessions: 1, failed: [], withoutUser: 1, isMoreDue: false });
     expectParts(await manager.learnDue(), { sessions: 0, failed: [], withoutUser: 1, isMoreDue: false });
     expect([given, await store.sessions.due()]).toEqual([[["u1"]], ["nobody"]]);
-    await store.sessions.create({ id: "nobody", userId: "nemo" });
+    await store.sessions.create({ id: "nobody", name: "", userId: "nemo" });
     expectParts(await manager.learnDue(), { sessions: 1, withoutUser: 0 });
     expect(await memoryOf(manager.forUser("nemo"), "nobody")).toBe("Is called Nemo.");
   });

@@ -11,8 +11,8 @@ import { inScope } from "../messages/upgraded-rows.js";
 import { isoNow } from "../registry/session-head.js";
 import { timeIn } from "./entry-fact.js";
 import { assertFilter, fits } from "./entry-filter.js";
-import { ENTRY_COLUMNS, type EntryRow, entryOf } from "./entry-rows.js";
-import { isRemoved, KnownEntries, withRemoved } from "./known-entries.js";
+import { ENTRY_COLUMNS, entryOf } from "./entry-rows.js";
+import { isRemoved, KnownEntries, type KnownRow, withRemoved } from "./known-entries.js";
 import { orderedPage } from "./ordered-page.js";
 
 /** How a read chooses among entries `e`. */
@@ -22,7 +22,7 @@ export interface ChosenEntries extends Condition {
   /** The time of which it gives what was known; null: what is known now. */
   readonly knownAt: string | null;
   /** The entry of a row as the view has it; null for one that it lacks. */
-  show(row: EntryRow): Operation<ListedEntry | null>;
+  show(row: KnownRow): Operation<ListedEntry | null>;
 }
 
 /** All entries of a scope. */
@@ -42,11 +42,15 @@ export function chosenBy(scope: EntryScope, view: EntryView): ChosenEntries {
     parts.push({ condition: "(e.valid_from IS NULL OR e.valid_from <= ?)", values: [asOf] });
     parts.push({ condition: "(e.valid_to IS NULL OR e.valid_to > ?)", values: [asOf] });
   }
+  // Most rows that lack a tag need not be read.
+  for (const tag of (knownAt === null && filter?.tags) || []) {
+    parts.push({ condition: "replace(e.fact, ?, '') <> e.fact", values: [JSON.stringify(tag)] });
+  }
   const isIn = (entry: ListedEntry) => filter === undefined || fits(filter, entry);
   const known = knownAt === null ? null : new KnownEntries(scope, knownAt);
   // The columns do not tell when an entry expires that is removed.
   const isExpired = ({ expiresAt }: ListedEntry) => !includeExpired && expiresAt !== null && expiresAt <= now;
-  const isShown = (entry: ListedEntry, row: EntryRow) =>
+  const isShown = (entry: ListedEntry, row: KnownRow) =>
     (includeEnded || holdsAt(entry, asOf)) && !(isRemoved(row) && isExpired(entry));
   return {
     condition: parts.map(({ condition }) => condition).join(" AND ") || "TRUE",
@@ -66,14 +70,14 @@ const LOOKED_AT = 500;
 /** The operation behind `EntryStore.list`. */
 export function* listEntries(sql: Dialect, scope: EntryScope, options: ListEntriesOptions): Operation<ListedEntry[]> {
   const chosen = chosenBy(scope, options);
-  const { condition: rows, values } = source(sql, scope, chosen);
+  const { columns, condition: rows, values } = source(sql, scope, chosen);
   const { limit } = orderedPage(sql, "e.key", options);
   const most = chosen.isWhole ? limit : LOOKED_AT;
   const found: ListedEntry[] = [];
   for (let after = options.after; ; ) {
     const page = orderedPage(sql, "e.key", { ...options, after, limit: most });
-    const query = `SELECT ${ENTRY_COLUMNS} FROM ${rows} AND ${chosen.condition} AND ${page.condition} ${page.order}`;
-    const read = yield* all<EntryRow>(query, ...values, ...chosen.values, ...page.values, most);
+    const query = `SELECT ${columns} FROM ${rows} AND ${chosen.condition} AND ${page.condition} ${page.order}`;
+    const read = yield* all<KnownRow>(query, ...values, ...chosen.values, ...page.values, most);
     for (const row of read) {
       const entry = yield* chosen.show(row);
       if (entry !== null) found.push(entry);
@@ -85,11 +89,11 @@ export function* listEntries(sql: Dialect, scope: EntryScope, options: ListEntri
 }
 
 // The rows that a view looks at.
-function source(sql: Dialect, scope: EntryScope, { knownAt }: ChosenEntries): Condition {
+function source(sql: Dialect, scope: EntryScope, { knownAt }: ChosenEntries): Condition & { readonly columns: string } {
   if (knownAt !== null) {
     const { condition, values } = withRemoved(sql, scope, knownAt);
-    return { condition: `${condition} WHERE TRUE`, values };
+    return { columns: `${ENTRY_COLUMNS}, removed`, condition: `${condition} WHERE TRUE`, values };
   }
   const { where, values } = inScope(sql, scope);
-  return { condition: `cf_agents_search_entries e WHERE ${where}`, values };
+  return { columns: ENTRY_COLUMNS, condition: `cf_agents_search_entries e WHERE ${where}`, values };
 }

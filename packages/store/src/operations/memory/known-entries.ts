@@ -6,19 +6,22 @@ import { keptFact, shownFact } from "./entry-fact.js";
 import { ENTRY_COLUMNS, type EntryRow, entryOf, factOf } from "./entry-rows.js";
 import { entryVersionKey, lastVersion, VERSION_COLUMNS, type VersionRow, versionOf } from "./versions.js";
 
-/** The time of a row that stands for an entry that was removed. */
-const REMOVED = "removed";
+/** The row of an entry, or one of `withRemoved`. */
+export interface KnownRow extends EntryRow {
+  /** 1 where it stands for an entry that was removed. */
+  readonly removed?: number;
+}
 
-/** True for a row of `withRemoved` that stands for an entry that was removed. */
-export const isRemoved = ({ updated_at }: EntryRow) => updated_at === REMOVED;
+/** True for a row that stands for an entry that was removed. */
+export const isRemoved = ({ removed }: KnownRow) => Number(removed) === 1;
 
 /** A table `e` of the entries of a scope, and of those that were removed and have versions from before a time. */
 export function withRemoved(sql: Dialect, scope: EntryScope, time: string): Condition {
   const { where, values } = inScope(sql, scope);
   const { sessionId, label } = scope;
-  const condition = `(SELECT ${ENTRY_COLUMNS}, expires_at FROM cf_agents_search_entries e WHERE ${where}
-    UNION ALL SELECT v.key, '' AS content, NULL AS value, NULL AS fact, min(v.written_at) AS created_at, '${REMOVED}' AS updated_at,
-      NULL AS expires_at FROM assistant_versions v WHERE v.session_id = ? AND v.kind = 'entry' AND v.label = ? AND v.written_at <= ?
+  const condition = `(SELECT ${ENTRY_COLUMNS}, expires_at, 0 AS removed FROM cf_agents_search_entries e WHERE ${where}
+    UNION ALL SELECT v.key, '' AS content, NULL AS value, NULL AS fact, min(v.written_at) AS created_at,
+      min(v.written_at) AS updated_at, NULL AS expires_at, 1 AS removed FROM assistant_versions v WHERE v.session_id = ? AND v.kind = 'entry' AND v.label = ? AND v.written_at <= ?
       AND NOT EXISTS (SELECT 1 FROM cf_agents_search_entries p
         WHERE p.session_id = v.session_id AND p.label = v.label AND p.key = v.key)
     GROUP BY v.key) AS e`;
@@ -36,12 +39,13 @@ export class KnownEntries {
   ) {}
 
   /** The entry of a row as it was known; null for one that was not. */
-  *show(row: EntryRow): Operation<ListedEntry | null> {
+  *show(row: KnownRow): Operation<ListedEntry | null> {
     this.#changed ??= yield* changedSince(this.scope, this.time);
     const { key, created_at, updated_at } = row;
     const versions = this.#changed.get(key);
     const then = versions?.[0];
-    const isMissing = then === undefined ? created_at > this.time || updated_at > this.time : then.content === null;
+    const isMissing =
+      then === undefined ? isRemoved(row) || created_at > this.time || updated_at > this.time : then.content === null;
     if (isMissing) return null;
     const present = isRemoved(row) ? (yield* lastVersion(entryVersionKey(this.scope, key))).fact : factOf(row);
     const fact = then === undefined ? present : keptFact(then.fact);
