@@ -54,7 +54,14 @@ export function closingOf(edit: LearnEdit, { written, shown, entry, link, dateOf
   // What is not new stays as old as it is, unless it takes another's place.
   const isOld = written !== null && named.length === 0;
   const told = isoDate(edit.validFrom);
-  const validFrom = isOld ? told : beginningOf(edit, dateOf);
+  const now = new Date().toISOString();
+  // A clock that went back tells no order: what is told now comes after what was written before.
+  const ahead =
+    told !== null ? [] : named.flatMap((key) => entry(key) ?? []).filter(({ createdAt }) => createdAt > now);
+  const [validFrom = null] = [isOld ? told : beginningOf(edit, dateOf), ...ahead.map((each) => each.validFrom)]
+    .filter((time) => time !== null)
+    .sort()
+    .reverse();
   const refused: string[] = [];
   const supersedes = new Set<string>();
   const later: Link[] = [];
