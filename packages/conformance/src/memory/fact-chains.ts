@@ -98,6 +98,13 @@ export const factChains = defineTopic("chains of facts", (it) => {
     expect(JSON.stringify(await Promise.all(left)).includes('"b"')).toBe(false);
     await remove("c", { keepVersions: 0 });
     expect([await keys(), (await get("a"))?.ends]).toEqual([["a"], []]);
+    // Also of one that was removed before.
+    await remove("a");
+    const again = await three(store);
+    await again.remove("b");
+    await remove("b", { keepVersions: 0 });
+    expect(JSON.stringify(await Promise.all(["a", "c"].map(get))).includes('"b"')).toBe(false);
+    expect(await again.spans("a")).toEqual([[2010, 2024]]);
   });
 
   it("keeps each fact in its time whatever is removed and comes back, in whichever order", async ({ store }) => {

@@ -258,10 +258,15 @@ export function* deleteEntry(sql: Dialect, scope: EntryScope, key: string, note:
     const fact = factOf(present);
     yield* openPredecessors(sql, scope, key, fact.supersedes);
     yield* bridge(sql, scope, key, fact);
-    if (note.keepVersions === 0) yield* forgetNeighbour(sql, scope, key, fact);
-    else yield* recordEntry(scope, key, present, { content: null, fact }, note);
+    if (note.keepVersions !== 0) yield* recordEntry(scope, key, present, { content: null, fact }, note);
   }
-  if (note.keepVersions === 0) yield* removeVersions(entryVersionKey(scope, key));
+  if (note.keepVersions === 0) {
+    const { supersedes, ends } =
+      present === null ? (yield* lastVersion(entryVersionKey(scope, key))).fact : factOf(present);
+    // It looks at all entries: most stand beside none.
+    if (supersedes.length + ends.length > 0) yield* forgetNeighbour(sql, scope, key);
+    yield* removeVersions(entryVersionKey(scope, key));
+  }
   for (const sessionId of [scope.sessionId, UPGRADED_ROWS]) {
     const old = yield* findOwnEntryRow({ ...scope, sessionId }, key, sql.forUpdate);
     if (old !== null) yield* removeEntry(sql, sessionId, old.n);
@@ -285,7 +290,7 @@ export function* pruneExpired(
     const scope = { sessionId, label };
     const fact = factOf(row);
     yield* keepEnds(sql, scope, row.key, fact.supersedes);
-    yield* forgetNeighbour(sql, scope, row.key, fact);
+    yield* forgetNeighbour(sql, scope, row.key);
     yield* removeVersions(entryVersionKey(scope, row.key));
     yield* removeEntry(sql, sessionId, n);
   }

@@ -28,7 +28,7 @@ export function withRemoved(sql: Dialect, scope: EntryScope, time: string): Cond
   return { condition, values: [...values, sessionId, label, time] };
 }
 
-/** What was known of a scope's entries at a time. */
+/** The entries of a scope as they were known at a time. */
 export class KnownEntries {
   // Of those that were written or removed later: their versions until then, the newest first.
   #changed: ReadonlyMap<string, readonly StoredVersion[]> | null = null;

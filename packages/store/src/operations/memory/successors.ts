@@ -39,9 +39,9 @@ export function* linkPredecessors(sql: Dialect, scope: EntryScope, change: Chang
   const known = new Set(before?.supersedes);
   const given = change.after.supersedes;
   const isFresh = (each: string) => !known.has(each);
-  const above = given.some(isFresh) ? yield* successorsOf(sql, scope, key, change.after) : new Set<string>();
-  for (const each of given) if (isFresh(each) && above.has(each)) throw circle(scope, key, each);
   const isOld = given.length === known.size && given.every((each) => known.has(each));
+  const above = isOld ? new Set<string>() : yield* successorsOf(sql, scope, key, change.after);
+  for (const each of given) if (isFresh(each) && above.has(each)) throw circle(scope, key, each);
   const reachable = isOld ? given : yield* throughRemoved(sql, scope, given);
   const reached = reachable.filter((each) => given.includes(each) || !above.has(each));
   const after = { ...change.after, supersedes: reached };
@@ -97,10 +97,10 @@ export function* keepEnds(sql: Dialect, scope: EntryScope, key: string, predeces
 
 const earliest = (one: EntryEnd, other: EntryEnd) => (one.validTo < other.validTo ? -1 : 1);
 
-/** What stands beside an entry that is removed for good names it no more, and neither do versions. */
-export function* forgetNeighbour(sql: Dialect, scope: EntryScope, key: string, { ends }: KeptFact): Operation<void> {
+/** Makes successors and versions of others forget the key of an entry that is removed for good. */
+export function* forgetNeighbour(sql: Dialect, scope: EntryScope, key: string): Operation<void> {
   yield* forgetInVersions(scope, key);
-  const successors = ends.flatMap(({ by }) => by ?? []);
+  const successors = (yield* presentEnds(sql, scope, key, [])).flatMap(({ by }) => by ?? []);
   yield* changeEach(sql, scope, successors, (fact) => ({
     ...fact,
     supersedes: fact.supersedes.filter((each) => each !== key),
