@@ -1,7 +1,7 @@
 import type { Observed, Store } from "@stemma/store";
 import { memory } from "@stemma/store/memory";
 import { describe, expect, it } from "vitest";
-import { SessionManager } from "../../../src/index.js";
+import { AgentSearchProvider, SessionManager } from "../../../src/index.js";
 
 const said = (id: string, text: string) => ({ id, role: "user", parts: [{ type: "text", text }] });
 
@@ -74,6 +74,29 @@ describe("a recall", () => {
     const damaged: Store = { ...store, entries: { ...store.entries, search } };
     const recall = (of: Store) => SessionManager.create({ ...of, forUser: () => of }).recall("peanuts");
     expect((await recall(damaged)).results.map(({ content }) => content)).toEqual(["peanuts are fine"]);
+    await store.close();
+  });
+
+  it("of a manager leaves it to be configured, and registers no session", async () => {
+    const store = memory();
+    const provider = new AgentSearchProvider(store, {
+      label: "facts",
+      scopes: [{ scope: "user" }, { scope: { key: "rules" }, name: "rules" }],
+    });
+    await new AgentSearchProvider(store, { label: "facts", scope: { key: "rules" } }).set("nuts", "No peanuts here.");
+    const confined = store.forUser("ada");
+    const ada = SessionManager.create(confined);
+    expect((await ada.recall("peanuts")).results).toEqual([]);
+    ada.withContext("memory", { provider });
+    const { recall } = await ada.tools();
+    expect(await recall?.execute({ query: "peanuts" }, { toolCallId: "1", messages: [] })).toContain(
+      "No peanuts here.",
+    );
+    expect((await ada.recall("peanuts")).results).toMatchObject([{ kind: "entry", scopeName: "rules" }]);
+    ada.withContext("notes", { scope: "user" });
+    expect(await store.sessions.count()).toBe(0);
+    await ada.getSession("now").replaceContextBlock("notes", "Likes tea.");
+    await expect(async () => ada.withContext("more")).rejects.toMatchObject({ code: "SESSION_STARTED" });
     await store.close();
   });
 });
