@@ -33,8 +33,8 @@ interface Found {
   readonly hits: readonly Place[];
   /** Those of them that fit into the budget of a prompt. */
   readonly quoted: readonly Place[];
-  /** What a chat quotes by then in which another question was asked just before; null where that was not tried. */
-  readonly inChat: readonly Place[] | null;
+  /** What a chat quotes by then in which another question was asked just before. Default: that was not tried. */
+  readonly inChat?: readonly Place[] | null;
 }
 
 /** So many messages away from the evidence a hit still shows its place. */
@@ -53,7 +53,7 @@ export function measure(question: EvalQuestion, found: Found, places: Places): M
   };
 }
 
-function measureMessages({ evidence, sessions }: EvalQuestion, { hits, quoted, inChat }: Found, places: Places) {
+function measureMessages({ evidence, sessions }: EvalQuestion, { hits, quoted, inChat = null }: Found, places: Places) {
   const isEvidence = ({ sessionId, id }: Place) => sessions.includes(sessionId) && evidence.includes(id);
   const found = hits.map(isEvidence);
   const among = (k: number) => found.slice(0, k).filter(Boolean).length;

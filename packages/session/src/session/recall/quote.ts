@@ -47,8 +47,9 @@ function headOfEntry({ scope, label, scopeName }: RecalledEntry): string {
   return `remembered · ${quoteField(label)}${scopeName === undefined ? key : ` · ${scopeName}`}`;
 }
 
-function lineOfEntry({ at, key, content }: RecalledEntry): string {
-  return `${dayOf(at)} · ${beforeColon(quoteField(key))}: ${content}`;
+function lineOfEntry({ at, title, content }: RecalledEntry): string {
+  const name = title === "" ? "" : ` · ${beforeColon(quoteField(title))}`;
+  return `${dayOf(at)}${name}: ${content}`;
 }
 
 function headOfMessage({ sessionId, createdAt }: RecalledMessage): string {

@@ -22,6 +22,7 @@ import {
   type RecallOptions,
   type Recollection,
 } from "./recall-options.js";
+import { titleOfEntry } from "./title.js";
 import { weigh } from "./weigh.js";
 
 /** How many of the best hits are looked at. */
@@ -168,16 +169,8 @@ async function findEntries(
       const found = await entries.search(place, query, { ...options, limit: RECALL_HITS }).catch(none);
       return found.flatMap((entry) => {
         const { key, content, score } = entry;
-        const at = timeOf(entry);
-        const recalled: RecalledEntry = {
-          kind: "entry",
-          scope,
-          ...(scopeName && { scopeName }),
-          label,
-          key,
-          at,
-          content,
-        };
+        const is = { kind: "entry", scope, ...(scopeName && { scopeName }), label, key, at: timeOf(entry) } as const;
+        const recalled: RecalledEntry = { ...is, title: titleOfEntry(entry), content };
         const isNew = holdsMatch(`${key}\n${content}`, telling) && !isKnown(recalled);
         return isNew ? [{ recalled, score }] : [];
       });
