@@ -27,9 +27,9 @@ import { weigh } from "./weigh.js";
 
 /** How many of the best hits are looked at. */
 export const RECALL_HITS = 50;
-/** Where most of them are shown already, as those of the chat itself, the next ones are looked at too. */
+/** Where most of the first page are shown already, as messages of the chat itself, the second is looked at too. */
+const PAGES = [RECALL_HITS, 200] as const;
 const ENOUGH_HITS = 25;
-const MOST_PAGES = 4;
 /** How many entries are recalled, and how many collections of an owner are looked at. */
 const MOST_ENTRIES = 10;
 const MOST_LABELS = 20;
@@ -129,14 +129,16 @@ async function findMessages(
     ({ id: messageId }: FoundMessage) =>
       !isKnown({ kind: "message", sessionId, messageId });
   const found: SearchHit[] = [];
-  for (let offset = 0; offset < MOST_PAGES * RECALL_HITS; offset += RECALL_HITS) {
-    const page = { limit: RECALL_HITS, offset, context: 1, userId, sessionMetadata, ...options };
+  let offset = 0;
+  for (const limit of PAGES) {
+    const page = { limit, offset, context: 1, userId, sessionMetadata, ...options };
     const hits = await store.search(query, page);
     for (const hit of hits) {
       if (isShown(hit) || !isNew(hit.sessionId)(hit)) continue;
       found.push({ ...hit, context: contextOf(hit, isNew(hit.sessionId)) });
     }
-    if (hits.length < RECALL_HITS || found.length >= ENOUGH_HITS) break;
+    if (hits.length < limit || found.length >= ENOUGH_HITS || options.signal?.aborted) break;
+    offset += limit;
   }
   return found;
 }
