@@ -43,7 +43,7 @@ export interface Answered {
   /** The beginning of the hits as `prepareTurn` quotes it to a model, and of which messages it is made. */
   readonly quote: string;
   readonly quoted: readonly Place[];
-  /** What a chat quotes by then in which another question was asked just before; null where there was none. */
+  /** Messages that a chat quotes by then, behind another question of the conversation; null where it is the first. */
   readonly inChat: readonly Place[] | null;
 }
 

@@ -33,7 +33,7 @@ interface Found {
   readonly hits: readonly Place[];
   /** Those of them that fit into the budget of a prompt. */
   readonly quoted: readonly Place[];
-  /** What a chat quotes by then in which another question was asked just before. Default: that was not tried. */
+  /** Messages that a chat quotes by then, behind another question. Default: that was not tried. */
   readonly inChat?: readonly Place[] | null;
 }
 

@@ -1,4 +1,4 @@
-/** What was said counts 1 beside this for the exchange before it. */
+/** How much the exchange before counts, where the text itself counts 1. Measured on LoCoMo: 1 finds less. */
 const WEIGHT_BEFORE = 0.5;
 
 /** Something that was found, by a score that compares within its ranking only. */
