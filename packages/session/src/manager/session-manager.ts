@@ -400,9 +400,7 @@ export class SessionManager {
     const known = this.#sessions.get(sessionId);
     if (known !== undefined) return known;
     this.#started = true;
-    const provider = new AgentSessionProvider(this.#host, sessionId, this.#store);
-    const session = new ManagedSession(provider, this.#sessions);
-    for (const configure of this.#configure) configure(session, sessionId, this.#store);
+    const session = this.#configured(sessionId);
     this.#sessions.set(sessionId, session);
     return session;
   }
@@ -680,9 +678,16 @@ export class SessionManager {
     return { session_search: search, recall };
   }
 
-  // Any session declares them; this one is not registered, and has no entries of its own.
+  #configured(sessionId: string): Session {
+    const provider = new AgentSessionProvider(this.#host, sessionId, this.#store);
+    const session = new ManagedSession(provider, this.#sessions);
+    for (const configure of this.#configure) configure(session, sessionId, this.#store);
+    return session;
+  }
+
+  // Any session declares them. This one is nobody's: the manager can still be configured, and no entries are its own.
   #declaredPlaces(): EntryPlace[] {
-    const { context } = coreOf(this.getSession(crypto.randomUUID()));
+    const { context } = coreOf(this.#configured(crypto.randomUUID()));
     return declaredPlaces(context.live.all).filter(({ scope }) => scope !== "session");
   }
 

@@ -64,6 +64,8 @@ export type RecalledPlace = RecalledEntryPlace | RecalledMessagePlace;
 
 /** An entry that was recalled. */
 export interface RecalledEntry extends RecalledEntryPlace {
+  /** How the quote names it: by its key, or by its subject where a program made the key, as `fact-3f2a`; "" for no name. */
+  readonly title: string;
   /** As it is quoted: one line, cut to its best stretch. */
   readonly content: string;
 }
