@@ -63,6 +63,18 @@ function world(everything: Store) {
 
 /** Facts that are learned as entries: what is no longer true is closed. */
 export const learnedFacts = defineTopic("learned facts", (it) => {
+  it("takes the key of an entry that was shown as it stands, and any other for a title", async ({ store }) => {
+    const ada = world(store);
+    await ada.store.entries.set(SCOPE, { key: "Drink", content: "Likes tea." });
+    const edit = (key: unknown, content: string) =>
+      fact(key as string, content, { action: "replace", subject: undefined });
+    await ada.learn("I like milk.", [edit("Drink", "Likes milk."), edit("Food", "Likes plums.")]);
+    await ada.learn("I like figs.", [edit("food", "Likes figs."), edit(5, "x"), fact("DRINK", "Likes juice.")]);
+    const found = (await ada.store.entries.list(SCOPE)).map(({ key, content }) => `${key}: ${content}`);
+    expect(found).toEqual(["Drink: Likes milk.", "drink: Likes juice.", "food: Likes figs."]);
+    expect(ada.skipped).toEqual(["it is no edit"]);
+  });
+
   it("closes what a later fact of the same subject makes untrue, and shows dates and beginnings", async ({ store }) => {
     const { learn, get, given, holding } = world(store);
     await learn("I live in Berlin.", [fact("berlin", "Lives in Berlin.", { validFrom: "2024-03-01" })]);

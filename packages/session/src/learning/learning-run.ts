@@ -196,7 +196,7 @@ export class LearningRun {
     const blocks = this.#blocks();
     const ids = messages.map(({ id }) => id);
     for (let attempt = 1; ; attempt += 1) {
-      const view = await readMemory(blocks, edits);
+      const view = await readMemory(blocks, edits, shown);
       const isForgotten = await forgottenOf(this.parts.store, this.parts.backend.id, edits, (version) =>
         presentText(blocks, view, version),
       );

@@ -46,7 +46,11 @@ export interface MemoryView {
 }
 
 /** Reads what edits are applied to. */
-export async function readMemory(blocks: readonly LiveBlock[], edits: readonly LearnEdit[]): Promise<MemoryView> {
+export async function readMemory(
+  blocks: readonly LiveBlock[],
+  edits: readonly LearnEdit[],
+  shown: readonly LearnEntry[],
+): Promise<MemoryView> {
   const entries = new Map<string, ListedEntry>();
   const edited = await Promise.all(
     blocks.map(async (block) => {
@@ -56,7 +60,7 @@ export async function readMemory(blocks: readonly LiveBlock[], edits: readonly L
       if (place !== null) {
         const { store, entries: scope } = place;
         const own = edits.filter((edit) => foldLabel(edit?.label) === folded);
-        const keys = own.flatMap((edit) => [entryKeyOf(edit), ...keysIn(edit.supersedes)]);
+        const keys = own.flatMap((edit) => [entryKeyOf(edit, shown), ...keysIn(edit.supersedes)]);
         for (const key of new Set(keys)) {
           const found = key === "" ? null : await store.entries.get(scope, key);
           if (found !== null) entries.set(JSON.stringify([label, key]), found);
