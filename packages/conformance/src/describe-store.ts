@@ -12,6 +12,7 @@ import { migrations } from "./faults/migrations.js";
 import { blockScopes } from "./memory/block-scopes.js";
 import { consolidating } from "./memory/consolidating.js";
 import { context } from "./memory/context.js";
+import { entryArguments } from "./memory/entry-arguments.js";
 import { entryValues } from "./memory/entry-values.js";
 import { facts } from "./memory/facts.js";
 import { learnedFacts } from "./memory/learned-facts.js";
@@ -105,6 +106,7 @@ const TOPICS: readonly Topic[] = [
   copying,
   exports,
   wholeCopies,
+  entryArguments,
   entryValues,
   facts,
   scopes,

@@ -82,6 +82,7 @@ export {
   assertOptions,
   type Check,
   type Checks,
+  defineFields,
   defineOptions,
   type OptionTable,
 } from "./lib/option-table.js";

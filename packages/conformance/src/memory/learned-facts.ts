@@ -20,13 +20,13 @@ export const fact = (key: string, content: string, more: Partial<LearnEdit> = {}
 });
 
 /** A user's facts, as entries, and a way to say something that a script learns from. */
-function world(everything: Store) {
+function world(everything: Store, label?: string) {
   const store = everything.forUser("ada");
   const given: LearnRequest[] = [];
   let script: (request: LearnRequest) => readonly LearnEdit[] | PromiseLike<readonly LearnEdit[]> = () => [];
   let skipped: readonly { readonly reason: string }[] = [];
   const manager = SessionManager.create(store)
-    .withContext("facts", { provider: new AgentSearchProvider(store, { scope: "user" }) })
+    .withContext("facts", { provider: new AgentSearchProvider(store, { scope: "user", label }) })
     .onLearning(async (request) => {
       given.push(request);
       return script(request);
@@ -191,6 +191,18 @@ export const learnedFacts = defineTopic("learned facts", (it) => {
     await facts.store.records.delete({ sessionId: "two", label: "learning" }, "state");
     await learn("b", [fact("roma", "Lives in Rome.")], undefined, "two");
     expect(await holding()).toEqual(["Lives in Oslo."]);
+  });
+
+  it("brings nothing back that was forgotten, whatever label the store keeps it under", async ({ store }) => {
+    const facts = world(store, "kept");
+    const tea = [fact("tea", "Drinks tea.")];
+    await facts.learn("I drink tea.", tea, undefined, "one");
+    await facts.store.entries.delete({ ...SCOPE, label: "kept" }, "tea");
+    await facts.store.session("one").clear();
+    await facts.store.records.delete({ sessionId: "one", label: "learning" }, "state");
+    await facts.learn("I drink tea.", tea, undefined, "one");
+    expect(facts.skipped).toEqual(["it was removed after it was learned"]);
+    expect(await facts.store.entries.list({ ...SCOPE, label: "kept" })).toEqual([]);
   });
 
   it("brings nothing back that the model noted and somebody removed, and learns what else the removing message says", async ({

@@ -157,7 +157,8 @@ export const scopes = defineTopic("one memory over scopes", (it) => {
       results.map((each) => (each.kind === "entry" ? each.scopeName : each.kind)).sort();
     expect(names(recalled.results)).toEqual(["project", "session", "user"]);
     const told = messages.at(-1)?.parts.at(-1)?.text ?? "";
-    for (const name of ["project", "session", "user"]) expect(told).toInclude(`> [remembered · facts · ${name}]\n> 20`);
+    for (const name of ["project", "session", "user"])
+      expect(told).toInclude(`> [remembered · memory · ${name}]\n> 20`);
     expect(told).toExclude("other");
     expect(names((await session.recall("When is the launch of the rocket?")).results)).toEqual([
       "project",

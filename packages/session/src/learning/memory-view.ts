@@ -1,12 +1,20 @@
 // What a run of learning reads and writes: the blocks of a session, their entries, and what was forgotten of them.
 import { foldLabel, type SessionMessage } from "@stemma/model";
-import { type KeptWrite, type ListedEntry, orderOf, type RememberedVersion, type Store } from "@stemma/store";
+import {
+  type BlockScope,
+  type KeptWrite,
+  type ListedEntry,
+  orderOf,
+  type RememberedVersion,
+  type Store,
+} from "@stemma/store";
 import type { LiveBlock } from "../context/live-block.js";
 import { AgentSearchProvider } from "../context/providers/agent-search.js";
 import { findDefaultScope } from "../context/providers/entry-scopes.js";
 import { placeOfBlock, StoreContextProvider } from "../context/providers/store-context.js";
 import { type EditedBlock, entryKeyOf, type LearnedWrite } from "./apply.js";
 import type { LearnBlock, LearnEdit, LearnEntry } from "./edits.js";
+import type { PresentText } from "./forgotten.js";
 import { nearestEntries } from "./nearest-entries.js";
 
 /** The blocks of a session that one transaction of its store can write: what is learned goes there. */
@@ -88,22 +96,31 @@ export async function entriesFor(
   return (await Promise.all(found)).flat();
 }
 
-/** The present content of the block, or of the entry that holds, of which this is a version; null for none. */
+/**
+ * The label of the block that keeps what this is a version of, and its present content there, or that of the entry that holds; null
+ * for none. Null where no block keeps it.
+ */
 export async function presentText(
   blocks: readonly LiveBlock[],
   view: MemoryView,
   { label, key, owner }: RememberedVersion,
-): Promise<string | null> {
-  const folded = foldLabel(label);
-  if (key === null) return view.blocks.find((each) => foldLabel(each.label) === folded)?.content ?? null;
-  const places = blocks.find((each) => each.folded === folded)?.entryPlaces ?? [];
-  const place = places.find(({ scope }) =>
-    typeof scope === "object" ? "key" in owner && owner.key === scope.key : scope in owner,
-  );
-  if (place === undefined) return null;
-  const entry = await place.store.entries.get(place.entries, key);
-  // What has ended does not come back either.
-  return entry === null || entry.validTo !== null ? null : entry.content;
+): Promise<PresentText | null> {
+  const isOwner = (scope: BlockScope = "session") =>
+    typeof scope === "object" ? "key" in owner && owner.key === scope.key : scope in owner;
+  for (const block of blocks) {
+    const { provider } = block;
+    if (key === null) {
+      const place = provider instanceof StoreContextProvider ? placeOfBlock(provider).key : null;
+      if (place?.label !== label || !isOwner(place.scope)) continue;
+      return { label: block.label, text: view.blocks.find((each) => each.label === block.label)?.content ?? null };
+    }
+    const place = block.entryPlaces.find(({ entries, scope }) => entries.label === label && isOwner(scope));
+    if (place === undefined) continue;
+    const entry = await place.store.entries.get(place.entries, key);
+    // What has ended does not come back either.
+    return { label: block.label, text: entry === null || entry.validTo !== null ? null : entry.content };
+  }
+  return null;
 }
 
 /** The writes for a store. A block must still be as it was read, and so must an entry that is closed. */
