@@ -165,6 +165,7 @@ export {
   embeddedText,
   foldLabel,
   isoTime,
+  overBudget,
   searchableText,
   senderName,
 } from "./messages/text.js";
