@@ -194,7 +194,7 @@ const shown = (value: unknown) => {
 };
 const bigs = (_: string, value: unknown) => (typeof value === "bigint" ? "10n" : value);
 
-/** What is no entry, no scope, no key, no time or no option is refused by its name, and nothing is written. */
+/** The refusals of what is no entry, scope, key, time or option: each names it, and nothing is written. */
 export const entryArguments = defineTopic("arguments of entries", (it) => {
   for (const [method, places] of Object.entries(CALLS)) {
     const needs = method === "search" ? (["search"] as const) : [];

@@ -5,7 +5,7 @@ import type { LearnEdit } from "./edits.js";
 /** Whether somebody removed what these messages said before. */
 export type IsForgotten = (label: string, content: string, messageIds: readonly string[]) => boolean;
 
-/** What a block keeps now of something that was written to it, under the label of the block. */
+/** The present text of something that was written to a block, null where it is gone, with the label of the block. */
 export interface PresentText {
   readonly label: string;
   readonly text: string | null;

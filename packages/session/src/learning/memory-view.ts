@@ -96,10 +96,7 @@ export async function entriesFor(
   return (await Promise.all(found)).flat();
 }
 
-/**
- * The label of the block that keeps what this is a version of, and its present content there, or that of the entry that holds; null
- * for none. Null where no block keeps it.
- */
+/** The present content of the block, or of the entry that holds, of which this is a version. Null where no block keeps it. */
 export async function presentText(
   blocks: readonly LiveBlock[],
   view: MemoryView,
