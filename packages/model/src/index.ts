@@ -82,6 +82,7 @@ export {
   assertOptions,
   type Check,
   type Checks,
+  defineFields,
   defineOptions,
   type OptionTable,
 } from "./lib/option-table.js";
@@ -164,6 +165,7 @@ export {
   embeddedText,
   foldLabel,
   isoTime,
+  overBudget,
   searchableText,
   senderName,
 } from "./messages/text.js";

@@ -20,13 +20,13 @@ export const fact = (key: string, content: string, more: Partial<LearnEdit> = {}
 });
 
 /** A user's facts, as entries, and a way to say something that a script learns from. */
-function world(everything: Store, user = "ada") {
+function world(everything: Store, { user = "ada", label }: { user?: string; label?: string } = {}) {
   const store = everything.forUser(user);
   const given: LearnRequest[] = [];
   let script: (request: LearnRequest) => readonly LearnEdit[] | PromiseLike<readonly LearnEdit[]> = () => [];
   let skipped: readonly { readonly reason: string }[] = [];
   const manager = SessionManager.create(store)
-    .withContext("facts", { provider: new AgentSearchProvider(store, { scope: "user" }) })
+    .withContext("facts", { provider: new AgentSearchProvider(store, { scope: "user", label }) })
     .onLearning(async (request) => {
       given.push(request);
       return script(request);
@@ -63,6 +63,18 @@ function world(everything: Store, user = "ada") {
 
 /** Facts that are learned as entries: what is no longer true is closed. */
 export const learnedFacts = defineTopic("learned facts", (it) => {
+  it("takes the key of an entry that was shown as it stands, and any other for a title", async ({ store }) => {
+    const ada = world(store);
+    await ada.store.entries.set(SCOPE, { key: "Drink", content: "Likes tea." });
+    const edit = (key: unknown, content: string) =>
+      fact(key as string, content, { action: "replace", subject: undefined });
+    await ada.learn("I like milk.", [edit("Drink", "Likes milk."), edit("Food", "Likes plums.")]);
+    await ada.learn("I like figs.", [edit("food", "Likes figs."), edit(5, "x"), fact("DRINK", "Likes juice.")]);
+    const found = (await ada.store.entries.list(SCOPE)).map(({ key, content }) => `${key}: ${content}`);
+    expect(found).toEqual(["Drink: Likes milk.", "drink: Likes juice.", "food: Likes figs."]);
+    expect(ada.skipped).toEqual(["it is no edit"]);
+  });
+
   it("closes what a later fact of the same subject makes untrue, and shows dates and beginnings", async ({ store }) => {
     const { learn, get, given, holding } = world(store);
     await learn("I live in Berlin.", [fact("berlin", "Lives in Berlin.", { validFrom: "2024-03-01" })]);
@@ -181,6 +193,18 @@ export const learnedFacts = defineTopic("learned facts", (it) => {
     expect(await holding()).toEqual(["Lives in Oslo."]);
   });
 
+  it("brings nothing back that was forgotten, whatever label the store keeps it under", async ({ store }) => {
+    const facts = world(store, { label: "kept" });
+    const tea = [fact("tea", "Drinks tea.")];
+    await facts.learn("I drink tea.", tea, undefined, "one");
+    await facts.store.entries.delete({ ...SCOPE, label: "kept" }, "tea");
+    await facts.store.session("one").clear();
+    await facts.store.records.delete({ sessionId: "one", label: "learning" }, "state");
+    await facts.learn("I drink tea.", tea, undefined, "one");
+    expect(facts.skipped).toEqual(["it was removed after it was learned"]);
+    expect(await facts.store.entries.list({ ...SCOPE, label: "kept" })).toEqual([]);
+  });
+
   it("brings nothing back that the model noted and somebody removed, and learns what else the removing message says", async ({
     store,
   }) => {
@@ -221,7 +245,7 @@ export const learnedFacts = defineTopic("learned facts", (it) => {
       c: { key: "c", content: "Lives in Cairo.", validFrom: undefined, createdAt: "2024-01-01T00:00:00.000Z" },
     };
     for (const order of ["abc", "acb", "bac", "bca", "cab", "cba"]) {
-      const { learn, get, holding, store: own } = world(store, order);
+      const { learn, get, holding, store: own } = world(store, { user: order });
       for (const name of order) {
         const { key, content, validFrom, createdAt } = told[name as keyof typeof told];
         await learn(

@@ -52,10 +52,13 @@ export interface EditContext {
   readonly isForgotten: (label: string, content: string, messageIds: readonly string[]) => boolean;
 }
 
-/** The key under which an edit writes an entry. What supersedes others has one of its own. */
-export function entryKeyOf({ key = "", content, supersedes = [] }: LearnEdit): string {
-  const own = key.trim() === "" ? "" : keyOfTitle(key);
-  const isTaken = supersedes.length > 0 && (own === "" || supersedes.includes(own));
+/** The key under which an edit writes an entry: one that was shown, or one that is made of it. What supersedes others has one of its own. */
+export function entryKeyOf({ label, key, content, supersedes }: LearnEdit, shown: readonly LearnEntry[]): string {
+  // Rules of the host's may give anything, which is refused later.
+  const title = typeof key === "string" ? key : "";
+  const isShown = shown.some((each) => each.key === title && foldLabel(each.label) === foldLabel(label));
+  const own = isShown ? title : title.trim() === "" ? "" : keyOfTitle(title);
+  const isTaken = Array.isArray(supersedes) && supersedes.length > 0 && (own === "" || supersedes.includes(own));
   return isTaken && typeof content === "string" ? keyOfContent(content) : own;
 }
 
@@ -75,7 +78,7 @@ export function applyEdits(edits: readonly LearnEdit[], context: EditContext): A
       assertEdit(edit, context.messages);
       const block = blocks.get(foldLabel(edit.label));
       if (block === undefined) throw refused("there is no such block to learn into");
-      const key = block.holdsEntries ? entryKeyOf(edit) : null;
+      const key = block.holdsEntries ? entryKeyOf(edit, context.shown) : null;
       if (key === "") throw refused("an entry needs a key");
       const name = nameOf(block.label, key);
       const present = key === null ? null : context.entry(block.label, key);

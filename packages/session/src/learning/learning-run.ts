@@ -197,7 +197,7 @@ export class LearningRun {
     const ids = messages.map(({ id }) => id);
     const dates = new Map(messages.map(({ id, createdAt }) => [id, isoTime(createdAt)]));
     for (let attempt = 1; ; attempt += 1) {
-      const view = await readMemory(blocks, edits, (id) => dates.get(id) ?? null);
+      const view = await readMemory(blocks, edits, shown, (id) => dates.get(id) ?? null);
       const isForgotten = await forgottenOf(this.parts.store, this.parts.backend.id, edits, (version) =>
         presentText(blocks, view, version),
       );

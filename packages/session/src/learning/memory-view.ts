@@ -1,6 +1,13 @@
 // What a run of learning reads and writes: the blocks of a session, their entries, and what was forgotten of them.
 import { foldLabel, type SessionMessage } from "@stemma/model";
-import { type KeptWrite, type ListedEntry, orderOf, type RememberedVersion, type Store } from "@stemma/store";
+import {
+  type BlockScope,
+  type KeptWrite,
+  type ListedEntry,
+  orderOf,
+  type RememberedVersion,
+  type Store,
+} from "@stemma/store";
 import type { LiveBlock } from "../context/live-block.js";
 import { AgentSearchProvider, type EntryPlace } from "../context/providers/agent-search.js";
 import { findDefaultScope } from "../context/providers/entry-scopes.js";
@@ -8,6 +15,7 @@ import { placeOfBlock, StoreContextProvider } from "../context/providers/store-c
 import { type EditedBlock, entryKeyOf, type LearnedWrite, sameFactAs } from "./apply.js";
 import { beginningOf, type ShownEntries } from "./closing.js";
 import type { LearnBlock, LearnEdit, LearnEntry } from "./edits.js";
+import type { PresentText } from "./forgotten.js";
 import { nearestEntries } from "./nearest-entries.js";
 
 /** The blocks of a session that one transaction of its store can write: what is learned goes there. */
@@ -58,6 +66,7 @@ const SEARCHED = 400;
 export async function readMemory(
   blocks: readonly LiveBlock[],
   edits: readonly LearnEdit[],
+  shown: readonly LearnEntry[],
   dateOf: ShownEntries["dateOf"],
 ): Promise<MemoryView> {
   const entries = new Map<string, ListedEntry>();
@@ -68,7 +77,7 @@ export async function readMemory(
       const { content, version = 0 } = await block.read();
       const place = placeIn(block);
       if (place !== null) {
-        const read = new EntryReads(place);
+        const read = new EntryReads(place, shown);
         for (const edit of edits) {
           if (foldLabel(edit?.label) !== folded) continue;
           const isNew = (await read.named(edit, dateOf)) === null;
@@ -93,7 +102,10 @@ class EntryReads {
   readonly found = new Map<string, ListedEntry>();
   readonly #read = new Set<string>();
 
-  constructor(private readonly place: EntryPlace) {}
+  constructor(
+    private readonly place: EntryPlace,
+    private readonly shown: readonly LearnEntry[],
+  ) {}
 
   /** Reads the entries that an edit names, and what came before those that began later. Gives the one that it writes; null for none. */
   async named(edit: LearnEdit, dateOf: ShownEntries["dateOf"]): Promise<ListedEntry | null> {
@@ -104,7 +116,7 @@ class EntryReads {
     for (let reads = 0; left.length > 0 && reads < MOST_BEFORE; reads += 1) {
       left.push(...(await this.#before(left.pop() ?? "", since)));
     }
-    return this.#get(entryKeyOf(edit));
+    return this.#get(entryKeyOf(edit, this.shown));
   }
 
   /** Entries that say the same as a text. */
@@ -150,22 +162,28 @@ export async function entriesFor(
   return (await Promise.all(found)).flat();
 }
 
-/** The present content of the block, or of the entry that holds, of which this is a version; null for none. */
+/** The present content of the block, or of the entry that holds, of which this is a version. Null where no block keeps it. */
 export async function presentText(
   blocks: readonly LiveBlock[],
   view: MemoryView,
   { label, key, owner }: RememberedVersion,
-): Promise<string | null> {
-  const folded = foldLabel(label);
-  if (key === null) return view.blocks.find((each) => foldLabel(each.label) === folded)?.content ?? null;
-  const places = blocks.find((each) => each.folded === folded)?.entryPlaces ?? [];
-  const place = places.find(({ scope }) =>
-    typeof scope === "object" ? "key" in owner && owner.key === scope.key : scope in owner,
-  );
-  if (place === undefined) return null;
-  const entry = await place.store.entries.get(place.entries, key);
-  // What has ended does not come back either.
-  return entry === null || entry.validTo !== null ? null : entry.content;
+): Promise<PresentText | null> {
+  const isOwner = (scope: BlockScope = "session") =>
+    typeof scope === "object" ? "key" in owner && owner.key === scope.key : scope in owner;
+  for (const block of blocks) {
+    const { provider } = block;
+    if (key === null) {
+      const place = provider instanceof StoreContextProvider ? placeOfBlock(provider).key : null;
+      if (place?.label !== label || !isOwner(place.scope)) continue;
+      return { label: block.label, text: view.blocks.find((each) => each.label === block.label)?.content ?? null };
+    }
+    const place = block.entryPlaces.find(({ entries, scope }) => entries.label === label && isOwner(scope));
+    if (place === undefined) continue;
+    const entry = await place.store.entries.get(place.entries, key);
+    // What has ended does not come back either.
+    return { label: block.label, text: entry === null || entry.validTo !== null ? null : entry.content };
+  }
+  return null;
 }
 
 /** The writes for a store. A block must still be as it was read, and so must an entry that is closed. */

@@ -42,9 +42,9 @@ export function tokensOf(results: readonly RecallResult[]): number {
   return estimateStringTokens(quoteRecalled(results));
 }
 
-function headOfEntry({ scope, label, scopeName }: RecalledEntry): string {
+function headOfEntry({ scope, label, block = label, scopeName }: RecalledEntry): string {
   const key = typeof scope === "object" ? ` · key ${quoteField(scope.key)}` : "";
-  return `remembered · ${quoteField(label)}${scopeName === undefined ? key : ` · ${scopeName}`}`;
+  return `remembered · ${quoteField(block)}${scopeName === undefined ? key : ` · ${scopeName}`}`;
 }
 
 function lineOfEntry({ at, title, content }: RecalledEntry): string {

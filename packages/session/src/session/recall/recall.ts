@@ -44,8 +44,8 @@ export interface RecallRequest extends RecallOptions {
   readonly before?: string | undefined;
   /** Only messages of sessions with this metadata. Default: of all. */
   readonly sessionMetadata?: SearchRequest["sessionMetadata"];
-  /** Also the entries of these places, each with the name of its scope. Default: none. */
-  readonly places?: readonly EntryPlace[] | undefined;
+  /** Where blocks keep entries. Those of the places whose scope has a name are recalled, too. Default: none. */
+  readonly places?: readonly BlockPlace[] | undefined;
   /** False for a label of the user or of a key whose entries are not looked at. Default: all are. */
   readonly hasLabel?: ((label: string, scope: BlockScope) => boolean) | undefined;
   /** Aborted, the recall waits for a reranker no longer. */
@@ -164,14 +164,15 @@ async function findEntries(
   options: SearchOptions,
 ): Promise<RecalledEntry[]> {
   const { isKnown = () => false } = request;
-  const ranked = (await collectionsOf(store, request)).map(async ({ entries, place, name: scopeName }) => {
+  const ranked = (await collectionsOf(store, request)).map(async ({ entries, place, name: scopeName, block }) => {
     const { scope = "session", label } = place;
+    const named = { ...(scopeName && { scopeName }), label, ...(block !== undefined && { block }) };
     const rankings = queries.map(async (query) => {
       const telling = tellingQuery(query);
       const found = await entries.search(place, query, { ...options, limit: RECALL_HITS }).catch(none);
       return found.flatMap((entry) => {
         const { key, content, score } = entry;
-        const is = { kind: "entry", scope, ...(scopeName && { scopeName }), label, key, at: timeOf(entry) } as const;
+        const is = { kind: "entry", scope, ...named, key, at: timeOf(entry) } as const;
         const recalled: RecalledEntry = { ...is, title: titleOfEntry(entry), content };
         const isNew = holdsMatch(`${key}\n${content}`, telling) && !isKnown(recalled);
         return isNew ? [{ recalled, score }] : [];
@@ -193,7 +194,15 @@ interface Collection {
   readonly entries: EntryStore;
   readonly place: EntryScope;
   /** The name of the scope, where a block declares it. */
-  readonly name?: string;
+  readonly name?: string | undefined;
+  /** The label of the block that keeps it. */
+  readonly block?: string | undefined;
+}
+
+/** Where a block keeps entries, with its label; the scope has a name where the block declares several. */
+export interface BlockPlace extends Omit<EntryPlace, "name"> {
+  readonly block: string;
+  readonly name: string | undefined;
 }
 
 // Those that blocks declare, then all others of the user and of the keys.
@@ -202,27 +211,31 @@ async function collectionsOf(
   { userId = store.userId, keys = [], places = [], hasLabel = () => true }: RecallRequest,
 ): Promise<Collection[]> {
   const { entries } = userId === undefined ? store : store.forUser(userId);
-  const declared = places.flatMap(({ name, scope, store: { entries: own }, entries: place }): Collection[] => {
-    if (scope !== "user") return [{ entries: own, place, name }];
-    return userId === undefined ? [] : [{ entries, place: { ...place, sessionId: "" }, name }];
+  const declared = places.flatMap(({ name, block, scope, store: { entries: own }, entries: place }): Collection[] => {
+    if (name === undefined) return [];
+    if (scope !== "user") return [{ entries: own, place, name, block }];
+    return userId === undefined ? [] : [{ entries, place: { ...place, sessionId: "" }, name, block }];
   });
   const nameOf = ({ scope, label }: EntryScope) => JSON.stringify([scope, label]);
   const known = new Set(declared.map(({ place }) => nameOf(place)));
+  const blocks = new Map(places.map(({ entries: place, block }) => [nameOf(place), block]));
   const owners = [...(userId === undefined ? [] : ["user" as const]), ...keys.map((key) => ({ key }))];
   const others = owners.map(async (scope) => {
     const labels = (await entries.labels({ sessionId: "", scope })).filter(({ label }) => hasLabel(label, scope));
     return labels
       .slice(0, MOST_LABELS)
-      .map(({ label }) => ({ entries, place: { sessionId: "", scope, label } }))
-      .filter(({ place }) => !known.has(nameOf(place)));
+      .map(({ label }) => ({ sessionId: "", scope, label }))
+      .filter((place) => !known.has(nameOf(place)))
+      .map((place) => ({ entries, place, block: blocks.get(nameOf(place)) }));
   });
   return [...declared, ...(await Promise.all(others)).flat()];
 }
 
-/** The scopes of entries that blocks declare, of which a recall looks into all. */
-export function declaredPlaces(blocks: readonly LiveBlock[]): EntryPlace[] {
-  return blocks.flatMap(({ provider, entryPlaces }) => {
-    return provider instanceof AgentSearchProvider && provider.namesScopes ? entryPlaces : [];
+/** Where blocks keep entries. */
+export function blockPlaces(blocks: readonly LiveBlock[]): BlockPlace[] {
+  return blocks.flatMap(({ label: block, provider, entryPlaces }) => {
+    const namesScopes = provider instanceof AgentSearchProvider && provider.namesScopes;
+    return entryPlaces.map(({ name, ...place }) => ({ ...place, block, name: namesScopes ? name : undefined }));
   });
 }
 
