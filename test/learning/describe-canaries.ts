@@ -1,14 +1,18 @@
 import { streamText, wrapLanguageModel } from "ai";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { chatHandler, stemmaMiddleware } from "../../packages/stemma/src/ai-sdk.js";
+import { copyStore, exportStore } from "../../packages/stemma/src/copy.js";
 import { exportSession } from "../../packages/stemma/src/formats.js";
+import { guard } from "../../packages/stemma/src/server.js";
 import {
   createLearnFunction,
   type ExtractRequest,
   type LearnRequest,
   SessionManager,
 } from "../../packages/stemma/src/session.js";
+import { createStudio } from "../../packages/stemma/src/studio.js";
 import type { Store } from "../../packages/store/src/contract/store.js";
+import { memory } from "../../packages/store/src/memory.js";
 import { scriptedModel } from "../ai-sdk/scripted-model.js";
 import { connect } from "../mcp/connect.js";
 import { collected } from "../telemetry/collected.js";
@@ -18,6 +22,12 @@ const USERS = ["ada", "bob"] as const;
 type User = (typeof USERS)[number];
 
 const other = (user: User): User => (user === "ada" ? "bob" : "ada");
+
+async function textOf(pieces: AsyncIterable<string>): Promise<string> {
+  let text = "";
+  for await (const piece of pieces) text += piece;
+  return text;
+}
 
 /** Registers a canary run: each surface is driven as each user, and shows no word of another one. */
 export function describeCanaries(name: string, open: () => Promise<Store> | Store): void {
@@ -244,7 +254,7 @@ export function describeCanaries(name: string, open: () => Promise<Store> | Stor
       const ways: Record<string, () => unknown> = {
         search: () => tool("search", { query: QUESTION }),
         "search of theirs": () => tool("search", { query: "telescope", session: chatOf(other(user)) }),
-        recall: () => tool("recall", { query: QUESTION, max_tokens: 5000 }),
+        recall: () => tool("recall", { query: QUESTION }),
         recent: () => tool("recent", {}),
         list: () => tool("list_sessions", {}),
         resources: () => client.listResources(),
@@ -261,6 +271,62 @@ export function describeCanaries(name: string, open: () => Promise<Store> | Stor
       const own = [`fetch session/${encodeURIComponent(chatOf(user))}/message/u1`, "recall", "list", "entry held"];
       expectOnly(user, { ...(await shownBy(ways)), errors }, [...own, "block memory", "resources"]);
       await client.close();
+    });
+
+    it.each(USERS)("shows %s no word of others in exports, copies and the studio", async (user) => {
+      const principal = { id: "key", access: "memory", userId: user } as const;
+      const own = { "a user's store": storeOf(store, user), "a guard": guard(store, principal) };
+      const ways: Record<string, () => unknown> = {};
+      for (const [of, from] of Object.entries(own)) {
+        ways[`export of ${of}`] = async () => textOf(exportStore(from));
+        ways[`copy of ${of}`] = async () => {
+          const copy = memory();
+          const report = await copyStore(from, copy);
+          return [report, await textOf(exportStore(copy))];
+        };
+      }
+      const errors: unknown[] = [];
+      const options = { authorize: () => ({ userId: user }), onError: (error: unknown) => errors.push(error) };
+      const studios = { store: createStudio(store, options), manager: createStudio(managerOf(store), options) };
+      const owners = [
+        ...["ada", "bob"].map((name) => `user=${name}`),
+        ...OWNERS.map((owner) => `session=${encodeURIComponent(chatOf(owner))}`),
+        "key=team",
+      ];
+      const at = (owner: string) => `id=${encodeURIComponent(chatOf(owner as "ada"))}`;
+      const paths = [
+        ...["info", "sessions", "usage?by=session", "usage?by=day", "owners?kind=user", "owners?kind=key"],
+        `search?q=${encodeURIComponent(QUESTION)}`,
+        ...owners.flatMap((owner) => [
+          `memory?${owner}`,
+          ...["facts", "papers", "memory", "notes"].map((label) => `entries?${owner}&label=${label}`),
+          ...["held", "ended", "closed", "forgotten"].map((key) => `entry?${owner}&label=facts&entry=${key}`),
+          `versions?${owner}&label=facts&entry=forgotten`,
+          `versions?${owner}&label=memory`,
+          `versions?${owner}&label=notes`,
+        ]),
+        ...OWNERS.flatMap((owner) => [
+          ...["session", "change", "messages", "tree", "turns", "context"].map((route) => `${route}?${at(owner)}`),
+          ...["jsonl", "markdown", "html"].map((format) => `export?${at(owner)}&format=${format}`),
+          `writes?${at(owner)}&message=u1`,
+          `search?q=telescope&session=${encodeURIComponent(chatOf(owner))}`,
+        ]),
+      ];
+      for (const [of, studio] of Object.entries(studios)) {
+        for (const path of paths) {
+          ways[`studio of a ${of} ${path}`] = async () =>
+            (await studio(new Request(`http://studio.example/studio/api/${path}`))).text();
+        }
+      }
+      const seen = `studio of a store`;
+      expectOnly(user, { ...(await shownBy(ways)), errors }, [
+        ...["export of a user's store", "copy of a user's store"],
+        ...["sessions", `memory?user=${user}`, `entry?user=${user}&label=facts&entry=held`].map(
+          (path) => `${seen} ${path}`,
+        ),
+        ...[`messages?${at(user)}`, `export?${at(user)}&format=html`].map((path) => `${seen} ${path}`),
+        ...(store.capabilities.search ? [`${seen} search?q=${encodeURIComponent(QUESTION)}`] : []),
+      ]);
     });
 
     it("shows who learns the words of one owner at a time, also in what is learned and told", async () => {

@@ -13,7 +13,9 @@ import { migrations } from "./faults/migrations.js";
 import { blockScopes } from "./memory/block-scopes.js";
 import { consolidating } from "./memory/consolidating.js";
 import { context } from "./memory/context.js";
+import { entryArguments } from "./memory/entry-arguments.js";
 import { entryValues } from "./memory/entry-values.js";
+import { factChains } from "./memory/fact-chains.js";
 import { facts } from "./memory/facts.js";
 import { learnedFacts } from "./memory/learned-facts.js";
 import { learning } from "./memory/learning.js";
@@ -106,8 +108,10 @@ const TOPICS: readonly Topic[] = [
   copying,
   exports,
   wholeCopies,
+  entryArguments,
   entryValues,
   facts,
+  factChains,
   scopes,
   writingTogether,
   search,

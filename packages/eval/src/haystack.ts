@@ -1,5 +1,5 @@
 import type { SessionMessage } from "@stemma/model";
-import { RECALL_HITS, recallFrom, recallOfHits } from "@stemma/session";
+import { RECALL_HITS, type RecalledMessagePlace, type RecallResult, recallFrom, recallOfHits } from "@stemma/session";
 import type { EmbeddedStore, SearchHit, Store } from "@stemma/store";
 import { memory } from "@stemma/store/memory";
 import { Bm25 } from "./bm25.js";
@@ -43,6 +43,13 @@ export interface Answered {
   /** The beginning of the hits as `prepareTurn` quotes it to a model, and of which messages it is made. */
   readonly quote: string;
   readonly quoted: readonly Place[];
+  /** Messages that a chat quotes by then, behind another question of the conversation; null where it is the first. */
+  readonly inChat: readonly Place[] | null;
+}
+
+/** A question that was asked. */
+export interface Asked extends Asking {
+  readonly answered: Answered;
 }
 
 /** A question, and the conversation that it is asked of. */
@@ -84,12 +91,15 @@ export class Haystack {
     return this.#places.get(conversation) ?? new Map();
   }
 
-  /** Asks the store. */
-  async ask(asking: Asking, maxTokens = QUOTE_TOKENS): Promise<Answered> {
+  /** Asks the store, and also in a chat behind another question of the same conversation. */
+  async ask(asking: Asking, before: Asked | null = null, maxTokens = QUOTE_TOKENS): Promise<Answered> {
     const { text } = asking.question;
     const started = performance.now();
     const hits = await this.store.search(text, { limit: RECALL_HITS, context: 1 });
-    return this.#answered(asking, hits, performance.now() - started, maxTokens);
+    const answered = this.#answered(asking, hits, performance.now() - started, maxTokens);
+    return before?.conversation === asking.conversation
+      ? { ...answered, inChat: await this.#inChat(asking, before, maxTokens) }
+      : answered;
   }
 
   /** Asks the bare table. */
@@ -117,27 +127,48 @@ export class Haystack {
     }
   }
 
+  // As `prepareTurn` does: what the question before was quoted is not quoted again.
+  async #inChat({ conversation, question }: Asking, before: Asked, maxTokens: number): Promise<Place[]> {
+    const { quoted } = before.answered;
+    const known = new Set(quoted.map(nameOf));
+    const { results } = await recallFrom(this.store, {
+      said: question.text,
+      before: `${before.question.text}\n${before.question.answer ?? ""}`,
+      maxTokens,
+      isKnown: (found) => found.kind === "message" && known.has(nameOf(this.#placeOf(conversation, found))),
+    });
+    return [...quoted, ...this.#placesOf(conversation, results)];
+  }
+
   #answered({ conversation, question }: Asking, found: SearchHit[], milliseconds: number, maxTokens: number): Answered {
     const { text: quote, results } = recallOfHits(question.text, found, maxTokens);
-    const prefix = this.#storedId(conversation, "");
-    // Of another conversation in the same store: no session of this one has that name.
-    const placeOf = (sessionId: string, id: string) =>
-      sessionId.startsWith(prefix)
-        ? { sessionId: sessionId.slice(prefix.length), id }
-        : { sessionId: `other ${sessionId}`, id };
     return {
-      hits: found.map(({ sessionId, id }) => placeOf(sessionId, id)),
+      hits: found.map(({ sessionId, id: messageId }) => this.#placeOf(conversation, { sessionId, messageId })),
       milliseconds,
       quote,
-      quoted: results.flatMap((result) =>
-        result.kind === "message" ? [placeOf(result.sessionId, result.messageId)] : [],
-      ),
+      quoted: this.#placesOf(conversation, results),
+      inChat: null,
     };
+  }
+
+  #placesOf(conversation: string, results: readonly RecallResult[]): Place[] {
+    return results.flatMap((result) => (result.kind === "message" ? [this.#placeOf(conversation, result)] : []));
+  }
+
+  // Of another conversation in the same store: no session of this one has that name.
+  #placeOf(conversation: string, { sessionId, messageId: id }: Omit<RecalledMessagePlace, "kind">): Place {
+    const prefix = this.#storedId(conversation, "");
+    const isOwn = sessionId.startsWith(prefix);
+    return { sessionId: isOwn ? sessionId.slice(prefix.length) : `other ${sessionId}`, id };
   }
 
   #storedId(conversation: string, session: string): string {
     return this.isFilled ? session : `${conversation}/${session}`;
   }
+}
+
+function nameOf({ sessionId, id }: Place): string {
+  return JSON.stringify([sessionId, id]);
 }
 
 /** The stores of a run, one after the other, each filled with its conversations. They are closed when the next is asked for. */

@@ -20,6 +20,7 @@ const MEANINGS: Readonly<Record<Measure, string>> = {
   MRR: "1 ÷ the place of the first of them",
   "near@10": "questions with one of them, or the message beside it, among the first 10",
   quoted: "share of them that a prompt quotes within 1,000 tokens",
+  "quoted in chat": "… in a chat, behind the question before this one and what was quoted for that",
   "session any@5": "questions with a session that holds the answer among the first 5 sessions",
   "session any@10": "… among the first 10 sessions",
   "session recall_all@5": "questions with all such sessions among the first 5",
@@ -70,9 +71,9 @@ function* aboutOf({ conversations, total, options, version }: RecallReport): Gen
 
 function measureRow({ total, overBm25 }: RecallReport, name: Measure): string[][] {
   const [ours, bare, interval] = [total.stemma[name], total.bm25[name], overBm25[name]];
-  if (ours === null || bare === null || interval === null) return [];
-  const label = `<b>${name}</b><small>${MEANINGS[name]}</small>${bars(ours, bare)}`;
-  return [[label, share(ours), share(bare), difference(interval)]];
+  if (ours === null) return [];
+  const label = `<b>${name}</b><small>${MEANINGS[name]}</small>${bars(ours, bare ?? 0)}`;
+  return [[label, share(ours), share(bare), interval === null ? "" : difference(interval)]];
 }
 
 function bars(ours: number, bare: number): string {

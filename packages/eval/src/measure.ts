@@ -18,6 +18,7 @@ export const MEASURES = [
   "MRR",
   "near@10",
   "quoted",
+  "quoted in chat",
   "session any@5",
   "session any@10",
   "session recall_all@5",
@@ -32,6 +33,8 @@ interface Found {
   readonly hits: readonly Place[];
   /** Those of them that fit into the budget of a prompt. */
   readonly quoted: readonly Place[];
+  /** Messages that a chat quotes by then, behind another question. Default: that was not tried. */
+  readonly inChat?: readonly Place[] | null;
 }
 
 /** So many messages away from the evidence a hit still shows its place. */
@@ -50,7 +53,7 @@ export function measure(question: EvalQuestion, found: Found, places: Places): M
   };
 }
 
-function measureMessages({ evidence, sessions }: EvalQuestion, { hits, quoted }: Found, places: Places) {
+function measureMessages({ evidence, sessions }: EvalQuestion, { hits, quoted, inChat = null }: Found, places: Places) {
   const isEvidence = ({ sessionId, id }: Place) => sessions.includes(sessionId) && evidence.includes(id);
   const found = hits.map(isEvidence);
   const among = (k: number) => found.slice(0, k).filter(Boolean).length;
@@ -68,6 +71,7 @@ function measureMessages({ evidence, sessions }: EvalQuestion, { hits, quoted }:
     MRR: first < 0 ? 0 : 1 / (first + 1),
     "near@10": Number(hits.slice(0, 10).some((hit) => isNear(hit, evidence, places))),
     quoted: quoted.filter(isEvidence).length / evidence.length,
+    "quoted in chat": inChat && inChat.filter(isEvidence).length / evidence.length,
   } satisfies Partial<Measured>;
 }
 
@@ -99,6 +103,7 @@ const NO_MESSAGES: Record<keyof ReturnType<typeof measureMessages>, null> = {
   MRR: null,
   "near@10": null,
   quoted: null,
+  "quoted in chat": null,
 };
 
 const NO_SESSIONS: Record<keyof ReturnType<typeof measureSessions>, null> = {

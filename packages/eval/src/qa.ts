@@ -106,7 +106,7 @@ export async function evaluateQa(set: EvalSet, options: QaOptions): Promise<QaRe
 
 async function askOne(haystack: Haystack, asking: Asking, { reader, judge, maxTokens = QUOTE_TOKENS }: QaOptions) {
   const { conversation, question } = asking;
-  const { quote } = await haystack.ask(asking, maxTokens);
+  const { quote } = await haystack.ask(asking, null, maxTokens);
   const result = {
     conversation,
     category: question.category,

@@ -1,7 +1,7 @@
 import { check, defineOptions, estimateStringTokens, invalid, isJsonObject, packageVersion } from "@stemma/model";
 import { bootstrap, type Intervals } from "./bootstrap.js";
 import { groupBy } from "./group.js";
-import { type Answered, type Asking, type AskOptions, type Haystack, haystacks } from "./haystack.js";
+import { type Answered, type Asked, type AskOptions, type Haystack, haystacks } from "./haystack.js";
 import { MEASURES, type Measure, type Measured, measure } from "./measure.js";
 import { type EvalSet, isAnswerable, type PartOptions } from "./set.js";
 
@@ -46,7 +46,7 @@ export interface RecallRow {
 
 /** How much a store's search finds of a set. It is plain JSON. */
 export interface RecallReport {
-  readonly format: "stemma eval recall 1";
+  readonly format: "stemma eval recall 2";
   readonly version: string;
   readonly set: string;
   readonly options: Pick<AskOptions, "together"> & PartOptions;
@@ -63,7 +63,7 @@ export interface RecallReport {
   readonly questions: readonly QuestionResult[];
 }
 
-const FORMAT = "stemma eval recall 1";
+const FORMAT = "stemma eval recall 2";
 
 const OPTIONS = defineOptions<RecallOptions>({
   openStore: check.callable,
@@ -84,18 +84,21 @@ export async function evaluateRecall(set: EvalSet, options: RecallOptions = {}):
   const smallTalk: number[] = [];
   for await (const haystack of haystacks(set, options, true)) {
     smallTalk.push(await haystack.smallTalk());
+    let before: Asked | null = null;
     for (const asking of haystack.asking) {
-      questions.push(await resultOf(haystack, asking));
+      const answered: Answered = await haystack.ask(asking, before);
+      before = { ...asking, answered };
+      questions.push(resultOf(haystack, before));
       options.onQuestion?.(questions.length);
     }
   }
   return reportOf(set, options, questions, meanOf(smallTalk) ?? 0);
 }
 
-async function resultOf(haystack: Haystack, asking: Asking): Promise<QuestionResult> {
-  const { conversation, question } = asking;
+function resultOf(haystack: Haystack, asked: Asked): QuestionResult {
+  const { conversation, question, answered: ours } = asked;
   const rankedOf = (answered: Answered): RankedResult => ({
-    ...measure(question, answered, haystack.placesOf(asking)),
+    ...measure(question, answered, haystack.placesOf(asked)),
     tokens: estimateStringTokens(answered.quote),
     milliseconds: answered.milliseconds,
   });
@@ -104,8 +107,8 @@ async function resultOf(haystack: Haystack, asking: Asking): Promise<QuestionRes
     category: question.category,
     text: question.text,
     answerable: isAnswerable(question),
-    stemma: rankedOf(await haystack.ask(asking)),
-    bm25: rankedOf(haystack.askBm25(asking)),
+    stemma: rankedOf(ours),
+    bm25: rankedOf(haystack.askBm25(asked)),
   };
 }
 

@@ -27,13 +27,11 @@ export function defineTool<Input extends ObjectSchema>(tool: ToolDefinition<Inpu
   const { name, title, description, input, output } = tool;
   const annotations = { openWorldHint: false, ...tool.annotations };
   const read = (given: unknown) => readInput(input, given);
-  // A client that holds arguments against the schema is to let pass what is ignored here.
-  const { additionalProperties: _, ...shown } = input;
   return {
     name,
     register: (server, scope) => {
       const schemas = {
-        inputSchema: toolSchema(shown, read),
+        inputSchema: toolSchema(input, read),
         outputSchema: toolSchema(output, (value) => ({ value })),
       };
       server.registerTool(name, { title, description, annotations, ...schemas }, async (given, { mcpReq }) => {
@@ -69,6 +67,7 @@ const CLIENT_FAULTS: readonly ErrorCode[] = [
   "SEARCH_UNAVAILABLE",
   "CORRUPT_MESSAGE",
   "CORRUPT_ENTRY",
+  "ENTRY_CONFLICT",
   "STORE_LOCKED",
   "CONNECTION_LOST",
 ];

@@ -129,6 +129,7 @@ export function quote(text: string): string {
 /** Names the kind of a value for an error. */
 export function kindOf(value: unknown): string {
   if (value instanceof Promise) return "a promise: await it";
+  if (value instanceof Date) return "a Date";
   return value === null ? "null" : Array.isArray(value) ? "an array" : typeof value;
 }
 

@@ -82,6 +82,7 @@ export {
   assertOptions,
   type Check,
   type Checks,
+  defineFields,
   defineOptions,
   type OptionTable,
 } from "./lib/option-table.js";
@@ -165,6 +166,7 @@ export {
   embeddedText,
   foldLabel,
   isoTime,
+  overBudget,
   searchableText,
   senderName,
 } from "./messages/text.js";

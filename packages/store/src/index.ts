@@ -193,6 +193,14 @@ export { redactLangChain } from "./redact/langchain.js";
 export { redactedObserver } from "./redact/observer.js";
 export { redactedWith, redactStore } from "./redact/redact-store.js";
 export type { RerankableStore, RerankerOptions, RerankFunction, RerankingModel } from "./rerank/rerankers.js";
+export {
+  assertEntryArguments,
+  checkedEntries,
+  ENTRY_SEARCH,
+  ENTRY_VIEW,
+  FACT_FIELDS,
+  NOTED,
+} from "./sql/entry-arguments.js";
 export { completeKept, type KeptItem, readKept, writeKept } from "./sql/kept-items.js";
 export { allOwners, allSessions, listAll, valuesIn } from "./sql/list-all.js";
 export { type Outcome, observed, observedValues } from "./sql/observed.js";

@@ -50,14 +50,18 @@ describe("the tools of the MCP server", () => {
     await reader.close();
   });
 
-  it("read null and an empty text as absence and numbers in texts as numbers, and ignore what they do not know", async () => {
+  it("read null and an empty text as absence and numbers in texts as numbers, and take nothing that they do not know", async () => {
     const { tools } = await client.listTools();
-    const needed = { query: "tea", id: "session/a1/message/m1", text: "Ada likes tea." };
+    const samples: Record<string, string> = { query: "tea", id: "session/a1/message/m1", text: "Ada likes tea." };
     for (const { name, inputSchema } of tools.filter((tool) => tool.name !== "forget")) {
       const { properties = {}, required = [] } = inputSchema;
+      const needed = Object.fromEntries(required.map((property) => [property, samples[property]]));
+      const known = Object.keys(properties).join(", ");
+      const failure = await failureOf(client, name, { ...needed, valid_from: "2026-01-01" });
+      expect(failure).toBe(`Error: the input takes no valid_from: its fields are ${known}.`);
       const rest = Object.keys(properties).filter((property) => !required.includes(property));
       // What is remembered twice is told apart.
-      await call(client, name, needed);
+      await call(client, name, { ...needed, valid_from: null });
       for (const absent of [null, "", "null"]) {
         const args = { ...needed, ...Object.fromEntries(rest.map((property) => [property, absent])) };
         expect(await call(client, name, args), name).toEqual(await call(client, name, needed));
@@ -273,6 +277,19 @@ describe("what an MCP server remembers", () => {
       ["Test, tag, then push.", "model"],
       ["Tag, then push.", "model"],
     ]);
+  });
+
+  it("is found whatever was there before, under the key that a program chose", async () => {
+    const scope = { sessionId: "", label: "memory", scope: { key: "memory" } } as const;
+    await store.entries.set(scope, { key: "Drink", content: "Likes tea.", validTo: "2020-01-01" });
+    expect(await call(client, "remember", { title: "Drink", text: "Likes milk." })).toMatchObject({ title: "Drink" });
+    expect((await store.entries.list(scope)).map(({ key, content }) => [key, content])).toEqual([
+      ["Drink", "Likes milk."],
+    ]);
+    await store.entries.set(scope, { key: "drinks", content: "Likes juice.", supersedes: ["Drink"] });
+    expect(await failureOf(client, "remember", { title: "Drink", text: "Likes tea." })).toContain("superseded by");
+    for (const text of ["", " \n"])
+      expect(await failureOf(client, "remember", { text })).toMatch(/^Error: text must be a text of 1 to /);
   });
 
   it("stands beside values of other programs, one of which may be broken", async () => {

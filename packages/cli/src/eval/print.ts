@@ -62,10 +62,10 @@ export function describeComparison({ differences, lost }: RecallComparison, path
 
 function withIntervals(intervals: Intervals, cellsOf: (name: Measure) => string[]): string[][] {
   return MEASURES.flatMap((name) => {
-    const interval = intervals[name];
-    if (interval === null) return [];
+    const [interval, cells] = [intervals[name], cellsOf(name)];
+    if (interval === null) return cells.some((cell) => cell !== NONE) ? [[name, ...cells, "", ""]] : [];
     const { mean, low, high } = interval;
-    return [[name, ...cellsOf(name), signed(mean), `${signed(low)} … ${signed(high)}`]];
+    return [[name, ...cells, signed(mean), `${signed(low)} … ${signed(high)}`]];
   });
 }
 
@@ -85,8 +85,11 @@ export function describeQa({ set, categories, total, version }: QaReport): strin
   return `${set} · stemma ${version}\n\n${columns([head, ...rows])}`;
 }
 
+/** A measure that does not apply. */
+const NONE = "–";
+
 function share(value: number | null): string {
-  return value === null ? "–" : value.toFixed(3);
+  return value === null ? NONE : value.toFixed(3);
 }
 
 function signed(value: number): string {

@@ -1,4 +1,12 @@
-import type { ConsolidateOptions, EmbeddableStore, EntryScope, MergeRequest, Store, StoredEntry } from "@stemma/store";
+import type {
+  ConsolidateOptions,
+  EmbeddableStore,
+  EntryScope,
+  EntryView,
+  MergeRequest,
+  Store,
+  StoredEntry,
+} from "@stemma/store";
 import { expect, expectError, expectParts } from "../assert.js";
 import { message } from "../samples.js";
 import { hashingEmbedder } from "../search/hashing-embedder.js";
@@ -81,7 +89,8 @@ export const consolidating = defineTopic("consolidation", (it) => {
       ],
     };
     expect([proposal.dryRun, proposal.merges, proposal.skipped, asked]).toEqual([true, [merge], [], 1]);
-    const started = new Date().toISOString();
+    const proposed = new Date().toISOString();
+    await new Promise((resolve) => setTimeout(resolve, 5));
     // It may have been in a file.
     const done = await store.consolidate({ apply: JSON.parse(JSON.stringify(proposal.merges)) });
     expect([done.dryRun, done.merges, asked]).toEqual([false, [merge], 1]);
@@ -93,18 +102,23 @@ export const consolidating = defineTopic("consolidation", (it) => {
       origin: "import",
       supersedes: ["a", "b"],
     });
-    for (const key of ["a", "b"]) {
-      const original = await get(key);
-      // It was true until now, not only until the merged one began.
-      expect((original?.validTo ?? "") >= started).toBe(true);
-      expect(original?.supersededBy).toEqual(["home-berlin"]);
+    // No time shows both; of when one was true, the merged one tells.
+    for (const [key, began] of [
+      ["a", MAY],
+      ["b", MARCH],
+    ] as const) {
+      expectParts(await get(key), { validFrom: began, validTo: began, supersededBy: ["home-berlin"] });
     }
-    const past = await store.entries.list(FACTS, { asOf: "2025-06-01" });
-    expect(past.map(({ key }) => key)).toEqual(["a", "b", "c", "home-berlin"]);
+    const keysAt = async (view: EntryView) => (await store.entries.list(FACTS, view)).map(({ key }) => key);
+    for (const asOf of ["2025-04-01", "2025-06-01", "2999-01-01"]) {
+      expect(await keysAt({ asOf })).toEqual(["c", "home-berlin"]);
+    }
+    expect(await keysAt({ asOf: "2025-02-01" })).toEqual(["c"]);
+    expect(await keysAt({ knownAt: proposed })).toEqual(["a", "b", "c"]);
+    expect(await keysAt({ knownAt: proposed, asOf: "2025-04-01" })).toEqual(["b", "c"]);
     // Whoever edits it later moves no end.
-    const end = (await get("a"))?.validTo;
     await store.entries.set(FACTS, { key: "home-berlin", content: "Ada lives in Berlin.", origin: "web" });
-    expect((await get("a"))?.validTo).toBe(end);
+    expect((await get("a"))?.validTo).toBe(MAY);
     expect((await store.consolidate({ undo: done.merges, dryRun: true })).merges).toEqual([merge]);
     expect((await store.consolidate({ undo: done.merges })).merges).toEqual([merge]);
     expect(await Promise.all(["a", "b", "c"].map(get))).toEqual(before);
@@ -152,17 +166,26 @@ export const consolidating = defineTopic("consolidation", (it) => {
     expect((await get("x"))?.supersededBy).toEqual([merges[0]?.key]);
   });
 
-  it("ends at once what an entry supersedes from now on, where it says so", async ({ store: everything }) => {
-    const { store, get } = await world(everything, BERLIN);
-    const merged = { key: "m", content: "Ada lives in Berlin.", validFrom: "2001-01-01", supersedes: ["a", "b"] };
-    const before = new Date().toISOString();
-    await store.entries.set(FACTS, merged, { endsNow: true });
-    const ended = [await get("a"), await get("b")];
-    expect(ended.map((each) => each?.supersededBy)).toEqual([["m"], ["m"]]);
-    expect(ended.every((each) => (each?.validTo ?? "") >= before)).toEqual(true);
-    // A later write without it moves no end.
-    await store.entries.set(FACTS, { ...merged, content: "Ada has a flat in Berlin." });
-    expect((await get("a"))?.validTo).toBe(ended[0]?.validTo);
+  it("shows at no time an entry beside those that it merges, though nobody knows when they began", async ({
+    store: everything,
+  }) => {
+    const { store, get } = await world(everything, [
+      { key: "a", content: "Likes tea." },
+      { key: "b", content: "likes  tea" },
+      { key: "z", content: "Likes milk." },
+    ]);
+    const { merges } = await store.consolidate();
+    const [{ key: merged = "" } = {}] = merges;
+    const keysAt = async (asOf: string) => (await store.entries.list(FACTS, { asOf })).map(({ key }) => key).sort();
+    for (const asOf of ["0000-01-01", "2025-01-01", "2999-01-01"]) {
+      expect(await keysAt(asOf)).toEqual([merged, "z"].sort());
+    }
+    await store.entries.set(FACTS, { key: merged, content: "Likes tea.", validFrom: "2025-03-01" });
+    expect([(await get("a"))?.validTo, (await keysAt("2025-01-01")).length]).toEqual([MARCH, 3]);
+    // Whoever merges by hand says so.
+    const byHand = { key: "m", content: "Likes drinks.", supersedes: [merged, "z"] };
+    await store.entries.set(FACTS, byHand, { merges: true });
+    expect(await keysAt("2025-06-01")).toEqual(["m"]);
   });
 
   it("makes of whatever an extractor gives only merges of what it was shown", async ({ store: everything }) => {

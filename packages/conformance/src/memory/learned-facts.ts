@@ -20,13 +20,13 @@ export const fact = (key: string, content: string, more: Partial<LearnEdit> = {}
 });
 
 /** A user's facts, as entries, and a way to say something that a script learns from. */
-function world(everything: Store) {
-  const store = everything.forUser("ada");
+function world(everything: Store, { user = "ada", label }: { user?: string; label?: string } = {}) {
+  const store = everything.forUser(user);
   const given: LearnRequest[] = [];
   let script: (request: LearnRequest) => readonly LearnEdit[] | PromiseLike<readonly LearnEdit[]> = () => [];
   let skipped: readonly { readonly reason: string }[] = [];
   const manager = SessionManager.create(store)
-    .withContext("facts", { provider: new AgentSearchProvider(store, { scope: "user" }) })
+    .withContext("facts", { provider: new AgentSearchProvider(store, { scope: "user", label }) })
     .onLearning(async (request) => {
       given.push(request);
       return script(request);
@@ -63,6 +63,18 @@ function world(everything: Store) {
 
 /** Facts that are learned as entries: what is no longer true is closed. */
 export const learnedFacts = defineTopic("learned facts", (it) => {
+  it("takes the key of an entry that was shown as it stands, and any other for a title", async ({ store }) => {
+    const ada = world(store);
+    await ada.store.entries.set(SCOPE, { key: "Drink", content: "Likes tea." });
+    const edit = (key: unknown, content: string) =>
+      fact(key as string, content, { action: "replace", subject: undefined });
+    await ada.learn("I like milk.", [edit("Drink", "Likes milk."), edit("Food", "Likes plums.")]);
+    await ada.learn("I like figs.", [edit("food", "Likes figs."), edit(5, "x"), fact("DRINK", "Likes juice.")]);
+    const found = (await ada.store.entries.list(SCOPE)).map(({ key, content }) => `${key}: ${content}`);
+    expect(found).toEqual(["Drink: Likes milk.", "drink: Likes juice.", "food: Likes figs."]);
+    expect(ada.skipped).toEqual(["it is no edit"]);
+  });
+
   it("closes what a later fact of the same subject makes untrue, and shows dates and beginnings", async ({ store }) => {
     const { learn, get, given, holding } = world(store);
     await learn("I live in Berlin.", [fact("berlin", "Lives in Berlin.", { validFrom: "2024-03-01" })]);
@@ -124,7 +136,7 @@ export const learnedFacts = defineTopic("learned facts", (it) => {
       fact("x", "Likes x.", { subject: "x", validFrom: "soon" }),
       fact("y", "Likes y.", { supersedes: "tea" as never }),
     ]);
-    expect([(await facts.get("x"))?.validFrom, facts.skipped]).toEqual([null, ["it is no edit"]]);
+    expect([(await facts.get("x"))?.validFrom, facts.skipped]).toEqual(["2026-06-01T10:00:00.000Z", ["it is no edit"]]);
   });
 
   it("stores what is told late, and is older, as closed", async ({ store }) => {
@@ -181,6 +193,18 @@ export const learnedFacts = defineTopic("learned facts", (it) => {
     expect(await holding()).toEqual(["Lives in Oslo."]);
   });
 
+  it("brings nothing back that was forgotten, whatever label the store keeps it under", async ({ store }) => {
+    const facts = world(store, { label: "kept" });
+    const tea = [fact("tea", "Drinks tea.")];
+    await facts.learn("I drink tea.", tea, undefined, "one");
+    await facts.store.entries.delete({ ...SCOPE, label: "kept" }, "tea");
+    await facts.store.session("one").clear();
+    await facts.store.records.delete({ sessionId: "one", label: "learning" }, "state");
+    await facts.learn("I drink tea.", tea, undefined, "one");
+    expect(facts.skipped).toEqual(["it was removed after it was learned"]);
+    expect(await facts.store.entries.list({ ...SCOPE, label: "kept" })).toEqual([]);
+  });
+
   it("brings nothing back that the model noted and somebody removed, and learns what else the removing message says", async ({
     store,
   }) => {
@@ -211,5 +235,106 @@ export const learnedFacts = defineTopic("learned facts", (it) => {
     expectParts(await get("rome"), { content: "Lives in Rome." });
     expect(facts.skipped).toEqual(["the entry that it names has ended"]);
     expectParts(await get("oslo"), { content: "Has a flat in Oslo." });
+  });
+
+  it("puts facts in the order of their beginnings, in whichever order they are told", async ({ store }) => {
+    const told = {
+      a: { key: "a", content: "Lives in Aachen.", validFrom: "2010-01-01", createdAt: "2025-01-01T00:00:00.000Z" },
+      b: { key: "b", content: "Lives in Berlin.", validFrom: "2015-01-01", createdAt: "2025-01-01T00:00:00.000Z" },
+      // It began when it was said.
+      c: { key: "c", content: "Lives in Cairo.", validFrom: undefined, createdAt: "2024-01-01T00:00:00.000Z" },
+    };
+    for (const order of ["abc", "acb", "bac", "bca", "cab", "cba"]) {
+      const { learn, get, holding, store: own } = world(store, { user: order });
+      for (const name of order) {
+        const { key, content, validFrom, createdAt } = told[name as keyof typeof told];
+        await learn(
+          content,
+          ({ entries }) => [fact(key, content, { validFrom, supersedes: entries.map((each) => each.key) })],
+          createdAt,
+        );
+      }
+      const spans = async () => {
+        const found = await Promise.all(["a", "b", "c"].map(get));
+        return found.map((each) => [each?.validFrom?.slice(0, 4), each?.validTo?.slice(0, 4)]);
+      };
+      const wanted = [
+        ["2010", "2015"],
+        ["2015", "2024"],
+        ["2024", undefined],
+      ];
+      expect([order, await spans(), await holding()]).toEqual([order, wanted, ["Lives in Cairo."]]);
+      for (const [time, key] of [
+        ["2012-01-01", "a"],
+        ["2020-01-01", "b"],
+        ["2024-06-01", "c"],
+      ]) {
+        const held = await own.entries.list(SCOPE, { asOf: time });
+        expect(held.map((each) => each.key)).toEqual([key]);
+      }
+      await own.entries.delete(SCOPE, "c");
+      expect([order, await holding()]).toEqual([order, ["Lives in Berlin."]]);
+      await own.entries.delete(SCOPE, "b");
+      expect([order, await holding()]).toEqual([order, ["Lives in Aachen."]]);
+    }
+  });
+
+  it("puts facts of one answer in order, and leaves what is of another subject", async ({ store }) => {
+    const { learn, get, holding } = world(store);
+    await learn("a", [
+      fact("cairo", "Lives in Cairo.", { validFrom: "2024-01-01" }),
+      fact("cook", "Works as a cook.", { validFrom: "2012-01-01", subject: "work" }),
+    ]);
+    const supersedes = ["cairo"];
+    await learn("b", [
+      fact("aachen", "Lives in Aachen.", { validFrom: "2010-01-01", supersedes }),
+      fact("berlin", "Lives in Berlin.", { validFrom: "2015-01-01", supersedes }),
+      fact("bonn", "Lives in Bonn.", { validFrom: "2005-01-01", supersedes }),
+    ]);
+    const ends = await Promise.all(["bonn", "aachen", "berlin", "cairo"].map(async (key) => (await get(key))?.validTo));
+    const year = (number: number) => `${number}-01-01T00:00:00.000Z`;
+    expect(ends).toEqual([year(2010), year(2015), year(2024), null]);
+    expect(await holding()).toEqual(["Lives in Cairo.", "Works as a cook."]);
+    expect((await get("cairo"))?.origin).toBe("learning");
+  });
+
+  it("begins an entry when its message was written, but not later than now, and leaves that of a known one", async ({
+    store,
+  }) => {
+    const { learn, get, holding } = world(store);
+    await learn("a", [fact("tea", "Drinks tea.", { subject: undefined })], "2020-05-01T10:00:00.000Z");
+    expect((await get("tea"))?.validFrom).toBe("2020-05-01T10:00:00.000Z");
+    await learn("b", [fact("tea", "Takes no sugar.", { subject: undefined })], "2024-05-01T10:00:00.000Z");
+    expectParts(await get("tea"), { content: "Drinks tea.\nTakes no sugar.", validFrom: "2020-05-01T10:00:00.000Z" });
+    await learn("c", [fact("milk", "Drinks milk.")], "2999-01-01T00:00:00.000Z");
+    expect(await holding()).toEqual(["Drinks milk.", "Drinks tea.\nTakes no sugar."]);
+    // Of two that were told at once the later one holds.
+    await learn("d", [fact("oat", "Drinks oat milk.")], "2025-01-01T00:00:00.000Z");
+    await learn("e", [fact("soy", "Drinks soy milk.", { supersedes: ["oat"] })], "2025-01-01T00:00:00.000Z");
+    expect(await holding()).toExclude("Drinks oat milk.");
+  });
+
+  it("knows a fact that has ended when it is told again", ["search"], async ({ store }) => {
+    const facts = world(store);
+    const { learn, holding } = facts;
+    await learn("a", [fact("lisbon", "Lives in Lisbon.", { validFrom: "2024-01-01" })]);
+    const old = (key: string, more = {}) =>
+      fact(key, "Lived in Berlin.", { validFrom: "2010-01-01", supersedes: ["lisbon"], ...more });
+    await learn("b", [old("berlin")]);
+    await learn("c", [old("city", { content: "lived in  Berlin" })]);
+    expect(facts.skipped).toEqual(["it says nothing new"]);
+    await learn("d", [old("then", { validFrom: undefined, supersedes: [] })], "2012-01-01T00:00:00.000Z");
+    expect(facts.skipped).toEqual(["it says nothing new"]);
+    const all = await facts.store.entries.list(SCOPE, { includeEnded: true });
+    expect(all.map(({ key }) => key)).toEqual(["berlin", "lisbon"]);
+    // Another time, and another subject, are something new.
+    await learn("e", [
+      old("before", { validFrom: "2030-01-01", supersedes: [] }),
+      old("work", { subject: "work", supersedes: [] }),
+    ]);
+    expect([facts.skipped, await facts.store.entries.count(SCOPE, { includeEnded: true })]).toEqual([[], 4]);
+    await learn("f", [fact("lissabon", "Lives in Lisbon.")]);
+    const held = ["Lived in Berlin.", "Lives in Lisbon."];
+    expect([facts.skipped, await holding()]).toEqual([["it says nothing new"], held]);
   });
 });

@@ -182,6 +182,20 @@ export const learningAnywhere = defineTopic("learning anywhere", (it) => {
     expect(await workspace.store.sessions.due()).toEqual([]);
   });
 
+  it("leaves out whom nobody owns where a block is the user's, and fails in none of them", async ({ store }) => {
+    const { learn, given } = learning();
+    const manager = SessionManager.create(store).withContext("memory", { scope: "user" }).onLearning(learn);
+    await manager.append("nobody", message("u1", "Is called Nemo."));
+    await manager.forUser("ada").append("a", message("u1", "Is called Ada."));
+    expectParts(await manager.learnDue({ dryRun: true }), { sessions: 2, withoutUser: 0 });
+    expectParts(await manager.learnDue(), { sessions: 1, failed: [], withoutUser: 1, isMoreDue: false });
+    expectParts(await manager.learnDue(), { sessions: 0, failed: [], withoutUser: 1, isMoreDue: false });
+    expect([given, await store.sessions.due()]).toEqual([[["u1"]], ["nobody"]]);
+    await store.sessions.create({ id: "nobody", name: "", userId: "nemo" });
+    expectParts(await manager.learnDue(), { sessions: 1, withoutUser: 0 });
+    expect(await memoryOf(manager.forUser("nemo"), "nobody")).toBe("Is called Nemo.");
+  });
+
   it("learns for one user alone", async ({ store }) => {
     const { learn } = learning();
     const manager = SessionManager.create(store).withContext("memory", { scope: "user" }).onLearning(learn);

@@ -162,6 +162,47 @@ export const recall = defineTopic("recall", (it) => {
     expect(lastText(messages)).toInclude("Clara moved to Lisbon");
   });
 
+  it("recalls behind another question what the question recalls alone", ["search"], async ({ store }) => {
+    const session = SessionManager.create(store).forUser("ada").getSession("now");
+    const facts = {
+      dog: ["Has a beagle, a dog called Biscuit.", "What's my dog called?", "Your dog, a beagle, is called Biscuit."],
+      work: [
+        "Works as a nurse at Northgate Hospital.",
+        "Where do I work?",
+        "You work as a nurse at Northgate Hospital.",
+      ],
+      allergy: ["Is allergic to peanuts.", "What am I allergic to?", "You are allergic to peanuts."],
+      wine: ["Prefers dry white wine from Alsace.", "What wine do I prefer?", "You prefer dry white wine from Alsace."],
+    };
+    for (const [key, [content]] of Object.entries(facts)) await remember(store, "ada", key, content as string);
+    await remember(store, "ada", "checkups", "Biscuit has her checkups at Dr. Moss in Elm Street.");
+    for (const [key, [, question, text]] of Object.entries(facts)) {
+      await session.appendMessage(message(`${key} asked`, question));
+      expect(placesIn((await session.prepareTurn({ recall: {} })).recalled)).toInclude(`facts/${key}`);
+      await session.appendMessage(answer(`${key} told`, text));
+    }
+    await session.clearMessages();
+    await session.appendMessage(message("u1", facts.dog[1]));
+    await session.prepareTurn({ recall: {} });
+    await session.appendAll([answer("a1", facts.dog[2]), message("u2", "And her vet?")]);
+    expect(placesIn((await session.prepareTurn({ recall: {} })).recalled)).toInclude("facts/checkups");
+  });
+
+  it("finds what stands behind all that is shown already", ["search"], async ({ store }) => {
+    const session = SessionManager.create(store).forUser("ada").getSession("now");
+    for (const id of numbered("walk", 15)) await remember(store, "ada", id, `Walked the dog to the lake: ${id}.`);
+    await SessionManager.create(store).forUser("ada").append("spring", message("s1", "A long walk with the dog."));
+    const texts = numbered("t", 60).map((id) => message(id, `The dog, a walk, the lake: ${id}.`));
+    await session.appendAll(texts);
+    const found: string[] = [];
+    for (const id of ["q1", "q2"]) {
+      await session.appendMessage(message(id, "Which walk with the dog to the lake?"));
+      found.push(...placesIn((await session.prepareTurn({ recall: {} })).recalled));
+    }
+    expect(found.length).toBe(16);
+    expect(found).toInclude("spring s1");
+  });
+
   it("quotes of the session itself what a summary covers, and nothing else", ["search"], async ({ store }) => {
     const session = SessionManager.create(store).forUser("ada").getSession("now");
     await session.appendAll([message("u1", "My boat is called Albatross."), answer("a1"), message("u2"), answer("a2")]);

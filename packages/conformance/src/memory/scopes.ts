@@ -157,7 +157,8 @@ export const scopes = defineTopic("one memory over scopes", (it) => {
       results.map((each) => (each.kind === "entry" ? each.scopeName : each.kind)).sort();
     expect(names(recalled.results)).toEqual(["project", "session", "user"]);
     const told = messages.at(-1)?.parts.at(-1)?.text ?? "";
-    for (const name of ["project", "session", "user"]) expect(told).toInclude(`> [remembered · facts · ${name}]\n> 20`);
+    for (const name of ["project", "session", "user"])
+      expect(told).toInclude(`> [remembered · memory · ${name}]\n> 20`);
     expect(told).toExclude("other");
     expect(names((await session.recall("When is the launch of the rocket?")).results)).toEqual([
       "project",
@@ -170,6 +171,36 @@ export const scopes = defineTopic("one memory over scopes", (it) => {
       "user",
     ]);
   });
+
+  it(
+    "is known to the model by the label of its block, whatever label the store keeps it under",
+    ["search"],
+    async ({ store }) => {
+      const { session, set, set_context, manager } = await world(store);
+      const place = { sessionId: "", scope: "user", label: "kept" } as const;
+      await store.forUser("ada").entries.set(place, { key: "rocket", content: "The rocket of the launch is red." });
+      await session.addContext("things", {
+        provider: new AgentSearchProvider(store, { scope: "user", label: "kept" }),
+      });
+      await session.appendMessage(message("u1", "When is the launch of the rocket?"));
+      const { system, messages, tools } = await session.prepareTurn({ recall: {} });
+      const long = { label: "memory", content: "x".repeat(150_000), metadata: { title: "note" } };
+      const answers = [
+        await set(undefined, "Likes tea."),
+        await set("project", "x"),
+        await set_context?.execute(long),
+        await set_context?.execute({ ...long, action: "append" }),
+      ];
+      const told = JSON.stringify([system, messages, Object.values(tools).map((tool) => tool.description), answers]);
+      for (const label of ["facts", "kept"]) expect(told).toExclude(label);
+      expect(told).toInclude("[remembered · things]");
+      expect(answers.at(-1) ?? "").toInclude('in "memory", which holds');
+      for (const { results } of [await session.recall("the rocket"), await manager.recall("the launch")])
+        for (const each of results)
+          if (each.kind === "entry")
+            expect(["memory facts", "things kept", "undefined kept"]).toInclude(`${each.block} ${each.label}`);
+    },
+  );
 
   it("lets the model say since when an entry is true, and what it supersedes", ["search"], async ({ store }) => {
     const { set, provider, set_context } = await world(store);
@@ -221,5 +252,35 @@ export const scopes = defineTopic("one memory over scopes", (it) => {
     expect(await set_context?.execute(append)).toInclude("append adds text only");
     expect((await provider.list()).filter(({ key }) => key === "x")).toEqual([]);
     expect(await set(undefined, "y", { title: "Home Berlin" })).toInclude('superseded by "home-lisbon"');
+  });
+
+  it("undoes and rewinds nothing in a scope that is only read", async ({ store }) => {
+    const scopes = [{ scope: PROJECT }, { scope: "session", name: "session" }, { scope: "user", write: true }] as const;
+    const provider = new AgentSearchProvider(store, { label: "facts", scopes });
+    const session = SessionManager.create(store).withContext("memory", { provider }).forUser("ada").getSession("main");
+    const pause = () => new Promise((resolve) => setTimeout(resolve, 5));
+    await session.appendMessage(message("u1", "Hello."));
+    await pause();
+    const origin = { author: "learning", sessionId: "main", messageIds: ["u1"] } as const;
+    const { entries } = store.forUser("ada");
+    const at = (scope: EntryScopeOptions["scope"]) => ({ sessionId: "main", scope, label: "facts" });
+    for (const { scope } of scopes) await entries.set(at(scope), { key: "note", content: "Noted." }, { origin });
+    await entries.set({ sessionId: "main", label: "others" }, { key: "note", content: "Noted." }, { origin });
+    const noted = async () => (await Promise.all(scopes.map(({ scope }) => entries.count(at(scope))))).join(" ");
+    const dry = await session.revertFrom("u1", { dryRun: true });
+    const reverted = await session.revertFrom("u1");
+    expect(reverted).toEqual(dry);
+    expect(reverted.entries.map(({ owner, label, isUndone }) => [owner, label, isUndone])).toEqual([
+      [PROJECT, "facts", false],
+      [{ session: "main" }, "facts", false],
+      [{ user: "ada" }, "facts", true],
+      [{ session: "main" }, "others", true],
+    ]);
+    expect(await noted()).toBe("1 1 0");
+    await session.setActiveLeaf("u1", { context: "as-of" });
+    expect(await noted()).toBe("1 1 0");
+    // Whoever names no scope that is only read rewinds them all.
+    await store.session("main").rewindTo("u1");
+    expect(await noted()).toBe("1 0 0");
   });
 });

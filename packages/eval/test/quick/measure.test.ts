@@ -18,7 +18,7 @@ const asks = (evidence: string[], sessions: string[]): EvalQuestion => ({
   sessions,
 });
 const measured = (question: EvalQuestion, hits: string[], quoted: string[] = []) =>
-  measure(question, { hits: hits.map(hit), quoted: quoted.map(hit) }, places);
+  measure(question, { hits: hits.map(hit), quoted: quoted.map(hit), inChat: quoted.map(hit) }, places);
 
 describe("measure", () => {
   it("measures hits as one does by hand", () => {
@@ -36,6 +36,7 @@ describe("measure", () => {
       MRR: 1 / 2,
       "near@10": 1,
       quoted: 1 / 3,
+      "quoted in chat": 1 / 3,
       "session any@5": 1,
       "session any@10": 1,
       "session recall_all@5": 1,

@@ -1,4 +1,4 @@
-import { estimateStringTokens } from "@stemma/model";
+import { estimateStringTokens, type SessionMessage } from "@stemma/model";
 import { SessionManager } from "@stemma/session";
 import type { Store } from "@stemma/store";
 import { memory } from "@stemma/store/memory";
@@ -55,6 +55,26 @@ describe("evaluateRecall", () => {
     expect(report.total.stemma.p95).toBeGreaterThanOrEqual(report.total.stemma.p50);
     expect(report.questions.length).toBe(6);
     expect(parseRecallReport(JSON.parse(JSON.stringify(report)))).toEqual(JSON.parse(JSON.stringify(report)));
+  });
+
+  it("asks each question behind another one too, and counts what both quote", async () => {
+    const [first] = conversation("a", "bicycle").sessions as { id: string; messages: SessionMessage[] }[];
+    const sessions = [
+      { id: "s1", messages: [...(first?.messages ?? []), said("5", "user", "Her dog is called Biscuit.")] },
+    ];
+    const questions = [
+      asked(sessions, { text: "Where is the bicycle?", category: "place", evidence: ["2"], answer: "in the cellar" }),
+      asked(sessions, { text: "Her dog?", category: "pet", evidence: ["5", "2"] }),
+    ];
+    const { questions: results, total } = await evaluateRecall({
+      name: "chat",
+      conversations: [{ name: "a", sessions, questions }],
+    });
+    expect(results.map(({ stemma }) => [stemma.quoted, stemma["quoted in chat"]])).toEqual([
+      [1, null],
+      [0.5, 1],
+    ]);
+    expect([total.stemma["quoted in chat"], total.bm25["quoted in chat"]]).toEqual([1, null]);
   });
 
   it("puts conversations into one store, and counts what is found of another for nothing", async () => {

@@ -33,17 +33,19 @@ export const createRememberTool = (scopes: readonly NamedScope[]) =>
     input: objectSchema(fieldsFor(scopes), ["text"]),
     output: answerSchema({ id: textField, title: textField, url: textField, replaced: { type: "boolean" } }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true },
-    run: async (scope, { text, title = "", scope: named }) => {
-      const name = named === undefined ? undefined : scopeToWrite(scopes, MEMORY, named).name;
+    run: async (scope, { text, title = "", scope: asked }) => {
+      const name = asked === undefined ? undefined : scopeToWrite(scopes, MEMORY, asked).name;
       const label = labelToRemember(scope, name);
       assertStorableText(text, "The text");
       assertStorableText(title, "The title");
       const { entries } = scope.store;
-      const key = title.trim() === "" ? keyOfContent(text) : keyOfTitle(title);
-      assertBudget(titleOf(key), text, MAX_TOKENS);
       const place = entryScope(scope, label, name);
-      const before = await entries.get(place, key);
-      await entries.set(place, { key, content: text }, { origin: { author: "model" } });
+      // A program may have chosen a key that no title gives.
+      const named = title.trim() === "" ? null : await entries.get(place, title);
+      const key = named?.key ?? (title.trim() === "" ? keyOfContent(text) : keyOfTitle(title));
+      assertBudget(titleOf(key), text, MAX_TOKENS);
+      const before = named ?? (await entries.get(place, key));
+      await entries.set(place, { key, content: text }, { origin: { author: "model" }, holds: true });
       const { id, url } = placeOf({ kind: "entry", label, key, scope: name });
       return { id, title: titleOf(key), url, replaced: before !== null };
     },

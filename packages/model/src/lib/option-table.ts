@@ -1,4 +1,4 @@
-import { invalid, kindOf, quote } from "../errors.js";
+import { invalid, kindOf, quote, shorten } from "../errors.js";
 import { isJsonObject } from "./json.js";
 
 /**
@@ -10,14 +10,19 @@ export interface Check<Value> {
   (value: Value, name: string): string | undefined | void;
   /** The option may not be missing. */
   readonly isRequired?: true;
+  /** A text that it refuses is no secret: the error says how it begins. */
+  readonly isShown?: true;
 }
 
 /** A check for each option that there is. */
 export type Checks<Options> = { readonly [Name in keyof Options]-?: Check<Exclude<Options[Name], undefined>> };
 
-/** The options of a function: their names, and what each must be. */
+/** The options of a function, or the fields of an argument: their names, and what each must be. */
 export class OptionTable<Options extends object> {
-  constructor(readonly checks: Checks<Options>) {}
+  constructor(
+    readonly checks: Checks<Options>,
+    private readonly noun: "options" | "fields" = "options",
+  ) {}
 
   /** Throws `INVALID_ARGUMENT` for what is no such options; `owner` is what has them: "sqlite()". */
   assert(options: unknown, owner: string): void {
@@ -30,29 +35,41 @@ export class OptionTable<Options extends object> {
 
   /** Throws `INVALID_ARGUMENT` for an option of another name: one that is misspelt would confine nothing. */
   assertNames(options: unknown, owner: string): void {
-    assertOptions(options, owner);
+    assertOptions(options, owner, this.noun);
     const unknown = Object.keys(options).find((name) => !Object.hasOwn(this.checks, name));
     if (unknown === undefined) return;
     const known = Object.keys(this.checks).join(", ");
-    const message = `The options of ${owner} are ${known || "none yet"}; ${quote(unknown)} is none of them.`;
+    const message = `The ${this.noun} of ${owner} are ${known || "none yet"}; ${quote(shorten(unknown))} is none of them.`;
     throw invalid(message, { option: unknown });
   }
 }
+
+/** Characters of a text that is shown. */
+const MOST_SHOWN = 40;
 
 /** A table of options: a name that `Options` lacks, or has beside these, does not compile. */
 export function defineOptions<Options extends object>(checks: Checks<Options>): OptionTable<Options> {
   return new OptionTable(checks);
 }
 
-/** Throws `INVALID_ARGUMENT` for options that are no object. */
-export function assertOptions(value: unknown, owner: string): asserts value is Record<string, unknown> {
-  if (isJsonObject(value)) return;
-  throw invalid(`The options of ${owner} are an object; got ${kindOf(value)}.`);
+/** As `defineOptions`, for the fields of an argument that is no options. */
+export function defineFields<Fields extends object>(checks: Checks<Fields>): OptionTable<Fields> {
+  return new OptionTable(checks, "fields");
+}
+
+/** Throws `INVALID_ARGUMENT` for options, or what else has such a noun, that are no object. */
+export function assertOptions(
+  value: unknown,
+  owner: string,
+  noun = "options",
+): asserts value is Record<string, unknown> {
+  if (isJsonObject(value) && !(value instanceof Date)) return;
+  throw invalid(`The ${noun} of ${owner} are an object; got ${kindOf(value)}.`);
 }
 
 /**
  * Throws `INVALID_ARGUMENT` for what the check refuses. `what` begins the sentence that says so; `option` is the name of an option.
- * A text is not repeated: it may be a secret.
+ * A text is not repeated, unless the check says so: it may be a secret.
  */
 export function assertArgument<Value>(
   check: Check<Value>,
@@ -62,6 +79,7 @@ export function assertArgument<Value>(
 ): asserts value is Value {
   const wanted = check(value as Value, option ?? what);
   if (typeof wanted !== "string") return;
-  const got = typeof value === "number" ? value : kindOf(value);
+  const isShown = typeof value === "string" && check.isShown === true;
+  const got = isShown ? quote(shorten(value, MOST_SHOWN)) : typeof value === "number" ? value : kindOf(value);
   throw invalid(`${what} must be ${wanted}; got ${got}.`, option === undefined ? {} : { option });
 }

@@ -68,7 +68,11 @@ export function foldLabel(label: string): string {
 /** Throws `BLOCK_OVER_BUDGET` for a content of more estimated tokens than the block holds. */
 export function assertBudget(label: string, content: string, maxTokens: number): void {
   const tokens = estimateStringTokens(content);
-  if (tokens <= maxTokens) return;
+  if (tokens > maxTokens) throw overBudget(label, tokens, maxTokens);
+}
+
+/** The error for a content of so many estimated tokens, where at most `maxTokens` may be. */
+export function overBudget(label: string, tokens: number, maxTokens: number): StemmaError {
   const message = `That would make ${tokens} tokens in "${label}", which holds ${maxTokens}. Nothing was changed; write less, or replace the content with a shorter one.`;
-  throw new StemmaError("BLOCK_OVER_BUDGET", { label, tokens, maxTokens }, message);
+  return new StemmaError("BLOCK_OVER_BUDGET", { label, tokens, maxTokens }, message);
 }

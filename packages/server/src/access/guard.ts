@@ -1,5 +1,6 @@
 import { check, defineOptions, StemmaError, shorten } from "@stemma/model";
 import {
+  assertEntryArguments,
   consolidate,
   type MethodRow,
   type OnceOperation,
@@ -32,6 +33,8 @@ interface Call {
 
 /** Lists of a scope, of which one who reaches a part of it is shown that part. */
 const LISTS: ReadonlySet<string> = new Set(["blocks.list", "entries.labels", "entries.removed"]);
+
+const ENTRIES = "entries.";
 
 /** Ids of sessions that are told of one call. */
 const MOST_TOLD = 20;
@@ -242,6 +245,7 @@ class Guard {
     if (name === "store.close") throw forbidden("Nobody closes the store through a guard.");
     if (row.mode === "admin" && !this.#isAdmin) throw forbidden(`${name} is for administrators.`);
     if (row.mode !== "read" && readOnly) throw forbidden("This key only reads.");
+    if (name.startsWith(ENTRIES)) assertEntryArguments(name.slice(ENTRIES.length) as keyof Store["entries"], given);
     const named = namesOf(row, given);
     const all = sessionId === null ? named : [{ session: sessionId }, ...named];
     const sessions = this.#reach.assert(all, LISTS.has(name));

@@ -2,7 +2,7 @@
 import { appendText, assertStorableText, invalid, keyOfTitle, StemmaError } from "@stemma/model";
 import { fieldsOf, type StoredVersion, type VersionOptions, type WriteOrigin } from "@stemma/store";
 import type { SearchTimes } from "../tools/times.js";
-import type { ConflictingBlock, ToolCallOptions, ToolEntry, WriteAction } from "../tools/tool.js";
+import type { ConflictingBlock, ToolCallOptions, ToolEntry, WriteAction, WrittenEntry } from "../tools/tool.js";
 import type { ContextBlock } from "./block.js";
 import { type LiveBlock, readingOf } from "./live-block.js";
 import {
@@ -18,7 +18,7 @@ import {
   type WritableContextProvider,
   type WriteOptions,
 } from "./provider.js";
-import { AgentSearchProvider } from "./providers/agent-search.js";
+import { AgentSearchProvider, type EntryPlace } from "./providers/agent-search.js";
 import { scopeToWrite } from "./providers/entry-scopes.js";
 /** Names an entry of a block; of a block of text nothing. */
 export interface EntryName {
@@ -200,12 +200,26 @@ export async function entryToWrite(block: LiveBlock, entry: ToolEntry): Promise<
   const scope = provider.namesScopes ? place.name : undefined;
   const named = entry.fact?.supersedes;
   if (named === undefined) return { ...entry, scope };
-  const keys = named.map(async (name) => {
-    assertStorableText(name, "A title");
-    const isKey = name !== "" && (await place.store.entries.get(place.entries, name)) !== null;
-    return isKey ? name : keyOfTitle(name);
-  });
-  return { ...entry, scope, fact: { ...entry.fact, supersedes: await Promise.all(keys) } };
+  const supersedes = await Promise.all(named.map((name) => keyIn(place, name)));
+  return { ...entry, scope, fact: { ...entry.fact, supersedes } };
+}
+
+/** The key of the entry of a block that a title names, as `ContextAccess.keyOf` gives it. */
+export async function keyNamed(block: LiveBlock, title: string, scope: string | undefined): Promise<string> {
+  const { label, provider, entryPlaces } = block;
+  assertStorableText(title, "A title");
+  // A key that the host chose may not be a slug; what the listing shows is an entry's name.
+  if (listsKey(block.text ?? "", title)) return title;
+  return provider instanceof AgentSearchProvider
+    ? keyIn(scopeToWrite(entryPlaces, label, scope), title)
+    : keyOfTitle(title);
+}
+
+async function keyIn({ store, entries }: EntryPlace, title: string): Promise<string> {
+  assertStorableText(title, "A title");
+  const made = keyOfTitle(title);
+  const isKey = title !== made && title !== "" && (await store.entries.get(entries, title)) !== null;
+  return isKey ? title : made;
 }
 
 /** Writes one entry of a keyed block within the block's budget, which bounds each entry. */
@@ -259,6 +273,15 @@ async function appendEntry(
   });
 }
 
+/** The times of an entry as they are stored after a write; undefined where its block keeps none, and where they cannot be read. */
+export async function timesOfEntry(block: LiveBlock, { key, scope }: ToolEntry): Promise<WrittenEntry["times"]> {
+  const { label, provider, entryPlaces } = block;
+  if (!(provider instanceof AgentSearchProvider)) return undefined;
+  const { store, entries } = scopeToWrite(entryPlaces, label, scope);
+  // The write is done, whatever becomes of the note.
+  return (await store.entries.get(entries, key).catch(() => null)) ?? undefined;
+}
+
 /** A whole document; null when there is none under this key. */
 export async function loadEntry(block: LiveBlock, key: string): Promise<string | null> {
   const { label, provider } = block;
@@ -274,7 +297,7 @@ export async function searchEntries(block: LiveBlock, query: string, times: Sear
 }
 
 /** True when a line of a listing (`- key` or `- key: description`) shows this very key. */
-export function listsKey(listing: string, key: string): boolean {
+function listsKey(listing: string, key: string): boolean {
   return listing.split("\n").some((line) => line === `- ${key}` || line.startsWith(`- ${key}: `));
 }
 

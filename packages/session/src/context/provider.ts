@@ -1,4 +1,4 @@
-import { kindOf, reasonOf, StemmaError } from "@stemma/model";
+import { kindOf, overBudget, reasonOf, StemmaError } from "@stemma/model";
 import type { StoredBlock, StoredVersion, VersionOptions } from "@stemma/store";
 import type { SearchTimes } from "../tools/times.js";
 
@@ -164,6 +164,10 @@ export async function callProvider<T>(label: string, method: string, call: () =>
   try {
     return await call();
   } catch (cause) {
+    if (StemmaError.isInstance(cause, "BLOCK_OVER_BUDGET") && cause.details.label !== label) {
+      // A store names the label under which it keeps the content, which the model does not know.
+      throw overBudget(label, Number(cause.details.tokens), Number(cause.details.maxTokens));
+    }
     if (StemmaError.isInstance(cause)) throw cause;
     const why = reasonOf(cause);
     const message = `The provider of "${label}" failed in ${method}(): ${why}`;

@@ -11,6 +11,7 @@ import type {
   ToolCallOptions,
   ToolEntry,
   WriteAction,
+  WrittenEntry,
 } from "../tools/tool.js";
 import { approvedContent } from "./approval.js";
 import type { ContextBlock } from "./block.js";
@@ -20,9 +21,10 @@ import {
   type EntryName,
   entryToWrite,
   findVersion,
-  listsKey,
+  keyNamed,
   loadEntry,
   searchEntries,
+  timesOfEntry,
   versionsOf,
 } from "./block-writes.js";
 import type { LiveBlock } from "./live-block.js";
@@ -197,7 +199,7 @@ class ToolAccess implements ContextAccess {
     given: ToolEntry,
     action: WriteAction,
     call: ToolCallOptions = {},
-  ): Promise<string | undefined> {
+  ): Promise<WrittenEntry> {
     const block = this.blocks.find(label);
     const entry = await entryToWrite(block, given);
     const { content, scope } = entry;
@@ -206,11 +208,11 @@ class ToolAccess implements ContextAccess {
     await this.writes.entryByModel(block, { ...entry, content: text }, action, call);
     await block.readAfterWrite();
     if (block.text !== null) this.#listener(block.folded, block.text);
-    return scope;
+    return { scope, times: await timesOfEntry(block, entry) };
   }
 
-  lists(label: string, key: string): boolean {
-    return listsKey(this.blocks.find(label).text ?? "", key);
+  async keyOf(label: string, title: string, scope: string | undefined): Promise<string> {
+    return keyNamed(this.blocks.find(label), title, scope);
   }
 
   async loadEntry(label: string, key: string): Promise<string | null> {

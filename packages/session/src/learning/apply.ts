@@ -7,9 +7,9 @@ import {
   reasonOf,
   StemmaError,
 } from "@stemma/model";
-import type { EntryFields, ListedEntry } from "@stemma/store";
+import { type EntryFields, type ListedEntry, subjectOf } from "@stemma/store";
 import type { BlockDocument } from "../context/block-document.js";
-import { closingOf, type ShownEntries } from "./closing.js";
+import { type Closing, closingOf, type Link, type ShownEntries } from "./closing.js";
 import type { LearnEdit, LearnEntry } from "./edits.js";
 /** Edits of one answer that are looked at: of each block that many versions are made, and far more are kept. */
 export const MAX_EDITS = 25;
@@ -21,6 +21,8 @@ export interface LearnedWrite {
   readonly content: string | null;
   /** The times of the entry. */
   readonly fields: EntryFields;
+  /** Keys of entries that take its place. */
+  readonly supersededBy: readonly string[];
   readonly edit: LearnEdit;
 }
 
@@ -40,6 +42,8 @@ export interface EditContext {
   readonly blocks: readonly EditedBlock[];
   /** Gives an entry as it is now; null when there is none. */
   readonly entry: (label: string, key: string) => ListedEntry | null;
+  /** Gives the entries that say the same as a new one, also those that have ended. */
+  readonly same: (label: string, content: string) => readonly ListedEntry[];
   /** The entries that the learn function was shown. */
   readonly shown: readonly LearnEntry[];
   /** The messages that may be named, with when they were written where that is known. */
@@ -48,10 +52,13 @@ export interface EditContext {
   readonly isForgotten: (label: string, content: string, messageIds: readonly string[]) => boolean;
 }
 
-/** The key under which an edit writes an entry. What supersedes others has one of its own. */
-export function entryKeyOf({ key = "", content, supersedes = [] }: LearnEdit): string {
-  const own = key.trim() === "" ? "" : keyOfTitle(key);
-  const isTaken = supersedes.length > 0 && (own === "" || supersedes.includes(own));
+/** The key under which an edit writes an entry: one that was shown, or one that is made of it. What supersedes others has one of its own. */
+export function entryKeyOf({ label, key, content, supersedes }: LearnEdit, shown: readonly LearnEntry[]): string {
+  // Rules of the host's may give anything, which is refused later.
+  const title = typeof key === "string" ? key : "";
+  const isShown = shown.some((each) => each.key === title && foldLabel(each.label) === foldLabel(label));
+  const own = isShown ? title : title.trim() === "" ? "" : keyOfTitle(title);
+  const isTaken = Array.isArray(supersedes) && supersedes.length > 0 && (own === "" || supersedes.includes(own));
   return isTaken && typeof content === "string" ? keyOfContent(content) : own;
 }
 
@@ -62,6 +69,7 @@ export function entryKeyOf({ key = "", content, supersedes = [] }: LearnEdit): s
 export function applyEdits(edits: readonly LearnEdit[], context: EditContext): AppliedEdits {
   const blocks = new Map(context.blocks.map((block) => [foldLabel(block.label), { ...block }]));
   const entries = new Map<string, string | null>();
+  const links = new Map<string, Link>();
   const writes: LearnedWrite[] = [];
   const skipped: SkippedEdit[] = [];
   for (const [index, edit] of edits.entries()) {
@@ -70,7 +78,7 @@ export function applyEdits(edits: readonly LearnEdit[], context: EditContext): A
       assertEdit(edit, context.messages);
       const block = blocks.get(foldLabel(edit.label));
       if (block === undefined) throw refused("there is no such block to learn into");
-      const key = block.holdsEntries ? entryKeyOf(edit) : null;
+      const key = block.holdsEntries ? entryKeyOf(edit, context.shown) : null;
       if (key === "") throw refused("an entry needs a key");
       const name = nameOf(block.label, key);
       const present = key === null ? null : context.entry(block.label, key);
@@ -85,12 +93,17 @@ export function applyEdits(edits: readonly LearnEdit[], context: EditContext): A
         throw refused("it was removed after it was learned");
       }
       const closing =
-        key === null || after === null ? NO_CLOSING : closingOf(edit, shownIn(block.label, present, context, entries));
+        key === null || after === null
+          ? NO_CLOSING
+          : closingOf(edit, shownIn(block.label, present, context, { entries, links }));
       assertHolds(present, closing.fields);
+      if (key !== null && after !== null && before === "") assertUnsaid(context.same(block.label, after), closing);
       if (key === null) block.content = after ?? "";
       else entries.set(name, after);
       const fields = key === null || after === null ? {} : { origin: originOf(present), ...closing.fields };
-      writes.push({ label: block.label, key, content: after, fields, edit });
+      const { supersededBy } = closing;
+      writes.push({ label: block.label, key, content: after, fields, supersededBy, edit });
+      if (key !== null) noteLinks(links, block.label, key, closing, context);
       for (const reason of closing.refused) skipped.push({ edit, reason: `nothing is closed: ${reason}` });
     } catch (error) {
       skipped.push({ edit, reason: reasonOf(error) });
@@ -99,7 +112,7 @@ export function applyEdits(edits: readonly LearnEdit[], context: EditContext): A
   return { writes, skipped };
 }
 
-const NO_CLOSING = { fields: {}, refused: [] };
+const NO_CLOSING: Closing = { fields: {}, supersededBy: [], until: null, refused: [] };
 
 const nameOf = (label: string, key: string | null) => JSON.stringify([label, key]);
 
@@ -107,15 +120,49 @@ function shownIn(
   label: string,
   written: ListedEntry | null,
   { shown, entry, messages }: EditContext,
-  edited: ReadonlyMap<string, unknown>,
+  {
+    entries: edited,
+    links,
+  }: { readonly entries: ReadonlyMap<string, unknown>; readonly links: ReadonlyMap<string, Link> },
 ): ShownEntries {
   return {
     written,
     shown: shown.filter((each) => foldLabel(each.label) === foldLabel(label)),
     // What another edit of the answer writes or removes is no longer what was shown.
     entry: (key) => (edited.has(nameOf(label, key)) ? null : entry(label, key)),
+    link: (key) => links.get(nameOf(label, key)) ?? entry(label, key),
     dateOf: (id) => messages.get(id) ?? null,
   };
+}
+
+// So that the next edit of the answer finds its place beside this one.
+function noteLinks(
+  links: Map<string, Link>,
+  label: string,
+  key: string,
+  { fields, supersededBy, until }: Closing,
+  { entry }: EditContext,
+): void {
+  const { validFrom = null, supersedes = [], tags = [] } = fields;
+  links.set(nameOf(label, key), { key, validFrom, validTo: until, supersedes, tags });
+  for (const by of supersededBy) {
+    const next = links.get(nameOf(label, by)) ?? entry(label, by);
+    if (next !== null) links.set(nameOf(label, by), { ...next, supersedes: [...next.supersedes, key] });
+  }
+}
+
+// What is said already, of the same time, is nothing new. What never held is said by another entry.
+function assertUnsaid(same: readonly ListedEntry[], { fields, until }: Closing): void {
+  const { validFrom = null, tags = [] } = fields;
+  const subject = subjectOf(tags ?? []);
+  const isSaid = (each: ListedEntry) =>
+    (subjectOf(each.tags) ?? subject) === (subject ?? subjectOf(each.tags)) &&
+    (each.validTo === null ||
+      validFrom === null ||
+      validFrom < each.validTo ||
+      each.validTo <= (each.validFrom ?? each.validTo)) &&
+    (until === null || each.validFrom === null || each.validFrom < until);
+  if (same.some(isSaid)) throw refused("it says nothing new");
 }
 
 // Whoever edits an entry while learning runs, wins.
@@ -214,8 +261,8 @@ function textOf({ content }: LearnEdit): string {
   return text;
 }
 
-// Lines that differ in case, in spaces or in what stands before and after them say the same.
-function sameFactAs(fact: string): (line: string) => boolean {
+/** A test for lines that say the same: they differ in case, in spaces or in what stands before and after them. */
+export function sameFactAs(fact: string): (line: string) => boolean {
   const known = plain(fact);
   return (line) => plain(line) === known;
 }

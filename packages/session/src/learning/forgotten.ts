@@ -5,6 +5,12 @@ import type { LearnEdit } from "./edits.js";
 /** Whether somebody removed what these messages said before. */
 export type IsForgotten = (label: string, content: string, messageIds: readonly string[]) => boolean;
 
+/** The present text of something that was written to a block, null where it is gone, with the label of the block. */
+export interface PresentText {
+  readonly label: string;
+  readonly text: string | null;
+}
+
 /**
  * Finds what was noted of messages before, by whomever, and is there no more: it does not come back by learning from them again. An
  * entry that is gone takes along whatever else its messages would say; of a text block, the lines that are gone count.
@@ -13,7 +19,7 @@ export async function forgottenOf(
   store: Store,
   sessionId: string,
   edits: readonly LearnEdit[],
-  present: (version: RememberedVersion) => Promise<string | null>,
+  present: (version: RememberedVersion) => Promise<PresentText | null>,
 ): Promise<IsForgotten> {
   const ids = new Set(edits.flatMap((edit) => (Array.isArray(edit?.messageIds) ? edit.messageIds : [])));
   const session = store.session(sessionId);
@@ -23,8 +29,10 @@ export async function forgottenOf(
     const noted = (await session.writes(String(id))).filter(({ content }) => content !== null);
     for (const version of noted) {
       const now = await present(version);
-      if (version.key === null) gone.push(...goneLines(version, now));
-      else if (now === null) gone.push({ ...version, text: null });
+      if (now === null) continue;
+      const { label, text } = now;
+      if (version.key === null) gone.push(...goneLines({ ...version, label }, text));
+      else if (text === null) gone.push({ ...version, label, text });
     }
   }
   return (label, content, messageIds) =>

@@ -195,12 +195,12 @@ export class LearningRun {
     const { state, version, lease } = progress;
     const blocks = this.#blocks();
     const ids = messages.map(({ id }) => id);
+    const dates = new Map(messages.map(({ id, createdAt }) => [id, isoTime(createdAt)]));
     for (let attempt = 1; ; attempt += 1) {
-      const view = await readMemory(blocks, edits);
+      const view = await readMemory(blocks, edits, shown, (id) => dates.get(id) ?? null);
       const isForgotten = await forgottenOf(this.parts.store, this.parts.backend.id, edits, (version) =>
         presentText(blocks, view, version),
       );
-      const dates = new Map(messages.map(({ id, createdAt }) => [id, isoTime(createdAt)]));
       const applied = applyEdits(edits, { ...view, shown, messages: dates, isForgotten });
       const writes = keptWrites(applied.writes, view, blocks, this.parts.backend.id);
       try {

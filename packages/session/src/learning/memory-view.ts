@@ -1,12 +1,21 @@
 // What a run of learning reads and writes: the blocks of a session, their entries, and what was forgotten of them.
 import { foldLabel, type SessionMessage } from "@stemma/model";
-import { type KeptWrite, type ListedEntry, orderOf, type RememberedVersion, type Store } from "@stemma/store";
+import {
+  type BlockScope,
+  type KeptWrite,
+  type ListedEntry,
+  orderOf,
+  type RememberedVersion,
+  type Store,
+} from "@stemma/store";
 import type { LiveBlock } from "../context/live-block.js";
-import { AgentSearchProvider } from "../context/providers/agent-search.js";
+import { AgentSearchProvider, type EntryPlace } from "../context/providers/agent-search.js";
 import { findDefaultScope } from "../context/providers/entry-scopes.js";
 import { placeOfBlock, StoreContextProvider } from "../context/providers/store-context.js";
-import { type EditedBlock, entryKeyOf, type LearnedWrite } from "./apply.js";
+import { type EditedBlock, entryKeyOf, type LearnedWrite, sameFactAs } from "./apply.js";
+import { beginningOf, type ShownEntries } from "./closing.js";
 import type { LearnBlock, LearnEdit, LearnEntry } from "./edits.js";
+import type { PresentText } from "./forgotten.js";
 import { nearestEntries } from "./nearest-entries.js";
 
 /** The blocks of a session that one transaction of its store can write: what is learned goes there. */
@@ -43,29 +52,98 @@ export async function describeBlocks(blocks: readonly LiveBlock[]): Promise<Lear
 export interface MemoryView {
   readonly blocks: readonly (EditedBlock & { readonly version: number })[];
   readonly entry: (label: string, key: string) => ListedEntry | null;
+  /** The entries that say the same as the content of an edit for a new one, also those that have ended. */
+  readonly same: (label: string, content: string) => readonly ListedEntry[];
 }
 
+/** Reads of what came before an entry, at most, to find the place of one that is told late. */
+const MOST_BEFORE = 100;
+/** Entries among which one that says the same is looked for, and the characters that are searched with. */
+const LIKELY = 10;
+const SEARCHED = 400;
+
 /** Reads what edits are applied to. */
-export async function readMemory(blocks: readonly LiveBlock[], edits: readonly LearnEdit[]): Promise<MemoryView> {
+export async function readMemory(
+  blocks: readonly LiveBlock[],
+  edits: readonly LearnEdit[],
+  shown: readonly LearnEntry[],
+  dateOf: ShownEntries["dateOf"],
+): Promise<MemoryView> {
   const entries = new Map<string, ListedEntry>();
+  const same = new Map<string, readonly ListedEntry[]>();
   const edited = await Promise.all(
     blocks.map(async (block) => {
       const { label, folded, cap, document } = block;
       const { content, version = 0 } = await block.read();
       const place = placeIn(block);
       if (place !== null) {
-        const { store, entries: scope } = place;
-        const own = edits.filter((edit) => foldLabel(edit?.label) === folded);
-        const keys = own.flatMap((edit) => [entryKeyOf(edit), ...keysIn(edit.supersedes)]);
-        for (const key of new Set(keys)) {
-          const found = key === "" ? null : await store.entries.get(scope, key);
-          if (found !== null) entries.set(JSON.stringify([label, key]), found);
+        const read = new EntryReads(place, shown);
+        for (const edit of edits) {
+          if (foldLabel(edit?.label) !== folded) continue;
+          const isNew = (await read.named(edit, dateOf)) === null;
+          if (isNew && typeof edit.content === "string") {
+            same.set(JSON.stringify([label, edit.content.trim()]), await read.saying(edit.content));
+          }
         }
+        for (const [key, entry] of read.found) entries.set(JSON.stringify([label, key]), entry);
       }
       return { label, content, version, cap, document, holdsEntries: place !== null };
     }),
   );
-  return { blocks: edited, entry: (label, key) => entries.get(JSON.stringify([label, key])) ?? null };
+  return {
+    blocks: edited,
+    entry: (label, key) => entries.get(JSON.stringify([label, key])) ?? null,
+    same: (label, content) => same.get(JSON.stringify([label, content])) ?? [],
+  };
+}
+
+/** Reads of entries of one block, each once. */
+class EntryReads {
+  readonly found = new Map<string, ListedEntry>();
+  readonly #read = new Set<string>();
+
+  constructor(
+    private readonly place: EntryPlace,
+    private readonly shown: readonly LearnEntry[],
+  ) {}
+
+  /** Reads the entries that an edit names, and what came before those that began later. Gives the one that it writes; null for none. */
+  async named(edit: LearnEdit, dateOf: ShownEntries["dateOf"]): Promise<ListedEntry | null> {
+    const named = keysIn(edit.supersedes);
+    const since = named.length === 0 || !Array.isArray(edit.messageIds) ? null : beginningOf(edit, dateOf);
+    const left: string[] = [];
+    for (const key of named) left.push(...(await this.#before(key, since)));
+    for (let reads = 0; left.length > 0 && reads < MOST_BEFORE; reads += 1) {
+      left.push(...(await this.#before(left.pop() ?? "", since)));
+    }
+    return this.#get(entryKeyOf(edit, this.shown));
+  }
+
+  /** Entries that say the same as a text. */
+  async saying(content: string): Promise<ListedEntry[]> {
+    const { store, entries } = this.place;
+    if (!store.capabilities.search) return [];
+    const query = content.slice(0, SEARCHED).toWellFormed();
+    const found = await store.entries.search(entries, query, { limit: LIKELY, includeEnded: true, rerank: false });
+    const isSame = sameFactAs(content);
+    return found.filter((each) => isSame(each.content));
+  }
+
+  // What an entry superseded, where it began later.
+  async #before(key: string, since: string | null): Promise<readonly string[]> {
+    const entry = await this.#get(key);
+    return since === null || (entry?.validFrom ?? "") <= since ? [] : (entry?.supersedes ?? []);
+  }
+
+  async #get(key: string): Promise<ListedEntry | null> {
+    const { store, entries } = this.place;
+    if (key !== "" && !this.#read.has(key)) {
+      this.#read.add(key);
+      const entry = await store.entries.get(entries, key);
+      if (entry !== null) this.found.set(key, entry);
+    }
+    return this.found.get(key) ?? null;
+  }
 }
 
 // Rules of the host's may give anything.
@@ -84,22 +162,28 @@ export async function entriesFor(
   return (await Promise.all(found)).flat();
 }
 
-/** The present content of the block, or of the entry that holds, of which this is a version; null for none. */
+/** The present content of the block, or of the entry that holds, of which this is a version. Null where no block keeps it. */
 export async function presentText(
   blocks: readonly LiveBlock[],
   view: MemoryView,
   { label, key, owner }: RememberedVersion,
-): Promise<string | null> {
-  const folded = foldLabel(label);
-  if (key === null) return view.blocks.find((each) => foldLabel(each.label) === folded)?.content ?? null;
-  const places = blocks.find((each) => each.folded === folded)?.entryPlaces ?? [];
-  const place = places.find(({ scope }) =>
-    typeof scope === "object" ? "key" in owner && owner.key === scope.key : scope in owner,
-  );
-  if (place === undefined) return null;
-  const entry = await place.store.entries.get(place.entries, key);
-  // What has ended does not come back either.
-  return entry === null || entry.validTo !== null ? null : entry.content;
+): Promise<PresentText | null> {
+  const isOwner = (scope: BlockScope = "session") =>
+    typeof scope === "object" ? "key" in owner && owner.key === scope.key : scope in owner;
+  for (const block of blocks) {
+    const { provider } = block;
+    if (key === null) {
+      const place = provider instanceof StoreContextProvider ? placeOfBlock(provider).key : null;
+      if (place?.label !== label || !isOwner(place.scope)) continue;
+      return { label: block.label, text: view.blocks.find((each) => each.label === block.label)?.content ?? null };
+    }
+    const place = block.entryPlaces.find(({ entries, scope }) => entries.label === label && isOwner(scope));
+    if (place === undefined) continue;
+    const entry = await place.store.entries.get(place.entries, key);
+    // What has ended does not come back either.
+    return { label: block.label, text: entry === null || entry.validTo !== null ? null : entry.content };
+  }
+  return null;
 }
 
 /** The writes for a store. A block must still be as it was read, and so must an entry that is closed. */
@@ -113,7 +197,7 @@ export function keptWrites(
   const written = new Set<string>();
   // In one order for all: of two that lock the same blocks, neither waits for the other and is waited for.
   const ordered = writes.toSorted((a, b) => (a.label === b.label ? 0 : a.label < b.label ? -1 : 1));
-  const made = ordered.flatMap(({ label, key, content, fields, edit }): KeptWrite[] => {
+  const made = ordered.flatMap(({ label, key, content, fields, supersededBy, edit }): KeptWrite[] => {
     const block = blocks.find((each) => each.label === label);
     if (block === undefined) return [];
     const { provider } = block;
@@ -124,7 +208,11 @@ export function keptWrites(
       const expectedContent = view.entry(label, key ?? "")?.content ?? null;
       const isFirst = !written.has(JSON.stringify([label, key]));
       written.add(JSON.stringify([label, key]));
-      const expected = isFirst ? { ...options, expectedContent } : options;
+      const expected = {
+        ...options,
+        ...(isFirst && { expectedContent }),
+        ...(supersededBy.length > 0 && { supersededBy }),
+      };
       return [{ entries: place.entries, key: key ?? "", content, ...fields, options: expected }];
     }
     if (!(provider instanceof StoreContextProvider)) return [];
@@ -142,7 +230,7 @@ function closedAsRead(writes: readonly LearnedWrite[], view: MemoryView, blocks:
     const place = placeIn(block);
     if (place === null) return [];
     const own = writes.filter((each) => each.label === label);
-    const keys = new Set(own.flatMap(({ fields }) => fields.supersedes ?? []));
+    const keys = new Set(own.flatMap(({ fields, supersededBy }) => [...(fields.supersedes ?? []), ...supersededBy]));
     return [...keys].sort().flatMap((key) => {
       const asRead = view.entry(label, key);
       return asRead === null ? [] : [{ entries: place.entries, asRead }];

@@ -8,6 +8,8 @@ const MOST_ENTRIES = 40;
 /** Stretches of what was said that are searched with, the latest, and how long each is in characters. */
 const MOST_STRETCHES = 24;
 const STRETCH = 400;
+/** All that has no end holds then: what only begins, and what was learned before a clock went back. */
+const LATEST = "9999-12-31T23:59:59.999Z";
 /** Entries that each finds. */
 const EACH = 10;
 
@@ -22,7 +24,10 @@ export async function nearestEntries(
 ): Promise<LearnEntry[]> {
   const { entries } = store;
   if ((await entries.count(scope)) <= MOST_ENTRIES) {
-    return (await entries.list(scope, { limit: MOST_ENTRIES })).map((entry) => shownEntry(label, entry));
+    const views = [{}, { asOf: LATEST }];
+    const lists = await Promise.all(views.map((view) => entries.list(scope, { ...view, limit: MOST_ENTRIES })));
+    const all = new Map(lists.flat().map((entry) => [entry.key, shownEntry(label, entry)]));
+    return [...all.values()].slice(0, MOST_ENTRIES);
   }
   const rankings = store.capabilities.search ? stretchesOf(messages).map((said) => found(store, scope, said)) : [];
   const shown = new Map<string, LearnEntry>();

@@ -1,4 +1,4 @@
-import { check, defineOptions, estimateMessageTokens, reasonOf } from "@stemma/model";
+import { check, defineOptions, estimateMessageTokens, reasonOf, StemmaError } from "@stemma/model";
 import { listAll, type Store, storeTime } from "@stemma/store";
 import type { Learner } from "../learning/learner.js";
 import type { Learned } from "../learning/learning-run.js";
@@ -33,6 +33,11 @@ export interface LearnDueReceipt {
   readonly usage: { readonly inputTokens: number; readonly outputTokens: number; readonly cost: number };
   /** Sessions with what failed in them: they stay due. */
   readonly failed: readonly { readonly sessionId: string; readonly error: string }[];
+  /**
+   * Sessions of nobody that were left out, since they would be learned into a block of their user: they stay due until somebody
+   * claims them, and `isMoreDue` does not count them. 0 with `dryRun`, which counts them among `sessions`.
+   */
+  readonly withoutUser: number;
   /** Sessions may be left that are due: a limit was reached, something failed, or another process is at work on one. */
   readonly isMoreDue: boolean;
 }
@@ -75,6 +80,7 @@ const NOTHING: LearnDueReceipt = {
   edits: 0,
   usage: { inputTokens: 0, outputTokens: 0, cost: 0 },
   failed: [],
+  withoutUser: 0,
   isMoreDue: false,
 };
 
@@ -121,7 +127,9 @@ class DueRun {
       if (!isDone && waits) this.#leave();
       return isDone;
     } catch (error) {
-      this.#failed(sessionId, error);
+      const isNobodys = StemmaError.isInstance(error, "USER_REQUIRED") && (await this.#userOf(sessionId)) === null;
+      if (isNobodys) this.receipt = { ...this.receipt, withoutUser: this.receipt.withoutUser + 1 };
+      else this.#failed(sessionId, error);
       return true;
     }
   }
@@ -172,6 +180,10 @@ class DueRun {
       },
     };
     return true;
+  }
+
+  async #userOf(sessionId: string): Promise<string | null | undefined> {
+    return (await this.store.sessions.get(sessionId))?.user_id;
   }
 
   #failed(sessionId: string, error: unknown): void {

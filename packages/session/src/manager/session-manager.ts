@@ -29,10 +29,9 @@ import type {
 import { assertSessionId, assertSessionTexts, assertUserId, storeOf } from "@stemma/store";
 import { BLOCK, type ContextBlock } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
-import type { EntryPlace } from "../context/providers/agent-search.js";
 import type { LearnFunction, TitleFunction } from "../learning/learn.js";
 import type { Learner } from "../learning/learner.js";
-import { assertFunction, assertText, storable, storableFields } from "../session/arguments.js";
+import { assertFunction, assertText, storableFields } from "../session/arguments.js";
 import type { CompactionErrorHandler } from "../session/compaction/compactor.js";
 import { type Compacting, compactionConfig, learningConfig, thresholdConfig } from "../session/configure.js";
 import {
@@ -43,7 +42,7 @@ import {
 } from "../session/options.js";
 import type { AppendedMessage, LenientHistory, ReadHistoryOptions } from "../session/own-provider/provider.js";
 import { AgentSessionProvider } from "../session/own-provider/store-session-provider.js";
-import { declaredPlaces, recallFrom } from "../session/recall/recall.js";
+import { type BlockPlace, blockPlaces, recallFrom } from "../session/recall/recall.js";
 import { userOfRecall } from "../session/recall/recall-of-user.js";
 import { RECALL, type RecallOptions, type Recollection } from "../session/recall/recall-options.js";
 import {
@@ -85,8 +84,8 @@ const MAX_COST = 1e15;
 
 const LIST = defineOptions<SessionListOptions>({
   userId: assertUserId,
-  idPrefix: storable,
-  nameContains: storable,
+  idPrefix: check.storable,
+  nameContains: check.storable,
   metadata: storableFields,
   orderBy: check.oneOf("change", "tokens", "cost", "messages", "registered"),
   limit: check.whole(1),
@@ -101,15 +100,15 @@ const USAGE = defineOptions<UsageRequest>({
   limit: check.whole(1),
 });
 const NEW_SESSION = defineOptions<NewSessionOptions>({
-  id: storable,
-  parentSessionId: storable,
-  model: storable,
-  source: storable,
+  id: check.storable,
+  parentSessionId: check.storable,
+  model: check.storable,
+  source: check.storable,
   userId: assertUserId,
   metadata: check.anything,
 });
 const NO_OPTIONS = defineOptions<SessionManagerOptions>({});
-const UPDATE = defineOptions<SessionUpdate>({ name: storable, metadata: check.anything });
+const UPDATE = defineOptions<SessionUpdate>({ name: check.storable, metadata: check.anything });
 const ERASE = defineOptions<EraseOptions>({ scrub: check.flag });
 
 type Configure = (session: Session, sessionId: string, store: Store) => void;
@@ -400,9 +399,7 @@ export class SessionManager {
     const known = this.#sessions.get(sessionId);
     if (known !== undefined) return known;
     this.#started = true;
-    const provider = new AgentSessionProvider(this.#host, sessionId, this.#store);
-    const session = new ManagedSession(provider, this.#sessions);
-    for (const configure of this.#configure) configure(session, sessionId, this.#store);
+    const session = this.#configured(sessionId);
     this.#sessions.set(sessionId, session);
     return session;
   }
@@ -645,7 +642,7 @@ export class SessionManager {
     assertText(query, "The query of recall()");
     RECALL.assert(options, "recall()");
     const { store, userId } = userOfRecall(this.#store, options);
-    return recallFrom(store, { ...options, userId, said: query, places: this.#declaredPlaces() });
+    return recallFrom(store, { ...options, userId, said: query, places: this.#blockPlaces() });
   }
 
   /** Searches as `search` does, page by page. Errors as for `Session.searchPage`. */
@@ -675,15 +672,22 @@ export class SessionManager {
     const { userId } = this.#store;
     if (userId === undefined) return { session_search: search };
     const recall = createRecallTool((said, signal) =>
-      recallFrom(this.#store, { said, userId, signal, places: this.#declaredPlaces() }),
+      recallFrom(this.#store, { said, userId, signal, places: this.#blockPlaces() }),
     );
     return { session_search: search, recall };
   }
 
-  // Any session declares them; this one is not registered, and has no entries of its own.
-  #declaredPlaces(): EntryPlace[] {
-    const { context } = coreOf(this.getSession(crypto.randomUUID()));
-    return declaredPlaces(context.live.all).filter(({ scope }) => scope !== "session");
+  #configured(sessionId: string): Session {
+    const provider = new AgentSessionProvider(this.#host, sessionId, this.#store);
+    const session = new ManagedSession(provider, this.#sessions);
+    for (const configure of this.#configure) configure(session, sessionId, this.#store);
+    return session;
+  }
+
+  // Any session declares them. This one is nobody's: the manager can still be configured, and no entries are its own.
+  #blockPlaces(): BlockPlace[] {
+    const { context } = coreOf(this.#configured(crypto.randomUUID()));
+    return blockPlaces(context.live.all).filter(({ scope }) => scope !== "session");
   }
 
   #deleteSession(id: string): Promise<Erased> {
@@ -703,7 +707,7 @@ export class SessionManager {
 }
 
 function newSession(name: string, options: NewSessionOptions): NewSession {
-  assertArgument(storable, name, NAME);
+  assertArgument(check.storable, name, NAME);
   NEW_SESSION.assert(options, "a new session");
   const { metadata } = options;
   const session = { ...options, id: options.id ?? crypto.randomUUID(), name };

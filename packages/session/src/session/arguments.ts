@@ -23,10 +23,6 @@ const idOr = (standsFor: string) =>
 export const PARENT = idOr("a new root");
 export const LEAF = idOr("the active leaf");
 
-/** A text that a database can keep. Another one is `INVALID_TEXT`. */
-export const storable: Check<string> = (value, name) =>
-  typeof value === "string" ? assertStorableText(value, name) : "a text";
-
 /** Fields that the metadata of messages can be compared with. */
 export const comparable = check.rule<Readonly<Record<string, MetadataValue>>>(
   "an object of texts, numbers, booleans and nulls to compare with",

@@ -19,6 +19,7 @@ import { AgentSessionProvider, StoreSessionProvider } from "./own-provider/store
 import { Titler } from "./titler.js";
 import { memoryRecordsOf, TurnLog, type TurnRecords } from "./turn/log.js";
 import { Turns } from "./turn/turns.js";
+import { isReadOnly, type MemoryPlace } from "./undo/read-only.js";
 import type { Reverted } from "./undo/revert-from.js";
 import { revertFrom } from "./undo/revert-from.js";
 
@@ -124,7 +125,8 @@ export class SessionCore {
   async revertFrom(messageId: string, dryRun: boolean): Promise<Reverted> {
     const store = this.#needed("revertFrom()");
     const removeCompaction = (id: string) => this.writes.removeCompaction(id);
-    const parts = { store, session: store.session(this.backend.id), removeCompaction };
+    const mayWrite = (text: MemoryPlace) => !isReadOnly(this.context.live.all, text);
+    const parts = { store, session: store.session(this.backend.id), mayWrite, removeCompaction };
     const reverted = await revertFrom(parts, messageId, dryRun);
     const labels = [...reverted.blocks, ...reverted.entries].map(({ label }) => label);
     if (!dryRun) await readAfterWrite(this.context, labels);
@@ -133,7 +135,10 @@ export class SessionCore {
 
   /** Rewinds messages and blocks, as `SessionStore.rewindTo` does. Errors: `STORE_UNSUPPORTED` without a store. */
   async rewindTo(messageId: string): Promise<void> {
-    await this.writes.rewindTo(messageId);
+    const own = { session: this.backend.id };
+    const labels = this.context.live.all.flatMap((block) => block.entryPlaces.map(({ entries }) => entries.label));
+    const isKept = (label: string) => isReadOnly(this.context.live.all, { owner: own, label, key: "" });
+    await this.writes.rewindTo(messageId, labels.filter(isKept));
     await readAfterWrite(this.context, null);
   }
 

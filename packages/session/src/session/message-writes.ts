@@ -115,8 +115,8 @@ export class MessageWrites {
     this.#tell("leaf", [messageId]);
   }
 
-  async rewindTo(messageId: string): Promise<void> {
-    await this.parts.backend.rewindTo(messageId);
+  async rewindTo(messageId: string, except: readonly string[]): Promise<void> {
+    await this.parts.backend.rewindTo(messageId, { except });
     this.#tell("leaf", [messageId]);
   }
 

@@ -59,7 +59,6 @@ const MAX_CONTEXT = 100;
 const RERANKED = "r";
 const CURSOR = /^r?[1-9]\d{0,8}$/;
 
-const FINITE = check.rule<number>("a finite number", (value) => Number.isFinite(value));
 const time = check.rule<Date | string | number>(
   "a Date, a time as ISO text, or milliseconds since 1970",
   (value) => !Number.isNaN(timeOf(value)),
@@ -79,7 +78,7 @@ const SEARCH = defineOptions<SearchOptions>({
   metadata: comparable,
   context: check.whole(0, MAX_CONTEXT),
   rerank: check.flag,
-  threshold: FINITE,
+  threshold: check.finite,
   signal: check.signal,
 });
 const MANAGER_SEARCH = defineOptions<ManagerSearchOptions>({

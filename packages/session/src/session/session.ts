@@ -78,7 +78,7 @@ import type {
   SessionProvider,
 } from "./own-provider/provider.js";
 import { AgentSessionProvider } from "./own-provider/store-session-provider.js";
-import { declaredPlaces, recallFrom } from "./recall/recall.js";
+import { blockPlaces, recallFrom } from "./recall/recall.js";
 import { userOfRecall } from "./recall/recall-of-user.js";
 import { RECALL, type RecallOptions, type Recollection } from "./recall/recall-options.js";
 import { SEARCH_GROUPS, type SearchGroup, type SearchGroupsOptions, searchGroups } from "./search-groups.js";
@@ -582,7 +582,7 @@ export class Session {
     const sessionId = this.id;
     const { context, store: own } = this.#started;
     const { store, userId } = userOfRecall(own, options, { sessionId });
-    const places = declaredPlaces(context.live.all);
+    const places = blockPlaces(context.live.all);
     const isShown = (hit: SearchHit) => hit.sessionId === sessionId && hit.coveredBy.length === 0;
     return recallFrom(store, { ...options, userId, said: query, sessionId, places, isShown });
   }

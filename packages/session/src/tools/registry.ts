@@ -1,13 +1,4 @@
-import {
-  assertStorableText,
-  foldLabel,
-  isJsonObject,
-  keyOfContent,
-  keyOfTitle,
-  quote,
-  quoteField,
-  shorten,
-} from "@stemma/model";
+import { foldLabel, isJsonObject, keyOfContent, quote, quoteField, shorten } from "@stemma/model";
 import type { EntryFields } from "@stemma/store";
 import { readTimes, TIMES } from "./times.js";
 import {
@@ -21,6 +12,7 @@ import {
   type SessionTool,
   type SessionTools,
   type ToolBlock,
+  type WrittenEntry,
 } from "./tool.js";
 
 /** `set_context`: writes a block, or one entry of a keyed block. Null when no block can be written. */
@@ -44,10 +36,12 @@ function createSetContextTool(present: readonly ToolBlock[], context: ContextAcc
         const did = block.patchSchema !== undefined ? "Patched" : action === "append" ? "Appended to" : "Replaced";
         return `${did} ${block.label}${usage(written)}.`;
       }
-      const key = keyFor(context, block, content, title);
+      if (content.trim() === "") return refusal(`an entry of ${block.label} needs a content that is not blank.`);
+      const key = isBlank(title) ? keyOfContent(content) : await context.keyOf(block.label, title, scope);
       const written = await context.writeEntry(block.label, { key, content, description, scope, fact }, action, call);
-      const where = written === undefined ? "" : ` (${written})`;
-      return `${action === "append" ? "Appended to" : "Wrote"} entry ${quote(key)} in ${block.label}${where}.`;
+      const where = written.scope === undefined ? "" : ` (${written.scope})`;
+      const did = action === "append" ? "Appended to" : "Wrote";
+      return `${did} entry ${quote(key)} in ${block.label}${where}.${whyHidden(written)}`;
     },
   });
   const asking = new Set(blocks.filter(({ asksUser }) => asksUser).map(({ label }) => foldLabel(label)));
@@ -152,12 +146,23 @@ function isKeyed(block: ToolBlock): boolean {
   return block.isSkill || block.isSearchable;
 }
 
-function keyFor(context: ContextAccess, block: ToolBlock, content: string, title: string | undefined): string {
-  if (title === undefined || title.trim() === "") return keyOfContent(content);
-  assertStorableText(title, "A title");
-  // A key that the host chose may not be a slug; what the listing shows is an entry's name.
-  return context.lists(block.label, title) ? title : keyOfTitle(title);
+/** Says why an entry is not shown now, as its times are after a write; "" where it is, and where it has none. */
+function whyHidden({ times }: WrittenEntry): string {
+  if (times === undefined) return "";
+  const { validFrom, validTo, expiresAt } = times;
+  const now = new Date().toISOString();
+  const why =
+    expiresAt !== null && expiresAt <= now
+      ? `it expired at ${expiresAt}`
+      : validTo !== null && validTo <= now
+        ? `it ended at ${validTo}`
+        : validFrom !== null && validFrom > now
+          ? `it only begins at ${validFrom}`
+          : null;
+  return why === null ? "" : ` It is not shown now, and searches leave it out: ${why}.`;
 }
+
+const isBlank = (title: string | undefined): title is undefined => title === undefined || title.trim() === "";
 
 // The content comes last: nothing in it can pass for the tool's own words.
 function conflict(label: string, present: string): string {
@@ -279,7 +284,9 @@ function blockInput<const P extends Readonly<Record<string, FieldSchema>>, const
 }
 
 function withLabel(given: unknown): unknown {
-  return isJsonObject(given) && given.label == null ? { ...given, label: given.block } : given;
+  if (!isJsonObject(given) || given.label != null) return given;
+  const { block, ...others } = given;
+  return { ...others, label: block };
 }
 
 /** One line per block for a tool's description. `note` adds what only this tool needs to say. */

@@ -1,6 +1,15 @@
 // One form of tools, whole: how their inputs are described, read and answered.
-import { findJson, isJsonObject, type JsonObject, quote, reasonOf, sendableText, shorten } from "@stemma/model";
-import type { EntryFields } from "@stemma/store";
+import {
+  findJson,
+  isJsonObject,
+  type JsonObject,
+  quote,
+  quoteField,
+  reasonOf,
+  sendableText,
+  shorten,
+} from "@stemma/model";
+import type { EntryFact, EntryFields } from "@stemma/store";
 import type { SearchTimes } from "./times.js";
 
 /** A caller's options of a call. The AI SDK passes more, which is not read. */
@@ -104,10 +113,13 @@ export interface ContextAccess {
     action: WriteAction,
     call: ToolCallOptions,
   ): Promise<WrittenBlock | ConflictingBlock>;
-  /** Writes one entry of a keyed block. Resolves to the name of its scope; undefined where the block names none. */
-  writeEntry(label: string, entry: ToolEntry, action: WriteAction, call: ToolCallOptions): Promise<string | undefined>;
-  /** True when the block's listing, as last read, shows this very key. */
-  lists(label: string, key: string): boolean;
+  /** Writes one entry of a keyed block. */
+  writeEntry(label: string, entry: ToolEntry, action: WriteAction, call: ToolCallOptions): Promise<WrittenEntry>;
+  /**
+   * The key of the entry that a title names: the title itself where the block's listing, as last read, shows it as a key or an
+   * entry of the scope has it, else the one that is made of it. Errors: `BLOCK_READONLY`, `INVALID_TEXT`.
+   */
+  keyOf(label: string, title: string, scope: string | undefined): Promise<string>;
   /** A whole document; null when there is none under this key. */
   loadEntry(label: string, key: string): Promise<string | null>;
   /** The entries that match, as text; null when none does. */
@@ -120,6 +132,14 @@ export interface ContextAccess {
 interface WrittenBlock {
   readonly tokens: number;
   readonly maxTokens?: number;
+}
+
+/** An entry after a write. */
+export interface WrittenEntry {
+  /** The name of its scope; undefined where the block names none. */
+  readonly scope?: string | undefined;
+  /** Its times as they are stored; undefined where the block keeps none. */
+  readonly times?: Pick<EntryFact, "validFrom" | "validTo" | "expiresAt"> | undefined;
 }
 
 /** A block that says something else than the model was shown, so that nothing was written. */
@@ -141,8 +161,8 @@ export interface SkillLog {
 /**
  * Reads what a model sent for a tool. Models write out what they leave out, and numbers as text, so this is read as it is
  * meant: null, "" and "null" of an optional argument are absence; a number, true, false, a list or an object in a text is
- * that; a number where a text is wanted is its text; one of a few names may be in any case. Arguments that the schema does
- * not name are ignored.
+ * that; a number where a text is wanted is its text; one of a few names may be in any case. An argument that the schema does
+ * not name is a problem, unless it is absent: what a misspelt one says would be lost.
  */
 export function readInput<const S extends ObjectSchema>(schema: S, given: unknown): Reading<ValueOf<S>> {
   const problems: string[] = [];
@@ -176,8 +196,20 @@ function readObject(schema: ObjectSchema, given: JsonObject, path: string, probl
       read[name] = readField(field, value, at, problems);
     }
   }
+  const unknown = Object.keys(given).filter(
+    (name) => !Object.hasOwn(schema.properties, name) && !isAbsent(given[name]),
+  );
+  if (unknown.length > 0) {
+    const names = unknown.slice(0, MOST_NAMED).map((name) => quoteField(shorten(name, MOST_OF_NAME)));
+    const known = Object.keys(schema.properties).join(", ");
+    problems.push(`${path || "the input"} takes no ${names.join(", ")}: its fields are ${known}`);
+  }
   return read;
 }
+
+/** So many unknown arguments are named, and so many characters of each. */
+const MOST_NAMED = 5;
+const MOST_OF_NAME = 64;
 
 /** True for what models send for an argument that they leave out. */
 function isAbsent(value: unknown): boolean {
@@ -204,6 +236,7 @@ function fits(schema: FieldSchema, value: unknown): boolean {
     case "string": {
       const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = schema;
       if (typeof value !== "string" || value.length < minLength || value.length > maxLength) return false;
+      if (minLength > 0 && value.trim() === "") return false;
       return schema.enum === undefined || schema.enum.includes(value);
     }
     case "boolean":

@@ -1,5 +1,6 @@
 import { check, defineOptions, LONGEST_TIMER } from "@stemma/model";
 import type { ConsolidateOptions, Consolidation, Store } from "../contract/store.js";
+import { assertScope } from "../sql/session-id.js";
 import { makeMerges, undoMerges } from "./merge-writes.js";
 import { Proposals } from "./proposals.js";
 
@@ -7,12 +8,12 @@ const DEFAULT_LIMIT = 100;
 const DEFAULT_TIMEOUT = 120_000;
 
 const CONSOLIDATE = defineOptions<ConsolidateOptions>({
-  scope: check.anything,
-  sessionId: check.text,
-  label: check.text,
+  scope: assertScope,
+  sessionId: check.storable,
+  label: check.storable,
   after: check.rule(
     "milliseconds since 1970, or a Date",
-    (value) => !Number.isNaN(new Date(Number(value)).getTime()) && (typeof value === "number" || value instanceof Date),
+    (value) => (typeof value === "number" || value instanceof Date) && !Number.isNaN(new Date(Number(value)).getTime()),
   ),
   extract: check.callable,
   timeout: check.whole(1, LONGEST_TIMER),

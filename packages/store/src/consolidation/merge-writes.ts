@@ -125,7 +125,7 @@ class Making {
       supersedes: originals.map((each) => each.key),
       options: {
         expectedContent: null,
-        endsNow: true,
+        merges: true,
         origin: await originOf(store, scope, present),
         keepVersions,
       },

@@ -62,7 +62,7 @@ export interface EntryView {
   readonly asOf?: string | undefined;
   /**
    * Gives what the store knew at this time: entries written later are left out, ends that were learned later do not count, and an
-   * edited entry is given as its version of then. Removed entries, and those whose version of then is not kept, are missing.
+   * edited or removed entry is given as its version of then. What was erased, and what has no version of then, is missing.
    * ISO time. Default: now. Search looks for the present words.
    */
   readonly knownAt?: string | undefined;

@@ -180,8 +180,16 @@ export interface WriteEntryOptions extends VersionOptions {
    * entry that another one supersedes. Default: an end and an expiry that are left out stay.
    */
   readonly holds?: boolean | undefined;
-  /** True: what it supersedes from now on ends now, however early the entry begins. Default: at its `validFrom`. */
-  readonly endsNow?: boolean | undefined;
+  /**
+   * True: it says what the entries say that it supersedes from now on. Where its `validFrom` is unknown, these end before all time,
+   * so that no time shows both. Default: they end now then.
+   */
+  readonly merges?: boolean | undefined;
+  /**
+   * Keys of entries that supersede it from now on: it ends where they begin. They get a version, and stay as they are but for
+   * their `supersedes`. `INVALID_ARGUMENT` for one that is not there, or that it supersedes itself. Default: none.
+   */
+  readonly supersededBy?: readonly string[] | undefined;
   /** All that has ended it, for a copy of an entry from elsewhere, whose predecessors and successors are not looked at. */
   readonly ends?: readonly EntryEnd[] | undefined;
 }

@@ -64,10 +64,10 @@ export interface SessionStore {
   setActiveLeaf(messageId: string | null): Promise<void>;
   /**
    * Makes a message the active leaf. The session's own blocks and entries become what they were when it was stored, as new
-   * versions; the values of entries stay. Errors: `MESSAGE_NOT_FOUND`, `VERSION_NOT_FOUND` when a version of that time is
+   * versions; the values of entries stay, and so do the entries under the labels of `except` (default: none). Errors: `MESSAGE_NOT_FOUND`, `VERSION_NOT_FOUND` when a version of that time is
    * no longer kept.
    */
-  rewindTo(messageId: string): Promise<void>;
+  rewindTo(messageId: string, options?: { readonly except?: readonly string[] | undefined }): Promise<void>;
   /** Makes the newest leaf below a message active, which may be that message. Resolves to the leaf. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
   selectBranch(messageId: string): Promise<SessionMessage>;
 

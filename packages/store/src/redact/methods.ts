@@ -236,7 +236,7 @@ function versionsIn(versions: readonly StoredVersion[], redact: (text: string) =
   return versions.map((each) => ({
     ...each,
     content: textOr(each.content, redact),
-    ...(each.fact && { fact: { ...each.fact, tags: each.fact.tags.map(redact) } }),
+    ...(each.fact && { fact: { ...each.fact, tags: tagsIn(each.fact.tags, redact) } }),
   }));
 }
 
@@ -256,7 +256,7 @@ function valueIn(redaction: Redaction, scope: EntryScope, entry: StoredEntry): S
   return {
     ...entry,
     content: textIn(redaction, scope, key, content),
-    ...(entry.tags && { tags: entry.tags.map((tag) => textIn(redaction, scope, key, tag)) }),
+    ...(entry.tags && { tags: tagsIn(entry.tags, (tag) => textIn(redaction, scope, key, tag)) }),
     ...(entry.value !== undefined && { value: jsonIn(redaction, entry.value, where) }),
   };
 }
@@ -308,6 +308,11 @@ function writeIn(redaction: Redaction, write: KeptWrite): KeptWrite {
     };
   }
   return write;
+}
+
+// What is no list the store refuses.
+function tagsIn(tags: readonly string[], redact: (text: string) => string): readonly string[] {
+  return Array.isArray(tags) ? tags.map((tag: string) => textOr(tag, redact)) : tags;
 }
 
 // What is no text the store refuses.

@@ -1,6 +1,7 @@
 import { assertArgument, check } from "@stemma/model";
 import { consolidate } from "../consolidation/consolidate.js";
 import type { RedactFunction, Redaction, Store } from "../contract/store.js";
+import { checkedEntries } from "../sql/entry-arguments.js";
 import { assertStore, wrapMade } from "../sql/store-of.js";
 import { BLOCKS, ENTRIES, RECORDS, SESSION, SESSIONS, STORE, VECTORS } from "./methods.js";
 import { redactedObserver } from "./observer.js";
@@ -49,7 +50,7 @@ function redacting<S extends Store>(store: S, redaction: Redaction, whole?: Stor
     },
     sessions: part(sessions, SESSIONS),
     blocks: part(blocks, BLOCKS),
-    entries: part(entries, ENTRIES),
+    entries: checkedEntries(part(entries, ENTRIES)),
     records: part(records, RECORDS),
     ...(vectors === undefined ? {} : { vectors: part(vectors, VECTORS) }),
     forUser: (userId: string) => redacting(store.forUser(userId), redaction, above ?? redacted),

@@ -1,6 +1,7 @@
 import { bestStretch, invalid, parseQuery, type SearchQuery, StemmaError, snippetOfStretch } from "@stemma/model";
 import type { EntryStore, FoundEntry, SearchHit, SearchRequest, Store } from "../contract/store.js";
 import { entryTitle } from "../operations/memory/entry-rows.js";
+import { checkedEntries } from "../sql/entry-arguments.js";
 import { wrapMade } from "../sql/store-of.js";
 import { Reranker } from "./reranker.js";
 import type { RerankableStore } from "./rerankers.js";
@@ -34,7 +35,7 @@ function reranked<S extends Store>(store: S, reranker: Reranker): S {
       return { ...session, search: searching(session.search, reranker, name) };
     },
     search: searching(store.search, reranker, name),
-    entries: { ...entries, search: searchingEntries(entries.search, reranker, name) },
+    entries: checkedEntries({ ...entries, search: searchingEntries(entries.search, reranker, name) }),
     observeReranker: (observer: Reranker["observer"]) => {
       reranker.observer = observer;
     },

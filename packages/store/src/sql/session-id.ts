@@ -1,4 +1,4 @@
-import { assertFits, assertStorableText, invalid, NAME_LIMITS } from "@stemma/model";
+import { assertFits, assertStorableText, invalid, kindOf, NAME_LIMITS, quote, shorten } from "@stemma/model";
 import type { BlockScope, MemoryOwner, NewSession } from "../contract/store.js";
 /** The session id below which an upgrade keeps the blocks and entries that `agents` wrote. No session has it. */
 export const UPGRADED_ROWS = "agents_before_upgrade";
@@ -46,11 +46,15 @@ export function assertScope(scope: unknown): asserts scope is BlockScope {
   if (scope === "session" || scope === "user") return;
   if (typeof scope === "object" && scope !== null && "key" in scope)
     return assertScopeName(scope.key, "The key of a scope");
-  throw invalid('A scope must be "session", "user" or { key: "…" }.');
+  const got = typeof scope === "string" ? quote(shorten(scope)) : kindOf(scope);
+  throw invalid(`A scope must be "session", "user" or { key: "…" }; got ${got}.`);
 }
 
 function assertScopeName(name: unknown, what: string): asserts name is string {
-  if (typeof name !== "string" || name === "") throw invalid(`${what} must be a text that is not empty.`);
+  if (typeof name !== "string" || name === "") {
+    const got = name === "" ? "an empty one" : kindOf(name);
+    throw invalid(`${what} must be a text that is not empty; got ${got}.`);
+  }
   // Earlier versions counted characters, and what they stored is found: a write is measured in bytes.
   if (name.length > NAME_LIMITS.owner) assertFits(name, what, "owner");
   assertStorableText(name, what);

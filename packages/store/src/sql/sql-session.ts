@@ -93,7 +93,7 @@ export function sqlSession(sql: Dialect, id: string, calls: SqlCalls): SessionSt
       return calls.write(id, inSteps, "idempotent");
     },
     setActiveLeaf: (messageId) => calls.write(id, () => messages.setActiveLeaf(sql, id, messageId)),
-    rewindTo: (messageId) => calls.write(id, () => rewindTo(sql, id, messageId)),
+    rewindTo: (messageId, { except = [] } = {}) => calls.write(id, () => rewindTo(sql, id, messageId, except)),
     selectBranch: (messageId) => calls.write(id, () => branches.selectBranch(sql, id, messageId)),
 
     message: (messageId, options) => calls.read(id, () => paths.readMessage(sql, id, messageId, options)),

@@ -29,6 +29,7 @@ import { deleteMemory } from "../operations/registry/erase.js";
 import { pruneVersions } from "../operations/registry/prune.js";
 import { catchUp } from "../operations/search/index-rows.js";
 import { type RankMessages, searchAtOnce, searchMessages } from "../operations/search/run-search.js";
+import { checkedEntries } from "./entry-arguments.js";
 import { OnceRunner } from "./once-runner.js";
 import { onceStore } from "./once-store.js";
 import { assertNames } from "./session-id.js";
@@ -165,7 +166,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
           );
         },
       },
-      entries: {
+      entries: checkedEntries({
         count: (scope, view = {}) =>
           calls.searchItems("entries", scope, (owned) => entries.countEntries(sql, owned, view)),
         get: (scope, key) => calls.readItem("entries", scope, (owned) => entries.findEntry(sql, owned, key)),
@@ -196,7 +197,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         list: (scope, listOptions = {}) =>
           calls.searchItems("entries", scope, (owned) => listEntries(sql, owned, listOptions)),
         search: async (scope, query, searchOptions) => searchEntries(userId, scope, parseQuery(query), searchOptions),
-      },
+      }),
       records: {
         get: (scope, key) => calls.readItem("records", scope, () => records.readRecord(sql, scope, key)),
         set: async (scope, key, value, recordOptions = {}) => {

@@ -20,6 +20,7 @@ import { readMessage } from "../operations/path/path.js";
 import { updateSession } from "../operations/registry/sessions.js";
 import { addUsage, importUsage } from "../operations/registry/usage.js";
 
+import { assertEntryWrite } from "./entry-arguments.js";
 import { assertNames, assertSessionFits, assertSessionId, assertSessionTexts } from "./session-id.js";
 import type { WriteOfItem } from "./sql-calls.js";
 import { encodeAll, encodeFor, encodeInSteps, insertedOf } from "./sql-session.js";
@@ -75,6 +76,7 @@ function operationOf(sql: Dialect, write: KeptWrite, userId: string | undefined)
     return { kind: "entries", key: scope, operation: (owned) => entries.checkEntry(sql, owned as EntryScope, asRead) };
   }
   if ("entries" in write) {
+    assertEntryWrite(write);
     const { entries: scope, key, content, options = {} } = write;
     if (content !== null) assertNames(scope, key);
     const note = noteOf(scope, options);

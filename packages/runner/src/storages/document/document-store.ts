@@ -1,6 +1,6 @@
 import type { SessionMessage } from "@stemma/model";
 import type { BlockScope, KeptWrite, MessageWrite, SessionStore, Store } from "@stemma/store";
-import { confining, consolidate, keyScope, refuseBackup, userScope, valuesIn } from "@stemma/store";
+import { checkedEntries, confining, consolidate, keyScope, refuseBackup, userScope, valuesIn } from "@stemma/store";
 import type { SessionStorage } from "../../types.js";
 import { MemorySessionStorage } from "../memory-storage.js";
 import { HeldSessions } from "./held-sessions.js";
@@ -92,7 +92,7 @@ function blocksOf(states: ScopedStates, held: HeldSessions, { blocks }: Store): 
 }
 
 function entriesOf(states: ScopedStates, { entries }: Store): Store["entries"] {
-  return {
+  return checkedEntries({
     count: (scope, view) => states.read(scope, () => entries.count(scope, view)),
     get: (scope, key) => states.read(scope, () => entries.get(scope, key)),
     set: (scope, entry, options) => states.write(scope, () => entries.set(scope, entry, options)),
@@ -104,7 +104,7 @@ function entriesOf(states: ScopedStates, { entries }: Store): Store["entries"] {
     list: (scope, options) => states.read(scope, () => entries.list(scope, options)),
     importVersions: (scope, key, versions) => states.write(scope, () => entries.importVersions(scope, key, versions)),
     search: (scope, query, options) => states.read(scope, () => entries.search(scope, query, options)),
-  };
+  });
 }
 
 function recordsOf(held: HeldSessions, { records }: Store): Store["records"] {

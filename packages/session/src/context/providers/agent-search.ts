@@ -1,6 +1,6 @@
 import {
+  assertArgument,
   assertFits,
-  assertStorableText,
   byTurns,
   check,
   defineOptions,
@@ -12,19 +12,22 @@ import {
   quoteField,
   quoteResult,
 } from "@stemma/model";
-import type {
-  BlockScope,
-  EntryFields,
-  EntryScope,
-  EntryStore,
-  EntryView,
-  FoundEntry,
-  ListEntriesOptions,
-  ListedEntry,
-  SearchEntriesOptions,
-  Store,
-  StoredVersion,
-  VersionOptions,
+import {
+  type BlockScope,
+  ENTRY_SEARCH,
+  ENTRY_VIEW,
+  type EntryFields,
+  type EntryScope,
+  type EntryStore,
+  FACT_FIELDS,
+  type FoundEntry,
+  type ListEntriesOptions,
+  type ListedEntry,
+  NOTED,
+  type SearchEntriesOptions,
+  type Store,
+  type StoredVersion,
+  type VersionOptions,
 } from "@stemma/store";
 import type { SearchTimes } from "../../tools/times.js";
 import { DEFAULT_MAX_TOKENS } from "../block.js";
@@ -105,37 +108,35 @@ export interface RememberOptions extends VersionOptions, InScope {
   fact?: EntryFields | undefined;
 }
 
-const FINITE = check.rule<number>("a finite number", Number.isFinite);
-
 const OPTIONS = defineOptions<AgentSearchOptions>({
   ...SHARING.checks,
   label: assertName,
   scopes: (scopes) => void namedScopes(scopes),
 });
 
-const VIEW = defineOptions<EntryView & { limit?: number; prefix?: string }>({
-  limit: check.whole(1),
-  prefix: check.text,
-  includeEnded: check.flag,
-  includeExpired: check.flag,
-  asOf: check.text,
-  knownAt: check.text,
-  // Read by the store.
-  filter: check.anything,
-});
 const PLACE = check.rule<ListScopesOptions["after"]>(
   "{ scope, key } of an entry",
   (after) => typeof after?.scope === "string" && typeof after.key === "string",
 );
-const LIST = defineOptions<ListScopesOptions>({ ...VIEW.checks, after: PLACE });
-const FIND = defineOptions<SearchEntriesOptions>({
-  ...VIEW.checks,
-  after: FINITE,
-  before: FINITE,
-  rerank: check.flag,
-  threshold: FINITE,
-  signal: check.signal,
+const LIST = defineOptions<ListScopesOptions>({
+  ...ENTRY_VIEW.checks,
+  limit: check.whole(1),
+  prefix: check.storable,
+  after: PLACE,
 });
+const FIND = defineOptions<Partial<SearchEntriesOptions>>({ ...ENTRY_SEARCH.checks, limit: check.whole(1) });
+const TIMES = defineOptions<SearchTimes>({ after: check.time, before: check.time });
+const IN_SCOPE = defineOptions<InScope>({ scope: check.text });
+const NOTED_IN_SCOPE = defineOptions<VersionOptions & InScope>({ ...NOTED.checks, ...IN_SCOPE.checks });
+const SET = defineOptions<RememberOptions>({ ...NOTED_IN_SCOPE.checks, fact: check.nested(FACT_FIELDS) });
+const APPEND = defineOptions<AppendOptions & InScope>({
+  ...NOTED_IN_SCOPE.checks,
+  maxTokens: check.amount("tokens"),
+});
+const DESCRIPTION = check.rule<string | undefined>(
+  "a text, or undefined where only options follow",
+  (value) => value === undefined || typeof value === "string",
+);
 
 /** Where a provider keeps the entries of one scope. */
 export interface EntryPlace extends NamedScope {
@@ -167,8 +168,9 @@ export class AgentSearchProvider implements SearchProvider {
    * Errors: `INVALID_ARGUMENT`; at the first use `STORE_UNSUPPORTED`, `USER_REQUIRED`.
    */
   constructor(host: object, options: string | AgentSearchOptions = {}) {
-    const { label, scopes, ...sharing } = typeof options === "string" ? { label: options } : options;
-    OPTIONS.assert({ label, scopes, ...sharing }, "AgentSearchProvider");
+    const given = typeof options === "string" ? { label: options } : options;
+    OPTIONS.assert(given, "AgentSearchProvider");
+    const { label, scopes, ...sharing }: AgentSearchOptions = given;
     if (scopes !== undefined) {
       const isAlone = sharing.scope === undefined && !sharing.shared;
       if (!isAlone) throw invalid("A provider takes scopes, a scope, or shared: true, one of them.");
@@ -228,6 +230,7 @@ export class AgentSearchProvider implements SearchProvider {
    * only entries that were last written between them. Errors: `SEARCH_UNAVAILABLE`, `USER_REQUIRED`, those of the store.
    */
   async search(query: string, times: SearchTimes = {}): Promise<string | null> {
+    TIMES.assert(times, "AgentSearchProvider.search()");
     return showEntries(await this.find(query, times), query, this.namesScopes);
   }
 
@@ -275,8 +278,10 @@ export class AgentSearchProvider implements SearchProvider {
    * `fact` it holds from now on, whatever was known of its end. Errors: `INVALID_TEXT`, `INVALID_ARGUMENT`, `BLOCK_READONLY` for a
    * scope that is only read, `ENTRY_CONFLICT` for an entry that another one supersedes.
    */
-  async set(key: string, content: string, _description?: string, options: RememberOptions = {}): Promise<void> {
+  async set(key: string, content: string, description?: string, options: RememberOptions = {}): Promise<void> {
     assertEntry(key, content);
+    assertArgument(DESCRIPTION, description, "The description of AgentSearchProvider.set()");
+    SET.assert(options, "AgentSearchProvider.set()");
     const { fact, scope, ...noted } = options;
     const holds = fact?.validTo === undefined;
     await this.#entries.set(this.#toWrite(scope), { ...fact, key, content }, { holds, ...noted });
@@ -286,15 +291,19 @@ export class AgentSearchProvider implements SearchProvider {
    * Removes an entry. Its versions stay, unless `keepVersions` is 0. An unknown key does nothing. Errors: `BLOCK_READONLY`,
    * `INVALID_ARGUMENT` for an unknown scope, those of the store.
    */
-  async delete(key: string, { scope, ...options }: VersionOptions & InScope = {}): Promise<void> {
-    await this.#entries.delete(this.#toWrite(scope), key, options);
+  async delete(key: string, options: VersionOptions & InScope = {}): Promise<void> {
+    NOTED_IN_SCOPE.assert(options, "AgentSearchProvider.delete()");
+    const { scope, ...noted } = options;
+    await this.#entries.delete(this.#toWrite(scope), key, noted);
   }
 
   /**
    * The versions that are kept of an entry, the newest first; the present one is among them. Errors: `INVALID_ARGUMENT` for an
    * unknown scope, those of the store.
    */
-  async versions(key: string, { scope }: InScope = {}): Promise<StoredVersion[]> {
+  async versions(key: string, options: InScope = {}): Promise<StoredVersion[]> {
+    IN_SCOPE.assert(options, "AgentSearchProvider.versions()");
+    const { scope } = options;
     const { scopes } = this;
     const place = scope === undefined ? (findDefaultScope(scopes) ?? scopes[0]) : scopeNamed(scopes, scope);
     return this.#entries.versions(this.#entriesOf(place as NamedScope), key);
@@ -304,13 +313,11 @@ export class AgentSearchProvider implements SearchProvider {
    * Appends in the store, on a new line, creating the entry when absent. Errors: `BLOCK_OVER_BUDGET`, `INVALID_TEXT`,
    * `BLOCK_READONLY`, `INVALID_ARGUMENT` for an unknown scope.
    */
-  async append(
-    key: string,
-    content: string,
-    { maxTokens = DEFAULT_MAX_TOKENS, scope, ...options }: AppendOptions & InScope = {},
-  ): Promise<void> {
+  async append(key: string, content: string, options: AppendOptions & InScope = {}): Promise<void> {
     assertEntry(key, content);
-    await this.#entries.append(this.#toWrite(scope), { key, content }, { ...options, maxTokens, holds: true });
+    APPEND.assert(options, "AgentSearchProvider.append()");
+    const { maxTokens = DEFAULT_MAX_TOKENS, scope, ...noted } = options;
+    await this.#entries.append(this.#toWrite(scope), { key, content }, { ...noted, maxTokens, holds: true });
   }
 
   get #entries(): EntryStore {
@@ -339,7 +346,7 @@ export class AgentSearchProvider implements SearchProvider {
 function assertEntry(key: string, content: string): void {
   assertName(key, "The key of an entry");
   assertFits(key, "The key of an entry", "key");
-  assertStorableText(content, "The content of an entry");
+  assertArgument(check.storable, content, "The content of an entry");
 }
 
 function inScope<Entry extends ListedEntry>(entry: Entry, { name, writable }: NamedScope): ScopedEntry<Entry> {

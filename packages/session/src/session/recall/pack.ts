@@ -33,14 +33,14 @@ interface FoundExchange {
 
 /**
  * Takes what fits into `maxTokens` of what was found: entries first, in at most half of it, then the best exchanges, each cut to the
- * stretches that hold most of the query. `hits` were asked for with a context of 1.
+ * stretches that hold most of the first query of which they hold a word. `hits` were asked for with a context of 1.
  */
 export function packRecall(
-  query: string,
+  queries: readonly string[],
   { entries, hits }: { readonly entries: readonly RecalledEntry[]; readonly hits: readonly SearchHit[] },
   maxTokens: number,
 ): { readonly results: readonly RecallResult[]; readonly text: string; readonly tokens: number } {
-  const parsed = parseQuery(query);
+  const parsed = queries.map(parseQuery);
   const exchanges = exchangesOf(hits);
   let results: RecallResult[] = [];
   for (const lengths of LENGTHS) {
@@ -69,7 +69,7 @@ function taking(
 
 function cutExchange(
   { sessionId, messages }: FoundExchange,
-  query: SearchQuery,
+  queries: readonly SearchQuery[],
   { hit, other }: Lengths,
 ): RecalledMessage[] {
   return messages.map(({ found: { id, role, name, createdAt, content }, isHit }) => ({
@@ -79,7 +79,7 @@ function cutExchange(
     role,
     ...(name !== undefined && { name }),
     createdAt,
-    content: oneLine(content, query, isHit ? hit : other),
+    content: oneLine(content, queries, isHit ? hit : other),
   }));
 }
 

@@ -36,7 +36,7 @@ export const RECALL = defineOptions<RecallOptions>({
   maxTokens: check.positive("tokens"),
   maxMs: check.whole(1, LONGEST_TIMER),
   rerank: check.flag,
-  threshold: check.rule("a finite number", Number.isFinite),
+  threshold: check.finite,
 });
 
 /** Where an entry stands that was recalled. */
@@ -46,7 +46,10 @@ export interface RecalledEntryPlace {
   readonly scope: BlockScope;
   /** The name of its scope, where a block declares several. */
   readonly scopeName?: string;
+  /** Under which the store keeps it. */
   readonly label: string;
+  /** The label of the session's block that holds it, where there is one: prompts and tools know it by this. */
+  readonly block?: string;
   readonly key: string;
   /** ISO time: since when it holds, where that is known; else when it was last written. */
   readonly at: string;
@@ -64,6 +67,8 @@ export type RecalledPlace = RecalledEntryPlace | RecalledMessagePlace;
 
 /** An entry that was recalled. */
 export interface RecalledEntry extends RecalledEntryPlace {
+  /** How the quote names it: by its key, or by its subject where a program made the key, as `fact-3f2a`; "" for no name. */
+  readonly title: string;
   /** As it is quoted: one line, cut to its best stretch. */
   readonly content: string;
 }

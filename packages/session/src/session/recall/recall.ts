@@ -1,4 +1,4 @@
-import { byTurns, holdsMatch, isTelling, StemmaError, tellingQuery } from "@stemma/model";
+import { holdsMatch, isTelling, StemmaError, tellingQuery } from "@stemma/model";
 import {
   type BlockScope,
   type EntryScope,
@@ -22,13 +22,18 @@ import {
   type RecallOptions,
   type Recollection,
 } from "./recall-options.js";
+import { titleOfEntry } from "./title.js";
+import { weigh } from "./weigh.js";
 
 /** How many of the best hits are looked at. */
 export const RECALL_HITS = 50;
-/** How many entries of a collection, and collections of an owner, are looked at. */
+/** Where most of the first page are shown already, as messages of the chat itself, the second is looked at too. */
+const PAGES = [RECALL_HITS, 200] as const;
+const ENOUGH_HITS = 25;
+/** How many entries are recalled, and how many collections of an owner are looked at. */
 const MOST_ENTRIES = 10;
 const MOST_LABELS = 20;
-/** Entries that score less than this share of the best one of their collection are left out. */
+/** Entries that score less than this share of the best one are left out. */
 const LEAST_SHARE = 0.4;
 
 /** A question to the memory, and what its answer leaves out. */
@@ -39,8 +44,8 @@ export interface RecallRequest extends RecallOptions {
   readonly before?: string | undefined;
   /** Only messages of sessions with this metadata. Default: of all. */
   readonly sessionMetadata?: SearchRequest["sessionMetadata"];
-  /** Also the entries of these places, each with the name of its scope. Default: none. */
-  readonly places?: readonly EntryPlace[] | undefined;
+  /** Where blocks keep entries. Those of the places whose scope has a name are recalled, too. Default: none. */
+  readonly places?: readonly BlockPlace[] | undefined;
   /** False for a label of the user or of a key whose entries are not looked at. Default: all are. */
   readonly hasLabel?: ((label: string, scope: BlockScope) => boolean) | undefined;
   /** Aborted, the recall waits for a reranker no longer. */
@@ -53,6 +58,7 @@ export interface RecallRequest extends RecallOptions {
   readonly isKnown?: ((found: RecalledMessagePlace | RecalledEntry) => boolean) | undefined;
 }
 
+type SearchOptions = Pick<SearchRequest, "rerank" | "threshold" | "signal">;
 type Packed = ReturnType<typeof packRecall>;
 
 const NOTHING: Packed = { results: [], text: "", tokens: 0 };
@@ -93,32 +99,53 @@ export async function recallFrom(store: Store, request: RecallRequest): Promise<
 }
 
 async function find(store: Store, request: RecallRequest, signal: AbortSignal): Promise<Packed> {
-  const { said, before = "", userId, sessionMetadata, maxTokens = DEFAULT_RECALL_TOKENS, rerank, threshold } = request;
-  const { words, runs } = tellingQuery(said);
-  const leans = words.length + runs.length < ENOUGH_WORDS;
-  const query = leans && before !== "" ? `${said}\n${before}` : said;
+  const { maxTokens = DEFAULT_RECALL_TOKENS, rerank, threshold } = request;
+  const queries = queriesOf(request);
   const options = { rerank, threshold, signal };
   const [hits, entries] = await Promise.all([
-    store.search(query, { limit: RECALL_HITS, context: 1, userId, sessionMetadata, ...options }),
-    findEntries(store, request, query, { ...options, limit: MOST_ENTRIES }),
+    Promise.all(queries.map((query) => findMessages(store, request, query, options))),
+    findEntries(store, request, queries, options),
   ]);
-  const { isShown = () => false, isKnown = () => false } = request;
+  const news = { hits: weigh(hits, ({ sessionId, id }) => JSON.stringify([sessionId, id])), entries };
+  return packRecall(queries, news, maxTokens);
+}
+
+// What was said; where it leans on what was said before, also with that.
+function queriesOf({ said, before = "" }: RecallRequest): string[] {
+  const { words, runs } = tellingQuery(said);
+  const leans = words.length + runs.length < ENOUGH_WORDS;
+  return leans && before !== "" ? [said, `${said}\n${before}`] : [said];
+}
+
+/** The best messages that are not shown yet, with what stands beside them. */
+async function findMessages(
+  store: Store,
+  { userId, sessionMetadata, isShown = () => false, isKnown = () => false }: RecallRequest,
+  query: string,
+  options: SearchOptions,
+): Promise<SearchHit[]> {
   const isNew =
     (sessionId: string) =>
     ({ id: messageId }: FoundMessage) =>
       !isKnown({ kind: "message", sessionId, messageId });
-  const news = {
-    hits: hits
-      .filter((hit) => !isShown(hit) && isNew(hit.sessionId)(hit))
-      .map((hit) => ({ ...hit, context: contextOf(hit, isNew(hit.sessionId)) })),
-    entries: entries.filter((entry) => !isKnown(entry)),
-  };
-  return packRecall(query, news, maxTokens);
+  const found: SearchHit[] = [];
+  let offset = 0;
+  for (const limit of PAGES) {
+    const page = { limit, offset, context: 1, userId, sessionMetadata, ...options };
+    const hits = await store.search(query, page);
+    for (const hit of hits) {
+      if (isShown(hit) || !isNew(hit.sessionId)(hit)) continue;
+      found.push({ ...hit, context: contextOf(hit, isNew(hit.sessionId)) });
+    }
+    if (hits.length < limit || found.length >= ENOUGH_HITS || options.signal?.aborted) break;
+    offset += limit;
+  }
+  return found;
 }
 
 /** Recalls, as `recallFrom` does, from messages that were searched for a question, with a context of 1. */
 export function recallOfHits(query: string, hits: readonly SearchHit[], maxTokens: number): Packed {
-  return isTelling(query) ? packRecall(query, { entries: [], hits }, maxTokens) : NOTHING;
+  return isTelling(query) ? packRecall([query], { entries: [], hits }, maxTokens) : NOTHING;
 }
 
 function contextOf({ context }: SearchHit, isNew: (message: FoundMessage) => boolean) {
@@ -126,26 +153,40 @@ function contextOf({ context }: SearchHit, isNew: (message: FoundMessage) => boo
   return { before: before.filter(isNew), after: after.filter(isNew) };
 }
 
-/** The entries of the user, of the keys and of the declared scopes that hold a telling word of the query; of several collections by turns. */
+/**
+ * The best entries that are not shown yet and hold a telling word, of the user, of the keys and of the declared scopes. Scores of two
+ * collections do not compare, so each counts as its share of the best one of its collection.
+ */
 async function findEntries(
   store: Store,
   request: RecallRequest,
-  query: string,
-  options: Parameters<Store["entries"]["search"]>[2],
+  queries: readonly string[],
+  options: SearchOptions,
 ): Promise<RecalledEntry[]> {
-  const telling = tellingQuery(query);
-  const ranked = (await collectionsOf(store, request)).map(async ({ entries, place, name: scopeName }) => {
+  const { isKnown = () => false } = request;
+  const ranked = (await collectionsOf(store, request)).map(async ({ entries, place, name: scopeName, block }) => {
     const { scope = "session", label } = place;
-    const found = await entries.search(place, query, options).catch(none);
-    const least = LEAST_SHARE * (found[0]?.score ?? 0);
-    return found
-      .filter(({ key, content, score }) => score >= least && holdsMatch(`${key}\n${content}`, telling))
-      .map((entry): RecalledEntry => {
-        const { key, content } = entry;
-        return { kind: "entry", scope, ...(scopeName && { scopeName }), label, key, at: timeOf(entry), content };
+    const named = { ...(scopeName && { scopeName }), label, ...(block !== undefined && { block }) };
+    const rankings = queries.map(async (query) => {
+      const telling = tellingQuery(query);
+      const found = await entries.search(place, query, { ...options, limit: RECALL_HITS }).catch(none);
+      return found.flatMap((entry) => {
+        const { key, content, score } = entry;
+        const is = { kind: "entry", scope, ...named, key, at: timeOf(entry) } as const;
+        const recalled: RecalledEntry = { ...is, title: titleOfEntry(entry), content };
+        const isNew = holdsMatch(`${key}\n${content}`, telling) && !isKnown(recalled);
+        return isNew ? [{ recalled, score }] : [];
       });
+    });
+    return weigh(await Promise.all(rankings), ({ recalled }) => recalled.key);
   });
-  return byTurns(await Promise.all(ranked)).slice(0, MOST_ENTRIES);
+  const found = (await Promise.all(ranked)).flat().sort((a, b) => b.score - a.score);
+  // What the exchange before adds to the best one leaves out no other.
+  const least = LEAST_SHARE * Math.min(1, found[0]?.score ?? 0);
+  return found
+    .filter(({ score }) => score > 0 && score >= least)
+    .slice(0, MOST_ENTRIES)
+    .map(({ recalled }) => recalled);
 }
 
 /** Entries of one owner under one label. */
@@ -153,7 +194,15 @@ interface Collection {
   readonly entries: EntryStore;
   readonly place: EntryScope;
   /** The name of the scope, where a block declares it. */
-  readonly name?: string;
+  readonly name?: string | undefined;
+  /** The label of the block that keeps it. */
+  readonly block?: string | undefined;
+}
+
+/** Where a block keeps entries, with its label; the scope has a name where the block declares several. */
+export interface BlockPlace extends Omit<EntryPlace, "name"> {
+  readonly block: string;
+  readonly name: string | undefined;
 }
 
 // Those that blocks declare, then all others of the user and of the keys.
@@ -162,27 +211,31 @@ async function collectionsOf(
   { userId = store.userId, keys = [], places = [], hasLabel = () => true }: RecallRequest,
 ): Promise<Collection[]> {
   const { entries } = userId === undefined ? store : store.forUser(userId);
-  const declared = places.flatMap(({ name, scope, store: { entries: own }, entries: place }): Collection[] => {
-    if (scope !== "user") return [{ entries: own, place, name }];
-    return userId === undefined ? [] : [{ entries, place: { ...place, sessionId: "" }, name }];
+  const declared = places.flatMap(({ name, block, scope, store: { entries: own }, entries: place }): Collection[] => {
+    if (name === undefined) return [];
+    if (scope !== "user") return [{ entries: own, place, name, block }];
+    return userId === undefined ? [] : [{ entries, place: { ...place, sessionId: "" }, name, block }];
   });
   const nameOf = ({ scope, label }: EntryScope) => JSON.stringify([scope, label]);
   const known = new Set(declared.map(({ place }) => nameOf(place)));
+  const blocks = new Map(places.map(({ entries: place, block }) => [nameOf(place), block]));
   const owners = [...(userId === undefined ? [] : ["user" as const]), ...keys.map((key) => ({ key }))];
   const others = owners.map(async (scope) => {
     const labels = (await entries.labels({ sessionId: "", scope })).filter(({ label }) => hasLabel(label, scope));
     return labels
       .slice(0, MOST_LABELS)
-      .map(({ label }) => ({ entries, place: { sessionId: "", scope, label } }))
-      .filter(({ place }) => !known.has(nameOf(place)));
+      .map(({ label }) => ({ sessionId: "", scope, label }))
+      .filter((place) => !known.has(nameOf(place)))
+      .map((place) => ({ entries, place, block: blocks.get(nameOf(place)) }));
   });
   return [...declared, ...(await Promise.all(others)).flat()];
 }
 
-/** The scopes of entries that blocks declare, of which a recall looks into all. */
-export function declaredPlaces(blocks: readonly LiveBlock[]): EntryPlace[] {
-  return blocks.flatMap(({ provider, entryPlaces }) => {
-    return provider instanceof AgentSearchProvider && provider.namesScopes ? entryPlaces : [];
+/** Where blocks keep entries. */
+export function blockPlaces(blocks: readonly LiveBlock[]): BlockPlace[] {
+  return blocks.flatMap(({ label: block, provider, entryPlaces }) => {
+    const namesScopes = provider instanceof AgentSearchProvider && provider.namesScopes;
+    return entryPlaces.map(({ name, ...place }) => ({ ...place, block, name: namesScopes ? name : undefined }));
   });
 }
 

@@ -105,7 +105,7 @@ function describePlace(place: RecalledPlace): string {
   if (place.kind === "message") return `message "${place.messageId}" of session "${place.sessionId}"`;
   const key = typeof place.scope === "object" ? ` of key "${place.scope.key}"` : "";
   const of = place.scopeName === undefined ? key : ` of scope ${place.scopeName}`;
-  return `entry "${place.key}" of ${foldLabel(place.label)}${of}`;
+  return `entry "${place.key}" of ${foldLabel(place.block ?? place.label)}${of}`;
 }
 
 function reasonOf(

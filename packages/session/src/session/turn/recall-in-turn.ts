@@ -62,8 +62,8 @@ export function placeOf(result: RecallResult): RecalledPlace {
     const { kind, sessionId, messageId } = result;
     return { kind, sessionId, messageId };
   }
-  const { kind, scope, scopeName, label, key, at } = result;
-  return { kind, scope, ...(scopeName !== undefined && { scopeName }), label, key, at };
+  const { content: _, ...place } = result;
+  return place;
 }
 
 /** The cost of a recall. */

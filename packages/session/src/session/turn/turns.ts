@@ -22,7 +22,7 @@ import { searchesMessages } from "../../context/provider.js";
 import type { SessionContext } from "../../context/session-context.js";
 import type { SessionTools } from "../../tools/tool.js";
 import type { SessionBackend } from "../own-provider/provider.js";
-import { declaredPlaces, recallFrom } from "../recall/recall.js";
+import { blockPlaces, recallFrom } from "../recall/recall.js";
 import { userOfRecall } from "../recall/recall-of-user.js";
 import type { Recollection } from "../recall/recall-options.js";
 import { type ContextExplanation, explainTurn } from "./explain.js";
@@ -191,7 +191,7 @@ export class Turns {
     const { store, backend, context } = this.parts;
     const of = userOfRecall(store, recall, { sessionId: backend.id });
     const request = { ...recall, userId: of.userId, sessionId: backend.id, ...questionOf(target, shown.messages) };
-    const places = declaredPlaces(context.live.all);
+    const places = blockPlaces(context.live.all);
     return recallFrom(of.store, { ...request, places, ...filtersOf(backend.id, shown) });
   }
 }

@@ -13,12 +13,15 @@ import {
   type StoredCompaction,
   type StoredVersion,
 } from "@stemma/store";
+import type { MemoryPlace } from "./read-only.js";
 
 const MAX_ATTEMPTS = 10;
 
 export interface RevertParts {
   readonly store: Store;
   readonly session: SessionStore;
+  /** False for an entry of a scope that is only read. */
+  mayWrite(text: MemoryPlace): boolean;
   /** Takes a summary back, and tells listeners. */
   removeCompaction(id: string): Promise<void>;
 }
@@ -39,7 +42,8 @@ export async function revertFrom(parts: RevertParts, messageId: string, dryRun: 
   const reverted = await retried(async () => {
     const found: RevertedWrite[] = [];
     for (const written of texts) {
-      const text = await revertText(store, { sessionId: session.id, messageId }, written);
+      const origin = { sessionId: session.id, messageId, mayWrite: parts.mayWrite(written) };
+      const text = await revertText(store, origin, written);
       if (text !== null) found.push(text);
     }
     const writes = found.flatMap(({ write }) => write ?? []);
@@ -150,6 +154,7 @@ async function revertText(store: Store, origin: RevertOrigin, written: Written):
 interface RevertOrigin {
   readonly sessionId: string;
   readonly messageId: string;
+  readonly mayWrite: boolean;
 }
 
 async function revertBlock(
@@ -180,7 +185,7 @@ async function revertEntry(
   const present = await store.entries.get(entries, key);
   const versions = await store.entries.versions(entries, key);
   const before = present?.content ?? null;
-  const found = withoutVersions(before, written, versions);
+  const found = origin.mayWrite ? withoutVersions(before, written, versions) : undefined;
   const after = found === undefined ? before : found;
   const fields = found === undefined ? null : fieldsBefore(written, versions);
   const isKept = fields === null || present === null || sameJson(fields, fieldsOf({ fact: present }));
@@ -286,7 +291,7 @@ export interface RevertedText {
   readonly before: string | null;
   /** The text when it is undone; null for an entry that is not there then. What others wrote later is in it. */
   readonly after: string | null;
-  /** False where it stays as it is: others changed the same lines later, or the version before is kept no longer. */
+  /** False where it stays as it is: others changed the same lines later, the version before is kept no longer, or its scope is only read. */
   readonly isUndone: boolean;
 }
 

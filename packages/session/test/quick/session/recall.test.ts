@@ -1,7 +1,7 @@
 import type { Observed, Store } from "@stemma/store";
 import { memory } from "@stemma/store/memory";
 import { describe, expect, it } from "vitest";
-import { SessionManager } from "../../../src/index.js";
+import { AgentSearchProvider, SessionManager } from "../../../src/index.js";
 
 const said = (id: string, text: string) => ({ id, role: "user", parts: [{ type: "text", text }] });
 
@@ -74,6 +74,60 @@ describe("a recall", () => {
     const damaged: Store = { ...store, entries: { ...store.entries, search } };
     const recall = (of: Store) => SessionManager.create({ ...of, forUser: () => of }).recall("peanuts");
     expect((await recall(damaged)).results.map(({ content }) => content)).toEqual(["peanuts are fine"]);
+    await store.close();
+  });
+
+  it("of a manager leaves it to be configured, and registers no session", async () => {
+    const store = memory();
+    const provider = new AgentSearchProvider(store, {
+      label: "facts",
+      scopes: [{ scope: "user" }, { scope: { key: "rules" }, name: "rules" }],
+    });
+    await new AgentSearchProvider(store, { label: "facts", scope: { key: "rules" } }).set("nuts", "No peanuts here.");
+    const confined = store.forUser("ada");
+    const ada = SessionManager.create(confined);
+    expect((await ada.recall("peanuts")).results).toEqual([]);
+    ada.withContext("memory", { provider });
+    const { recall } = await ada.tools();
+    expect(await recall?.execute({ query: "peanuts" }, { toolCallId: "1" })).toContain("No peanuts here.");
+    expect((await ada.recall("peanuts")).results).toMatchObject([{ kind: "entry", scopeName: "rules" }]);
+    ada.withContext("notes", { scope: "user" });
+    expect(await store.sessions.count()).toBe(0);
+    await ada.getSession("now").replaceContextBlock("notes", "Likes tea.");
+    await expect(async () => ada.withContext("more")).rejects.toMatchObject({ code: "SESSION_STARTED" });
+    await store.close();
+  });
+
+  it("names an entry by its key, or by its subject where a program made the key", async () => {
+    const store = memory();
+    const ada = SessionManager.create(store).forUser("ada");
+    const titles: Readonly<Record<string, readonly [title: string, subject?: string]>> = {
+      "fact-3f2a": ["home", "home"],
+      "fact-3f2b": ["fact"],
+      "01ARZ3NDEKTSV4RRFFQ69G5FAV": [""],
+      "8c6f5b1e-2f0a-4f7e-9d3c-1b2a3c4d5e6f": ["x: 1", "x: 1"],
+      "home-9c1e22ab": ["home"],
+      "1764330000000": [""],
+      "trip to Lisbon 2026-05-01": ["trip to Lisbon 2026-05-01", "travel"],
+      "iPhone 15, size A4": ["iPhone 15, size A4"],
+      "маршрут-2": ["маршрут-2"],
+    };
+    for (const [key, [, subject]] of Object.entries(titles)) {
+      const entry = { key, content: "Eats peanuts.", tags: subject === undefined ? [] : [`subject:${subject}`] };
+      await ada.store.entries.set({ sessionId: "", scope: "user", label: "facts" }, entry);
+    }
+    const { results, text } = await ada.recall("peanuts");
+    const found = results.flatMap((each) => (each.kind === "entry" ? [[each.key, each.title]] : []));
+    expect(Object.fromEntries(found)).toEqual(
+      Object.fromEntries(Object.entries(titles).map(([key, [title]]) => [key, title])),
+    );
+    const lines = text
+      .split("\n")
+      .filter((line) => line.includes("Eats"))
+      .map((line) => line.replace(/\d{4}-\d\d-\d\d/, "…"));
+    expect(lines).toContain("> …: Eats peanuts.");
+    expect(lines).toContain("> … · home: Eats peanuts.");
+    expect(lines).toContain('> … · "x: 1": Eats peanuts.');
     await store.close();
   });
 });

@@ -66,10 +66,26 @@ describe("what a tool reads", () => {
     expect(readOf({ text: 42, words: true })).toEqual({ text: "42", words: "true" });
   });
 
-  it("ignores arguments that there are not", () => {
-    expect(readOf({ text: "x", other: 1, more: { title: "t", colour: null } })).toEqual({
-      text: "x",
-      more: { title: "t" },
+  it("takes no argument that there is not, unless it says nothing", () => {
+    const absent = { text: "x", other: null, more: { title: "t", colour: "", size_: undefined } };
+    expect(readOf(absent)).toEqual({ text: "x", more: { title: "t" } });
+    expect(problemOf({ text: "x", other: 1, more: { title: "t", colour: "red" } })).toBe(
+      "more takes no colour: its fields are title, size; the input takes no other: its fields are text, words, kind, count, share, all, list, more.",
+    );
+    // Of those that stand in a text, too, and of names that every object has.
+    expect(problemOf({ text: "x", more: '{"Title":"t"}' })).toContain("more takes no Title");
+    expect(problemOf(JSON.parse('{"text":"x","__proto__":{"a":1},"constructor":1}'))).toContain(
+      "takes no __proto__, constructor:",
+    );
+    const many = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`${at} · ${"y".repeat(9999)}`, 1]));
+    expect(problemOf({ text: "x", ...many }).length).toBeLessThan(1000);
+  });
+
+  it("takes a blank text for none, where it may not be empty", () => {
+    expect(problemOf({ text: "x", words: " \n" })).toBe("none");
+    const needed = objectSchema({ query: { type: "string", minLength: 1 } }, ["query"]);
+    expect(readInput(needed, { query: " \n" })).toEqual({
+      problem: 'query must be a text that is not empty, not " \\n".',
     });
   });
 

@@ -203,7 +203,7 @@ it("keeps what a model sent with null in place of what it left out, in the AI SD
   expect(result.steps[0]?.toolResults.map((part) => part.output)).toEqual([
     "Replaced memory.",
     'Wrote entry "tea" in kb.',
-    "Error: content is missing: send a text (The text to write).",
+    "Error: content is missing: send a text (The text to write); the input takes no surprise: its fields are label, content, action, metadata.",
     "Error: query is missing: send a text that is not empty (Plain words. Not all of them need to occur).",
   ]);
   expect(context.block("memory")?.content).toBe("Likes tea.");
@@ -219,7 +219,8 @@ it("takes null and the empty text of every optional argument of every tool for a
   ).tools();
   for (const [name, tool] of Object.entries(tools)) {
     const { properties, required } = asSchema(tool.inputSchema).jsonSchema as ObjectSchema;
-    const needed = { label: name === "search_context" ? "kb" : "docs", content: "x", key: "a", query: "x" };
+    const samples = { label: name === "search_context" ? "kb" : "docs", content: "x", key: "a", query: "x" };
+    const needed = Object.fromEntries(Object.entries(samples).filter(([property]) => required?.includes(property)));
     const rest = Object.keys(properties).filter((property) => !required?.includes(property));
     for (const absent of [null, "", undefined]) {
       const input = { ...needed, ...Object.fromEntries(rest.map((property) => [property, absent])) };
@@ -329,6 +330,75 @@ describe("set_context", () => {
       await call(tools, "set_context", { label: "skills", content });
     }
     expect([...skills.map.values()]).toEqual(["Bob likes tea", "Bob likes coffee"]);
+  });
+
+  it("takes no field that there is not, for a misspelt one would be lost", async () => {
+    const kb = new AgentSearchProvider(sqlite(":memory:"), "kb").forSession("s");
+    const tools = await contextOf([{ label: "kb", provider: kb }, { label: "memory" }]).tools();
+    const write = (metadata: unknown, more: object = {}) =>
+      call(tools, "set_context", { label: "kb", content: "Lives in Berlin.", metadata, ...more });
+    const fields = "title, description, validFrom, validTo, expiresAt, supersedes, tags";
+    for (const name of ["valid_from", "validfrom", "tag", "supercedes", "ValidFrom"]) {
+      const told = `Error: metadata takes no ${name}: its fields are ${fields}.`;
+      expect(await write({ title: "Home", [name]: "2026-05-01" })).toBe(told);
+      expect(await write(JSON.stringify({ [name]: "2026-05-01" }))).toBe(told);
+    }
+    expect(await write({}, { validFrom: "2026-05-01" })).toContain("the input takes no validFrom");
+    expect(await kb.get()).toBe(null);
+    expect(await write({ title: "Home", valid_from: null })).toBe('Wrote entry "home" in kb.');
+  });
+
+  it("writes no entry that says nothing", async () => {
+    const kb = new AgentSearchProvider(sqlite(":memory:"), "kb").forSession("s");
+    const tools = await contextOf([{ label: "kb", provider: kb }]).tools();
+    for (const content of ["", "  \n", "\u00a0"]) {
+      for (const action of ["replace", "append"])
+        expect(await call(tools, "set_context", { label: "kb", content, action, metadata: { title: "Home" } })).toBe(
+          "Error: an entry of kb needs a content that is not blank.",
+        );
+    }
+    expect(await kb.get()).toBe(null);
+  });
+
+  it("says why an entry that it wrote is not shown", async () => {
+    const kb = new AgentSearchProvider(sqlite(":memory:"), "kb").forSession("s");
+    const tools = await contextOf([{ label: "kb", provider: kb }]).tools();
+    const write = (metadata: object) =>
+      call(tools, "set_context", {
+        label: "kb",
+        content: "Lives in Berlin.",
+        metadata: { title: "Home", ...metadata },
+      });
+    const hidden = 'Wrote entry "home" in kb. It is not shown now, and searches leave it out: ';
+    expect(await write({ validTo: "2020-01-01" })).toBe(`${hidden}it ended at 2020-01-01T00:00:00.000Z.`);
+    expect(await write({ validTo: "2999-01-01", expiresAt: "2020-01-01T12:00+02:00" })).toBe(
+      `${hidden}it expired at 2020-01-01T10:00:00.000Z.`,
+    );
+    expect(await kb.list({})).toEqual([]);
+    // What was written before stays.
+    expect(await write({ validTo: "2999-01-01" })).toContain("it expired at 2020-01-01");
+    expect(await write({})).toBe('Wrote entry "home" in kb.');
+    expect(await write({ validFrom: "2998-01-01", validTo: "2999-01-01" })).toBe(
+      `${hidden}it only begins at 2998-01-01T00:00:00.000Z.`,
+    );
+    expect(await kb.list({})).toEqual([]);
+    expect(await write({ validFrom: "2020-01-01", validTo: "2999-01-01" })).toBe('Wrote entry "home" in kb.');
+    expect((await kb.list({})).length).toBe(1);
+  });
+
+  it("takes a title that is an entry's own key for that entry", async () => {
+    const kb = new AgentSearchProvider(sqlite(":memory:"), "kb").forSession("s");
+    await kb.set("Drink", "Likes tea.");
+    const tools = await contextOf([{ label: "kb", provider: kb }]).tools();
+    const write = (title: string, content: string) =>
+      call(tools, "set_context", { label: "kb", content, metadata: { title } });
+    expect(await write("Drink", "Likes coffee.")).toBe('Wrote entry "Drink" in kb.');
+    expect(await write("DRINK", "Likes milk.")).toBe('Wrote entry "drink" in kb.');
+    expect((await kb.list({})).map(({ key, content }) => `${key}: ${content}`)).toEqual([
+      "Drink: Likes coffee.",
+      "drink: Likes milk.",
+    ]);
+    expect(await write("a\0b", "x")).toMatch(/^Error: A title holds NUL/);
   });
 
   it("appends to entries where the provider can, and refuses where it cannot", async () => {

@@ -1,6 +1,7 @@
 import type { Ranked, SearchQuery } from "@stemma/model";
-import { appendText, assertBudget, StemmaError, sameJson } from "@stemma/model";
+import { appendText, assertBudget, invalid, StemmaError, sameJson } from "@stemma/model";
 import type {
+  EntryEnd,
   EntryScope,
   EntryView,
   FoundEntry,
@@ -32,11 +33,23 @@ import {
   findOwnEntryRow,
   parseValue,
   putEntry,
+  putFact,
   removeEntry,
 } from "./entry-rows.js";
 import { chosenBy, listEntries } from "./entry-views.js";
 import { orderedPage } from "./ordered-page.js";
-import { forgetPredecessor, keepEnds, linkPredecessors, openPredecessors, presentEnds } from "./successors.js";
+import {
+  bridge,
+  circle,
+  forgetNeighbour,
+  keepEnds,
+  linkPredecessors,
+  lockEntry,
+  openPredecessors,
+  presentEnds,
+  successorsOf,
+  unbridge,
+} from "./successors.js";
 import {
   entryVersionKey,
   keepVersion,
@@ -80,7 +93,9 @@ export function* storeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry,
   const known = old ?? (yield* findEntryRow(sql, scope, entry.key));
   assertExpected(scope, entry.key, known, note);
   const fact = yield* writtenFact(sql, scope, entry, known, note);
-  yield* recordEntry(scope, entry.key, known, { content: entry.content, fact }, note);
+  // A version tells what was written, not what else that ends because something in between was removed.
+  const said = entry.supersedes === undefined ? fact : { ...fact, supersedes: [...new Set(entry.supersedes)] };
+  yield* recordEntry(scope, entry.key, known, { content: entry.content, fact: said }, note);
   yield* putEntry(sql, scope, { ...note, ...entry, fact }, old);
 }
 
@@ -90,9 +105,10 @@ function* writtenFact(
   scope: EntryScope,
   entry: StoredEntry,
   known: EntryRow | null,
-  { ends, holds = false, endsNow = false }: Pick<EntryNote, "ends" | "holds" | "endsNow">,
+  note: Pick<EntryNote, "ends" | "holds" | "merges" | "supersededBy"> & VersionNote,
 ): Operation<KeptFact> {
   const now = isoNow();
+  const { ends, holds = false, merges = false, supersededBy = [] } = note;
   const { key } = entry;
   if (ends !== undefined) {
     return { ...changedFact(NO_FACT, key, { ...entry, validTo: null }, now), ends: checkedEnds(ends) };
@@ -102,10 +118,53 @@ function* writtenFact(
   const base =
     removed === null ? NO_FACT : { ...NO_FACT, ends: yield* presentEnds(sql, scope, key, removed.fact.ends) };
   const after = changedFact(holds ? heldAgain(scope, key, before ?? base, now) : (before ?? base), key, entry, now);
-  // What comes back may name what is gone meanwhile.
-  const named = removed?.fact.supersedes ?? [];
-  return yield* linkPredecessors(sql, scope, { key, before, after, named, endsNow, now });
+  const linked = yield* linkPredecessors(sql, scope, {
+    key,
+    before,
+    after,
+    named: removed?.fact.supersedes ?? [],
+    merges,
+    now,
+  });
+  if (removed !== null && removed.number > 0) yield* unbridge(sql, scope, linked);
+  const later = yield* linkSuccessors(sql, scope, key, linked, supersededBy, note);
+  return { ...linked, ends: [...linked.ends, ...later] };
 }
+
+// Gives the ends by entries that supersede it from now on. It is no more than a word about their time: they stay as they are.
+function* linkSuccessors(
+  sql: Dialect,
+  scope: EntryScope,
+  key: string,
+  fact: KeptFact,
+  successors: readonly string[],
+  { origin, ...note }: VersionNote,
+): Operation<EntryEnd[]> {
+  const now = isoNow();
+  const ends: EntryEnd[] = [];
+  for (const by of new Set(successors.filter((each) => fact.ends.every((end) => end.by !== each)).sort())) {
+    const row = yield* lockEntry(sql, scope, by);
+    if (row === null) throw noSuccessor(scope, key, by);
+    const successor = factOf(row);
+    if ((yield* successorsOf(sql, scope, by, successor)).has(key)) throw circle(scope, by, key);
+    const after = { ...successor, supersedes: [...successor.supersedes, key] };
+    const author = { ...note, origin: origin && { ...origin, messageIds: [] } };
+    yield* recordEntry(scope, by, row, { content: row.content, fact: after }, author);
+    yield* putFact(sql, scope, row, after);
+    ends.push({ validTo: successor.validFrom ?? now, invalidatedAt: now, by });
+  }
+  return ends;
+}
+
+const noSuccessor = ({ label }: EntryScope, key: string, successor: string) =>
+  invalid(
+    `Entry "${key}" cannot be superseded by "${successor}", which is not there. Name keys of entries of its label.`,
+    {
+      label,
+      key,
+      successor,
+    },
+  );
 
 // Errors: `ENTRY_CONFLICT`.
 function heldAgain({ label }: EntryScope, key: string, fact: KeptFact, now: string): KeptFact {
@@ -174,7 +233,7 @@ export function* appendEntry(
   scope: EntryScope,
   entry: Pick<StoredEntry, "key" | "content">,
   maxTokens: number,
-  note: VersionNote & { readonly holds?: boolean | undefined },
+  note: VersionNote & Pick<EntryNote, "holds">,
 ): Operation<Pick<StoredEntry, "key" | "content" | "value">> {
   assertEntry(scope, entry);
   yield* dateSession(sql, scope.sessionId);
@@ -198,10 +257,16 @@ export function* deleteEntry(sql: Dialect, scope: EntryScope, key: string, note:
     yield* dateSession(sql, scope.sessionId);
     const fact = factOf(present);
     yield* openPredecessors(sql, scope, key, fact.supersedes);
-    if (note.keepVersions === 0) yield* forgetPredecessor(sql, scope, key, fact);
-    else yield* recordEntry(scope, key, present, { content: null, fact }, note);
+    yield* bridge(sql, scope, key, fact);
+    if (note.keepVersions !== 0) yield* recordEntry(scope, key, present, { content: null, fact }, note);
   }
-  if (note.keepVersions === 0) yield* removeVersions(entryVersionKey(scope, key));
+  if (note.keepVersions === 0) {
+    const { supersedes, ends } =
+      present === null ? (yield* lastVersion(entryVersionKey(scope, key))).fact : factOf(present);
+    // It looks at all entries: most stand beside none.
+    if (supersedes.length + ends.length > 0) yield* forgetNeighbour(sql, scope, key);
+    yield* removeVersions(entryVersionKey(scope, key));
+  }
   for (const sessionId of [scope.sessionId, UPGRADED_ROWS]) {
     const old = yield* findOwnEntryRow({ ...scope, sessionId }, key, sql.forUpdate);
     if (old !== null) yield* removeEntry(sql, sessionId, old.n);
@@ -225,7 +290,7 @@ export function* pruneExpired(
     const scope = { sessionId, label };
     const fact = factOf(row);
     yield* keepEnds(sql, scope, row.key, fact.supersedes);
-    yield* forgetPredecessor(sql, scope, row.key, fact);
+    yield* forgetNeighbour(sql, scope, row.key);
     yield* removeVersions(entryVersionKey(scope, row.key));
     yield* removeEntry(sql, sessionId, n);
   }

@@ -1,4 +1,4 @@
-import { assertStorableText, invalid } from "@stemma/model";
+import { assertStorableText, invalid, kindOf, quote, shorten } from "@stemma/model";
 import {
   type EntryEnd,
   type EntryFact,
@@ -97,7 +97,7 @@ export function changedFact(before: KeptFact, key: string, fields: EntryFields, 
   }
   const time = (name: "validFrom" | "validTo" | "expiresAt") => {
     const given = fields[name];
-    return typeof given === "string" ? timeIn(given, name, key) : given;
+    return given === undefined || given === null ? given : timeIn(given, name, key);
   };
   const {
     validFrom = before.validFrom,
@@ -149,9 +149,14 @@ export function weakest(origins: readonly (FactOrigin | null)[]): FactOrigin | n
 export function timeIn(given: string, name: string, key?: string): string {
   const time = findTime(given);
   if (time !== null) return time;
-  const message = `${name} must be a date (2026-06-01), or a time with its zone (2026-06-01T12:00Z), from the year 0 to 9999.`;
+  const isText = typeof given === "string";
+  const got = isText ? quote(shorten(given, LONGEST)) : typeof given === "number" ? given : kindOf(given);
+  const message = `${name} must be a date (2026-06-01), or a time with its zone (2026-06-01T12:00Z), from the year 0 to 9999; got ${got}.`;
   throw invalid(message, { ...(key !== undefined && { key }), [name]: given });
 }
+
+/** Characters of what is no time that are told. */
+const LONGEST = 40;
 
 const TIME = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
@@ -170,7 +175,9 @@ const STORED_LENGTH = "2026-06-01T12:00:00.000Z".length;
 function textsIn(texts: readonly string[] | undefined, name: string, key: string): readonly string[] | undefined {
   if (texts === undefined) return undefined;
   const isList = Array.isArray(texts) && texts.every((text) => typeof text === "string" && text !== "");
-  if (!isList) throw invalid(`${name} of an entry must be a list of texts that are not empty.`, { key });
+  if (!isList) {
+    throw invalid(`${name} of an entry must be a list of texts that are not empty; got ${kindOf(texts)}.`, { key });
+  }
   for (const text of texts) assertStorableText(text, `An entry's ${name}`);
   return [...new Set(texts)];
 }

@@ -1,19 +1,32 @@
 import { invalid } from "@stemma/model";
 import type { EntryEnd, EntryScope, FactOrigin } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
-import type { Operation } from "../../engine/operation.js";
+import { all, type Operation } from "../../engine/operation.js";
+import { inScope } from "../messages/upgraded-rows.js";
 import { endedBy, type KeptFact, weakest } from "./entry-fact.js";
-import { factOf, findEntryRow, findOwnEntryRow, type NumberedRow, putFact } from "./entry-rows.js";
+import {
+  ENTRY_COLUMNS,
+  type EntryRow,
+  factOf,
+  findEntryRow,
+  findOwnEntryRow,
+  type NumberedRow,
+  putFact,
+} from "./entry-rows.js";
+import { entryVersionKey, forgetInVersions, lastVersion } from "./versions.js";
+
+/** Before every time that an entry can have. */
+const EARLIEST = "0000-01-01T00:00:00.000Z";
 
 /** An entry before and after a write. Before: null for one that was not there. */
 interface Change {
   readonly key: string;
   readonly before: KeptFact | null;
   readonly after: KeptFact;
-  /** Predecessors that need not be there. */
+  /** Predecessors of which nothing need be known. */
   readonly named: readonly string[];
-  /** New predecessors end now. */
-  readonly endsNow: boolean;
+  /** It says what its new predecessors say. */
+  readonly merges: boolean;
   readonly now: string;
 }
 
@@ -22,10 +35,17 @@ interface Change {
  * of them. Errors: `INVALID_ARGUMENT`.
  */
 export function* linkPredecessors(sql: Dialect, scope: EntryScope, change: Change): Operation<KeptFact> {
-  const { key, before, after, named, endsNow, now } = change;
+  const { key, before, named, merges, now } = change;
   const known = new Set(before?.supersedes);
-  const fresh = after.supersedes.filter((each) => !known.has(each));
-  yield* assertNoCircle(sql, scope, change, fresh);
+  const given = change.after.supersedes;
+  const isFresh = (each: string) => !known.has(each);
+  const isOld = given.length === known.size && given.every((each) => known.has(each));
+  const above = isOld ? new Set<string>() : yield* successorsOf(sql, scope, key, change.after);
+  for (const each of given) if (isFresh(each) && above.has(each)) throw circle(scope, key, each);
+  const reachable = isOld ? given : yield* throughRemoved(sql, scope, given);
+  const reached = reachable.filter((each) => given.includes(each) || !above.has(each));
+  const after = { ...change.after, supersedes: reached };
+  const fresh = reached.filter(isFresh);
   yield* openPredecessors(
     sql,
     scope,
@@ -38,16 +58,18 @@ export function* linkPredecessors(sql: Dialect, scope: EntryScope, change: Chang
   // Whoever writes two of them at once waits for the other in one order.
   for (const each of [...after.supersedes].sort()) {
     const row = yield* lockEntry(sql, scope, each);
-    if (row === null && !known.has(each) && !named.includes(each)) throw noPredecessor(scope, key, each);
-    if (row === null) continue;
+    if (row === null) {
+      const mayMiss =
+        known.has(each) || named.includes(each) || (yield* lastVersion(entryVersionKey(scope, each))).number > 0;
+      if (!mayMiss) throw noPredecessor(scope, key, each);
+      continue;
+    }
     const fact = factOf(row);
     const end = fact.ends.find(({ by }) => by === key);
     const time = row.created_at > now ? row.created_at : now;
     // What ended when it was superseded stays so; another end moves with the beginning of the successor.
-    const hasOwnEnd =
-      (endsNow && fresh.includes(each)) ||
-      (before?.validFrom != null && end !== undefined && end.validTo !== before.validFrom);
-    const validTo = (hasOwnEnd ? null : after.validFrom) ?? end?.validTo ?? now;
+    const hasOwnEnd = before?.validFrom != null && end !== undefined && end.validTo !== before.validFrom;
+    const validTo = (hasOwnEnd ? null : after.validFrom) ?? end?.validTo ?? (merges ? EARLIEST : now);
     yield* putFact(sql, scope, row, { ...fact, ends: endedBy(fact.ends, key, validTo, time) });
     origins.push(fact.origin);
   }
@@ -75,28 +97,81 @@ export function* keepEnds(sql: Dialect, scope: EntryScope, key: string, predeces
 
 const earliest = (one: EntryEnd, other: EntryEnd) => (one.validTo < other.validTo ? -1 : 1);
 
-/** The successors of an entry that is removed for good name it no more. */
-export function* forgetPredecessor(sql: Dialect, scope: EntryScope, key: string, { ends }: KeptFact): Operation<void> {
-  const successors = ends.flatMap(({ by }) => by ?? []);
+/** Makes successors and versions of others forget the key of an entry that is removed for good. */
+export function* forgetNeighbour(sql: Dialect, scope: EntryScope, key: string): Operation<void> {
+  yield* forgetInVersions(scope, key);
+  const successors = (yield* presentEnds(sql, scope, key, [])).flatMap(({ by }) => by ?? []);
   yield* changeEach(sql, scope, successors, (fact) => ({
     ...fact,
     supersedes: fact.supersedes.filter((each) => each !== key),
   }));
 }
 
-/** The ends of an entry that comes back after it was removed: by those of its successors that are there and still name it. */
+/** Hangs what an entry superseded, which is removed, on its successors: it ends where they begin. */
+export function* bridge(sql: Dialect, scope: EntryScope, key: string, fact: KeptFact): Operation<void> {
+  for (const { by, validTo, invalidatedAt } of fact.ends) {
+    const row = by === null ? null : yield* lockEntry(sql, scope, by);
+    const successor = row === null ? null : factOf(row);
+    if (row === null || successor === null || !successor.supersedes.includes(key)) continue;
+    const added = fact.supersedes.filter((each) => !successor.supersedes.includes(each));
+    if (added.length === 0) continue;
+    yield* putFact(sql, scope, row, { ...successor, supersedes: [...successor.supersedes, ...added] });
+    yield* changeEach(sql, scope, added, (each) => ({
+      ...each,
+      ends: endedBy(each.ends, by, validTo, invalidatedAt),
+    }));
+  }
+}
+
+/** Takes back what `bridge` did, once the entry has come back: what its successors did not say themselves. */
+export function* unbridge(sql: Dialect, scope: EntryScope, { supersedes, ends }: KeptFact): Operation<void> {
+  if (supersedes.length === 0) return;
+  for (const { by } of ends) {
+    const row = by === null ? null : yield* lockEntry(sql, scope, by);
+    if (row === null) continue;
+    const said = yield* lastVersion(entryVersionKey(scope, row.key));
+    const successor = factOf(row);
+    const isBridged = (each: string) =>
+      said.isPresent && supersedes.includes(each) && !said.fact.supersedes.includes(each);
+    const bridged = successor.supersedes.filter(isBridged);
+    if (bridged.length === 0) continue;
+    const own = successor.supersedes.filter((each) => !isBridged(each));
+    yield* putFact(sql, scope, row, { ...successor, supersedes: own });
+    yield* openPredecessors(sql, scope, row.key, bridged);
+  }
+}
+
+/** The ends of an entry that comes back after it was removed: by those that are there and supersede it, as they did before if they did. */
 export function* presentEnds(
   sql: Dialect,
   scope: EntryScope,
   key: string,
-  ends: readonly EntryEnd[],
+  before: readonly EntryEnd[],
 ): Operation<EntryEnd[]> {
-  const found: EntryEnd[] = [];
-  for (const end of ends) {
-    const row = end.by === null ? null : yield* findEntryRow(sql, scope, end.by);
-    if (row !== null && factOf(row).supersedes.includes(key)) found.push(end);
+  const { where, values } = inScope(sql, scope);
+  const query = `SELECT ${ENTRY_COLUMNS} FROM cf_agents_search_entries e WHERE ${where} AND replace(fact, ?, '') <> fact`;
+  const rows = yield* all<EntryRow>(query, ...values, JSON.stringify(key));
+  return rows.flatMap((row) => {
+    const { supersedes, validFrom } = factOf(row);
+    if (!supersedes.includes(key)) return [];
+    const since = row.created_at;
+    return (
+      before.find(({ by }) => by === row.key) ?? { validTo: validFrom ?? since, invalidatedAt: since, by: row.key }
+    );
+  });
+}
+
+// Whoever takes the place of what is removed, takes that of what it superseded.
+function* throughRemoved(sql: Dialect, scope: EntryScope, keys: readonly string[]): Operation<string[]> {
+  const found = new Set<string>();
+  const left = [...keys].reverse();
+  for (let key = left.pop(); key !== undefined; key = left.pop()) {
+    if (found.has(key)) continue;
+    found.add(key);
+    if ((yield* findEntryRow(sql, scope, key)) !== null) continue;
+    left.push(...(yield* lastVersion(entryVersionKey(scope, key))).fact.supersedes);
   }
-  return found;
+  return [...found];
 }
 
 function* changeEach(
@@ -111,31 +186,30 @@ function* changeEach(
   }
 }
 
-function* lockEntry(sql: Dialect, scope: EntryScope, key: string): Operation<NumberedRow | null> {
+/** The row of an entry, which other writers wait for. */
+export function* lockEntry(sql: Dialect, scope: EntryScope, key: string): Operation<NumberedRow | null> {
   return (yield* findOwnEntryRow(scope, key, sql.forUpdate)) ?? (yield* findEntryRow(sql, scope, key));
 }
 
-// Only an entry that has successors can be one of theirs.
-function* assertNoCircle(
+/** An entry and all that came to stand in its place: it supersedes none of them. */
+export function* successorsOf(
   sql: Dialect,
   scope: EntryScope,
-  { key, after }: Change,
-  fresh: readonly string[],
-): Operation<void> {
-  if (fresh.length === 0) return;
+  key: string,
+  { ends }: Pick<KeptFact, "ends">,
+): Operation<ReadonlySet<string>> {
   const seen = new Set([key]);
-  const left = after.ends.flatMap(({ by }) => by ?? []);
-  if (fresh.includes(key)) throw circle(scope, key, key);
+  const left = ends.flatMap(({ by }) => by ?? []);
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     if (seen.has(next)) continue;
     seen.add(next);
-    if (fresh.includes(next)) throw circle(scope, key, next);
     const row = yield* findEntryRow(sql, scope, next);
     if (row !== null) left.push(...factOf(row).ends.flatMap(({ by }) => by ?? []));
   }
+  return seen;
 }
 
-const circle = ({ label }: EntryScope, key: string, predecessor: string) =>
+export const circle = ({ label }: EntryScope, key: string, predecessor: string) =>
   invalid(
     `Entry "${key}" cannot supersede "${predecessor}", which is its own successor: give a successor a key of its own.`,
     { label, key, predecessor },

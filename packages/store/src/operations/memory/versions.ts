@@ -129,6 +129,29 @@ export function* removeVersions(key: VersionKey): Operation<void> {
   yield* run(`DELETE FROM assistant_versions WHERE ${AT}`, ...valuesOf(key));
 }
 
+/** Takes the key of an entry out of what the versions of others say of their predecessors and successors. */
+export function* forgetInVersions({ sessionId, label }: EntryScope, forgotten: string): Operation<void> {
+  const query = `SELECT key, version, fact FROM assistant_versions
+     WHERE session_id = ? AND kind = 'entry' AND label = ? AND replace(fact, ?, '') <> fact`;
+  const rows = yield* all<{ key: string; version: number; fact: string }>(
+    query,
+    ...[sessionId, label, JSON.stringify(forgotten)],
+  );
+  for (const { key, version, fact } of rows) {
+    const { supersedes, ends, ...kept } = parseFact(fact) ?? NO_FACT;
+    const others = {
+      supersedes: supersedes.filter((each) => each !== forgotten),
+      ends: ends.filter(({ by }) => by !== forgotten),
+    };
+    yield* run(
+      `UPDATE assistant_versions SET fact = ? WHERE ${AT} AND version = ?`,
+      factText({ ...kept, ...others }),
+      ...valuesOf(entryVersionKey({ sessionId, label }, key)),
+      version,
+    );
+  }
+}
+
 /** Removes all versions of a session, or of a scope. */
 export function* removeAllVersions(sessionId: string): Operation<void> {
   yield* run("DELETE FROM assistant_versions WHERE session_id = ?", sessionId);

@@ -13,13 +13,18 @@ import { readTime } from "./path.js";
 const PAGE = 500;
 
 /** The operation behind `SessionStore.rewindTo`. */
-export function* rewindTo(sql: Dialect, sessionId: string, messageId: string): Operation<void> {
+export function* rewindTo(
+  sql: Dialect,
+  sessionId: string,
+  messageId: string,
+  except: readonly string[],
+): Operation<void> {
   const time = yield* readTime(sessionId, messageId);
   if (time === null) throw noMessage(sessionId, messageId);
   const writes = [
     ...(yield* blocksAsOf(sql, sessionId, time)),
-    ...(yield* removedAsOf(sql, sessionId, time)),
-    ...(yield* entriesAsOf(sql, sessionId, time)),
+    ...(yield* removedAsOf(sql, sessionId, time, except)),
+    ...(yield* entriesAsOf(sql, sessionId, time, except)),
   ];
   for (const write of writes) yield* write();
   yield* setActiveLeaf(sql, sessionId, messageId);
@@ -39,9 +44,10 @@ function* blocksAsOf(sql: Dialect, sessionId: string, time: string): Operation<W
   return writes;
 }
 
-function* entriesAsOf(sql: Dialect, sessionId: string, time: string): Operation<Write[]> {
+function* entriesAsOf(sql: Dialect, sessionId: string, time: string, except: readonly string[]): Operation<Write[]> {
   const writes: Write[] = [];
   for (const { label } of yield* listLabels(sql, { sessionId })) {
+    if (except.includes(label)) continue;
     const scope: EntryScope = { sessionId, label };
     let page = yield* listEntries(sql, scope, { ...EVERY, limit: PAGE });
     while (page.length > 0) {
@@ -62,9 +68,10 @@ function* entriesAsOf(sql: Dialect, sessionId: string, time: string): Operation<
   return writes;
 }
 
-function* removedAsOf(sql: Dialect, sessionId: string, time: string): Operation<Write[]> {
+function* removedAsOf(sql: Dialect, sessionId: string, time: string, except: readonly string[]): Operation<Write[]> {
   const writes: { readonly writtenAt: string; readonly write: Write }[] = [];
   for (const { label, key } of yield* listRemoved(sql, { sessionId })) {
+    if (except.includes(label)) continue;
     const scope: EntryScope = { sessionId, label };
     const versions = yield* readEntryVersions(sql, scope, key);
     const then = versionAsOf(key, versions, time);

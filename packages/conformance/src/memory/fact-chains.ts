@@ -1,0 +1,280 @@
+import { AgentSearchProvider } from "@stemma/session";
+import type { EntryFields, EntryView, Store, VersionOptions } from "@stemma/store";
+import { expect, expectError, expectParts } from "../assert.js";
+import { chain } from "../samples.js";
+import { defineTopic } from "../topic.js";
+
+const FACTS = { sessionId: "main", label: "facts" };
+
+const pause = () => new Promise((resolve) => setTimeout(resolve, 5));
+const year = (number: number) => `${number}-01-01T00:00:00.000Z`;
+
+/** A chain of facts, each of which takes the place of the one before. */
+function world(store: Store) {
+  const { entries } = store;
+  const write = (key: string, began: number | null, fields: EntryFields = {}, options: object = {}) =>
+    entries.set(
+      FACTS,
+      { key, content: `lives in ${key}`, validFrom: began === null ? null : year(began), ...fields },
+      options,
+    );
+  return {
+    write,
+    keys: async (view?: EntryView) => (await entries.list(FACTS, view)).map(({ key }) => key),
+    remove: (key: string, options?: VersionOptions) => entries.delete(FACTS, key, options),
+    get: (key: string) => entries.get(FACTS, key),
+    /** Writes what the newest version said that was there. */
+    async restore(key: string) {
+      const version = (await entries.versions(FACTS, key)).find(({ content }) => content !== null);
+      const { ends, ...fields } = version?.fact ?? { ends: [], validTo: null };
+      await entries.set(FACTS, { key, content: version?.content ?? "", ...fields, validTo: null });
+    },
+    /** The years in which facts begin and end, by their keys. */
+    async spans(...keys: readonly string[]) {
+      const found = await Promise.all(keys.map((key) => entries.get(FACTS, key)));
+      const yearOf = (time: string | null | undefined) => (time == null ? null : Number(time.slice(0, 4)));
+      return found.map((entry) => [yearOf(entry?.validFrom), yearOf(entry?.validTo)]);
+    },
+  };
+}
+
+/** A, B and C: B supersedes A, and C supersedes B. */
+async function three(store: Store) {
+  const facts = world(store);
+  await facts.write("a", 2010);
+  await facts.write("b", 2015, { supersedes: ["a"] });
+  await facts.write("c", 2024, { supersedes: ["b"] });
+  return facts;
+}
+
+/** Facts that take the place of each other, of which some are removed and come back. */
+export const factChains = defineTopic("chains of facts", (it) => {
+  it("hangs on its successor what a removed entry superseded, and puts all back with it", async ({ store }) => {
+    const { keys, remove, restore, get, spans } = await three(store);
+    const before = await Promise.all(["a", "b", "c"].map(get));
+    await remove("b");
+    expect([await keys(), await spans("a", "c")]).toEqual([
+      ["c"],
+      [
+        [2010, 2024],
+        [2024, null],
+      ],
+    ]);
+    expect((await get("a"))?.supersededBy).toEqual(["c"]);
+    expect((await get("c"))?.supersedes).toInclude("a");
+    await restore("b");
+    const after = await Promise.all(["a", "b", "c"].map(get));
+    const plain = (entries: typeof after) =>
+      entries.map((entry) => ({ ...entry, createdAt: "", updatedAt: "", invalidatedAt: "", ends: [] }));
+    expect(plain(after)).toEqual(plain(before));
+    await remove("b");
+    await remove("c");
+    expect(await keys()).toEqual(["a"]);
+    expect((await get("a"))?.ends).toEqual([]);
+    await restore("b");
+    expect([await keys(), await spans("a", "b")]).toEqual([
+      ["b"],
+      [
+        [2010, 2015],
+        [2015, null],
+      ],
+    ]);
+    await restore("c");
+    expect([await keys(), await spans("a", "b")]).toEqual([
+      ["c"],
+      [
+        [2010, 2015],
+        [2015, 2024],
+      ],
+    ]);
+  });
+
+  it("does so for an entry that is erased, of which nothing stays", async ({ store }) => {
+    const { keys, remove, get, spans } = await three(store);
+    await remove("b", { keepVersions: 0 });
+    expect([await keys(), await spans("a")]).toEqual([["c"], [[2010, 2024]]]);
+    expect((await get("c"))?.supersedes).toEqual(["a"]);
+    const left = ["a", "c"].flatMap((key) => [get(key), store.entries.versions(FACTS, key)]);
+    expect(JSON.stringify(await Promise.all(left)).includes('"b"')).toBe(false);
+    await remove("c", { keepVersions: 0 });
+    expect([await keys(), (await get("a"))?.ends]).toEqual([["a"], []]);
+    // Also of one that was removed before.
+    await remove("a");
+    const again = await three(store);
+    await again.remove("b");
+    await remove("b", { keepVersions: 0 });
+    expect(JSON.stringify(await Promise.all(["a", "c"].map(get))).includes('"b"')).toBe(false);
+    expect(await again.spans("a")).toEqual([[2010, 2024]]);
+  });
+
+  it("keeps each fact in its time whatever is removed and comes back, in whichever order", async ({ store }) => {
+    const { write, remove, restore, keys, spans } = await three(store);
+    await write("d", 2026, { supersedes: ["c"] });
+    const orders = [
+      ["b", "c"],
+      ["c", "b"],
+    ];
+    for (const gone of orders) {
+      for (const back of orders) {
+        for (const key of gone) await remove(key);
+        expect([await keys(), await spans("a")]).toEqual([["d"], [[2010, 2026]]]);
+        for (const key of back) await restore(key);
+        expect([await keys(), await spans("a", "b", "c", "d")]).toEqual([
+          ["d"],
+          [
+            [2010, 2015],
+            [2015, 2024],
+            [2024, 2026],
+            [2026, null],
+          ],
+        ]);
+      }
+    }
+  });
+
+  it("goes on with every branch of a chain by itself", async ({ store }) => {
+    const { write, remove, restore, keys, spans, get } = world(store);
+    await write("a1", 2010);
+    await write("a2", 2011);
+    await write("b1", 2015, { supersedes: ["a1"] });
+    await write("b2", 2016, { supersedes: ["a1", "a2"] });
+    await write("c", 2024, { supersedes: ["b1", "b2"] });
+    await write("e", 2025, { supersedes: ["b2"] });
+    await remove("b1");
+    expect(await spans("a1", "a2")).toEqual([
+      [2010, 2016],
+      [2011, 2016],
+    ]);
+    await remove("b2");
+    expect([await keys(), await spans("a1", "a2")]).toEqual([
+      ["c", "e"],
+      [
+        [2010, 2024],
+        [2011, 2024],
+      ],
+    ]);
+    await remove("c");
+    expect(await spans("a1", "a2")).toEqual([
+      [2010, 2025],
+      [2011, 2025],
+    ]);
+    for (const key of ["b1", "c", "b2"]) await restore(key);
+    expect(await spans("a1", "a2", "b1", "b2")).toEqual([
+      [2010, 2015],
+      [2011, 2016],
+      [2015, 2024],
+      [2016, 2024],
+    ]);
+    expect((await get("a2"))?.supersededBy).toEqual(["b2"]);
+  });
+
+  it("supersedes with a removed entry what that superseded", async ({ store }) => {
+    const { write, remove, restore, keys, get } = await three(store);
+    await remove("b");
+    // As whoever restores an older version of it writes.
+    await write("c", 2024, { supersedes: ["b"] });
+    expect(await keys()).toEqual(["c"]);
+    await write("c", 2024, { supersedes: [] });
+    expect(await keys()).toEqual(["a", "c"]);
+    await restore("b");
+    expect((await get("b"))?.supersededBy).toEqual([]);
+    // What it would end besides is its own successor by now.
+    await write("c", 2024, { supersedes: ["b"] });
+    await remove("b");
+    await write("c", 2024, { supersedes: [] });
+    await write("a", 2025, { supersedes: ["c"] });
+    await write("c", 2024, { supersedes: ["b"] });
+    expect(await keys()).toEqual(["a"]);
+  });
+
+  it("undoes and rewinds the middle of a chain", async ({ store, sessionOf }) => {
+    const session = sessionOf("main").withContext("facts", { provider: new AgentSearchProvider(store) });
+    const { write, keys, spans } = world(store);
+    const from = (id: string) => ({ origin: { author: "learning", sessionId: "main", messageIds: [id] } });
+    await chain(session, ["m1", "m2", "m3"]);
+    await write("a", 2010, {}, from("m1"));
+    await write("b", 2015, { supersedes: ["a"] }, from("m2"));
+    await write("c", 2024, { supersedes: ["b"] }, from("m3"));
+    await pause();
+    await chain(session, ["m4"]);
+    await pause();
+    await session.revertFrom("m2");
+    expect([await keys(), await spans("a")]).toEqual([["c"], [[2010, 2024]]]);
+    await session.setActiveLeaf("m4", { context: "as-of" });
+    expect([await keys(), await spans("a", "b")]).toEqual([
+      ["c"],
+      [
+        [2010, 2015],
+        [2015, 2024],
+      ],
+    ]);
+    await session.revertFrom("m3");
+    expect([await keys(), await spans("a")]).toEqual([["b"], [[2010, 2015]]]);
+  });
+
+  it("ends an entry by others that supersede it from now on, which keep what they say", async ({ store }) => {
+    const { write, get, keys, remove } = world(store);
+    await write("c", 2024, { origin: "user" });
+    await write("a", 2010, { origin: "web" }, { supersededBy: ["c"] });
+    expectParts(await get("a"), { validTo: year(2024), supersededBy: ["c"] });
+    expectParts(await get("c"), { content: "lives in c", origin: "user", supersedes: ["a"], validTo: null });
+    expect((await store.entries.versions(FACTS, "c"))[0]?.fact?.supersedes).toEqual(["a"]);
+    // Again says nothing new.
+    await write("a", 2010, {}, { supersededBy: ["c", "c"] });
+    expect((await get("a"))?.supersededBy).toEqual(["c"]);
+    await expectError(write("x", 2000, {}, { supersededBy: ["missing"] }), "INVALID_ARGUMENT");
+    await expectError(write("c", 2024, {}, { supersededBy: ["a"] }), "INVALID_ARGUMENT");
+    await expectError(write("c", 2024, {}, { supersededBy: ["c"] }), "INVALID_ARGUMENT");
+    await expectError(write("y", 2024, { supersedes: ["c"] }, { supersededBy: ["a"] }), "INVALID_ARGUMENT");
+    expect(await keys({ includeEnded: true })).toEqual(["a", "c"]);
+    await remove("c");
+    expect(await keys()).toEqual(["a"]);
+  });
+
+  it("reads what was known before a removal, an undo and an edit, and nothing of what was erased", async ({
+    store,
+  }) => {
+    const { write, keys, remove, restore } = world(store);
+    const now = async () => {
+      await pause();
+      const time = new Date().toISOString();
+      await pause();
+      return time;
+    };
+    const known = (knownAt: string, view: EntryView = {}) => keys({ knownAt, ...view });
+    await write("a", 2010);
+    const first = await now();
+    await write("b", 2015, { supersedes: ["a"] });
+    const second = await now();
+    await remove("b");
+    const third = await now();
+    expect([await known(first), await known(second), await known(third)]).toEqual([["a"], ["b"], ["a"]]);
+    expect(await known(second, { asOf: year(2012) })).toEqual(["a"]);
+    expect(await known(second, { includeEnded: true })).toEqual(["a", "b"]);
+    expect(await store.entries.count(FACTS, { knownAt: second })).toBe(1);
+    expectParts(await store.entries.list(FACTS, { knownAt: second }), [
+      { key: "b", content: "lives in b", supersedes: ["a"], validFrom: year(2015), validTo: null },
+    ]);
+    await restore("b");
+    const fourth = await now();
+    await write("b", 2015, { supersedes: [] });
+    expect([await known(second), await known(third), await known(fourth), await keys()]).toEqual([
+      ["b"],
+      ["a"],
+      ["b"],
+      ["a", "b"],
+    ]);
+    await write("c", 2024, { supersedes: ["b"] });
+    const fifth = await now();
+    await remove("b");
+    await remove("c");
+    expect([await known(fifth), await known(fifth, { asOf: year(2020) })]).toEqual([
+      ["a", "c"],
+      ["a", "b"],
+    ]);
+    const page = await store.entries.list(FACTS, { knownAt: fifth, includeEnded: true, limit: 2, after: "a" });
+    expect(page.map(({ key }) => key)).toEqual(["b", "c"]);
+    for (const key of ["b", "c"]) await remove(key, { keepVersions: 0 });
+    expect([await known(second), await known(fifth)]).toEqual([["a"], ["a"]]);
+  });
+});

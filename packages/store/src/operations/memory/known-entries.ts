@@ -1,0 +1,89 @@
+import type { EntryEnd, EntryScope, ListedEntry, StoredVersion } from "../../contract/store.js";
+import type { Dialect } from "../../engine/dialect.js";
+import { all, type Condition, type Operation } from "../../engine/operation.js";
+import { inScope } from "../messages/upgraded-rows.js";
+import { keptFact, shownFact } from "./entry-fact.js";
+import { ENTRY_COLUMNS, type EntryRow, entryOf, factOf } from "./entry-rows.js";
+import { entryVersionKey, lastVersion, VERSION_COLUMNS, type VersionRow, versionOf } from "./versions.js";
+
+/** The row of an entry, or one of `withRemoved`. */
+export interface KnownRow extends EntryRow {
+  /** 1 where it stands for an entry that was removed. */
+  readonly removed?: number;
+}
+
+/** True for a row that stands for an entry that was removed. */
+export const isRemoved = ({ removed }: KnownRow) => Number(removed) === 1;
+
+/** A table `e` of the entries of a scope, and of those that were removed and have versions from before a time. */
+export function withRemoved(sql: Dialect, scope: EntryScope, time: string): Condition {
+  const { where, values } = inScope(sql, scope);
+  const { sessionId, label } = scope;
+  const condition = `(SELECT ${ENTRY_COLUMNS}, expires_at, 0 AS removed FROM cf_agents_search_entries e WHERE ${where}
+    UNION ALL SELECT v.key, '' AS content, NULL AS value, NULL AS fact, min(v.written_at) AS created_at,
+      min(v.written_at) AS updated_at, NULL AS expires_at, 1 AS removed FROM assistant_versions v WHERE v.session_id = ? AND v.kind = 'entry' AND v.label = ? AND v.written_at <= ?
+      AND NOT EXISTS (SELECT 1 FROM cf_agents_search_entries p
+        WHERE p.session_id = v.session_id AND p.label = v.label AND p.key = v.key)
+    GROUP BY v.key) AS e`;
+  return { condition, values: [...values, sessionId, label, time] };
+}
+
+/** The entries of a scope as they were known at a time. */
+export class KnownEntries {
+  // Of those that were written or removed later: their versions until then, the newest first.
+  #changed: ReadonlyMap<string, readonly StoredVersion[]> | null = null;
+
+  constructor(
+    private readonly scope: EntryScope,
+    private readonly time: string,
+  ) {}
+
+  /** The entry of a row as it was known; null for one that was not. */
+  *show(row: KnownRow): Operation<ListedEntry | null> {
+    this.#changed ??= yield* changedSince(this.scope, this.time);
+    const { key, created_at, updated_at } = row;
+    const versions = this.#changed.get(key);
+    const then = versions?.[0];
+    const isMissing =
+      then === undefined ? isRemoved(row) || created_at > this.time || updated_at > this.time : then.content === null;
+    if (isMissing) return null;
+    const present = isRemoved(row) ? (yield* lastVersion(entryVersionKey(this.scope, key))).fact : factOf(row);
+    const fact = then === undefined ? present : keptFact(then.fact);
+    const own = fact.ends.filter(({ by }) => by === null);
+    const ends = [...own, ...this.#endsBySuccessors(key, present.ends)];
+    const shown = shownFact({ ...fact, ends: ends.filter(({ invalidatedAt }) => invalidatedAt <= this.time) });
+    const said = then === undefined ? {} : { content: then.content ?? "", updatedAt: then.writtenAt };
+    return { ...entryOf(row), ...said, ...shown };
+  }
+
+  // By those that stand as they stood then, and by those that named it then, whatever became of them.
+  #endsBySuccessors(key: string, present: readonly EntryEnd[]): EntryEnd[] {
+    const changed = this.#changed ?? new Map<string, readonly StoredVersion[]>();
+    const ends = present.filter(({ by }) => by !== null && !changed.has(by));
+    for (const [by, versions] of changed) {
+      const names = ({ content, fact }: StoredVersion) => content !== null && fact?.supersedes.includes(key) === true;
+      const [then] = versions;
+      if (then === undefined || !names(then)) continue;
+      const isOther = versions.findIndex((version) => !names(version));
+      const { writtenAt } = versions.at(isOther < 0 ? -1 : isOther - 1) ?? then;
+      const known = present.find((end) => end.by === by && end.invalidatedAt <= this.time);
+      ends.push(known ?? { validTo: then.fact?.validFrom ?? writtenAt, invalidatedAt: writtenAt, by });
+    }
+    return ends;
+  }
+}
+
+function* changedSince(scope: EntryScope, time: string): Operation<ReadonlyMap<string, readonly StoredVersion[]>> {
+  const query = `SELECT v.key AS key, ${VERSION_COLUMNS} FROM assistant_versions v
+    WHERE v.session_id = ? AND v.kind = 'entry' AND v.label = ? AND v.written_at <= ? AND EXISTS (
+      SELECT 1 FROM assistant_versions w WHERE w.session_id = v.session_id AND w.kind = v.kind AND w.label = v.label
+        AND w.key = v.key AND w.written_at > ?) ORDER BY version DESC`;
+  const rows = yield* all<VersionRow & { key: string }>(query, scope.sessionId, scope.label, time, time);
+  const found = new Map<string, StoredVersion[]>();
+  for (const row of rows) {
+    const versions = found.get(row.key);
+    if (versions === undefined) found.set(row.key, [versionOf(row)]);
+    else versions.push(versionOf(row));
+  }
+  return found;
+}
