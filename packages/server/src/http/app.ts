@@ -3,6 +3,7 @@ import { raceWithTimer, StemmaError } from "@stemma/model";
 import type { Store } from "@stemma/store";
 import { cors } from "hono/cors";
 import { routePath } from "hono/route";
+import { registerRest } from "../rest/register-rest.js";
 import { createChat } from "./chat.js";
 import { Contexts } from "./contexts.js";
 import type { RequestRecord, ServerContext, ServerHandler, ServerOptions } from "./options.js";
@@ -111,6 +112,8 @@ export function createApp(store: Store, options: ServerOptions): (request: Reque
     c.set("sessions", sessions);
     await next();
   });
+
+  registerRest(app, options);
 
   const mount = (path: string, handler: ServerHandler) => {
     const answer = (request: Request, context: ServerContext) => handler(request, context);
