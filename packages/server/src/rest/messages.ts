@@ -16,7 +16,8 @@ import { assertThere, type Call, json, jsonText, noContent, type Routes } from "
 import { flag, listOf, MESSAGE, PAGE, text, whole } from "./schemas.js";
 import { lines, wantsLines } from "./streams.js";
 
-const MOST_MESSAGES = 1_000;
+/** Messages that one request may append. */
+export const MOST_MESSAGES = 1_000;
 /** Characters of a page: messages may be large. */
 const MOST_CHARACTERS = 8_388_608;
 

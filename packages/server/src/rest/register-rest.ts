@@ -1,9 +1,20 @@
 import type { ServerApp } from "../http/app.js";
 import type { ServerOptions } from "../http/options.js";
+import { blockRoutes } from "./blocks.js";
+import { changeRoutes } from "./changes.js";
+import { compactionRoutes } from "./compactions.js";
+import { copyRoutes } from "./copies.js";
+import { entryRoutes } from "./entries.js";
+import { limitsRoute } from "./limits.js";
 import { messageRoutes } from "./messages.js";
 import { openApiRoute } from "./open-api.js";
 import { Routes } from "./route.js";
+import { searchRoutes } from "./search.js";
 import { sessionRoutes } from "./sessions.js";
+import { treeRoutes } from "./tree.js";
+import { turnRoutes } from "./turns.js";
+import { usageRoutes } from "./usage.js";
+import { userRoutes } from "./users.js";
 
 /** Bytes of a body, unless an option says otherwise. */
 const DEFAULT_BODY_BYTES = 16_777_216;
@@ -14,6 +25,17 @@ export function registerRest(app: ServerApp, options: ServerOptions): void {
   const routes = new Routes(app, maxBodyBytes);
   sessionRoutes(routes);
   messageRoutes(routes);
+  treeRoutes(routes);
+  compactionRoutes(routes);
+  copyRoutes(routes, maxBodyBytes);
+  usageRoutes(routes);
+  turnRoutes(routes, options);
+  blockRoutes(routes);
+  entryRoutes(routes);
+  searchRoutes(routes);
+  userRoutes(routes);
+  changeRoutes(routes, options);
+  limitsRoute(routes, maxBodyBytes);
   openApiRoute(app);
   routes.close();
 }

@@ -2,7 +2,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { invalid, quote, StemmaError, shorten } from "@stemma/model";
 import type { SessionManager } from "@stemma/session";
 import type { Store } from "@stemma/store";
-import { notThere } from "../access/refusals.js";
+import { forbidden, notThere } from "../access/refusals.js";
 import type { ServerApp } from "../http/app.js";
 import { HttpRefusal } from "../http/problem.js";
 import { readBody } from "./body.js";
@@ -48,6 +48,7 @@ const OF_A_SESSION: ReadonlySet<string> = new Set([
   "PARENT_NOT_FOUND",
   "COMPACTION_NOT_FOUND",
   "BLOCK_NOT_FOUND",
+  "ENTRY_NOT_FOUND",
   "VERSION_NOT_FOUND",
 ]);
 
@@ -73,8 +74,10 @@ export class Routes {
     const pattern = route.getRoutingPath();
     this.#methods.set(pattern, [...(this.#methods.get(pattern) ?? []), method.toUpperCase()]);
     this.app.on(method.toUpperCase(), pattern, async (c) => {
-      const { store, sessions, requestId } = c.var;
+      const { principal, store, sessions, requestId } = c.var;
       const request = c.req.raw;
+      // The guard refuses it, too; some routes would say something else before.
+      if (definition.access === "write" && principal.readOnly === true) throw forbidden("This key only reads.");
       const given = parsed(asked, queryOf(request), "query");
       const json = body === undefined ? undefined : parsed(body, await readBody(request, this.maxBodyBytes), "body");
       const call = {

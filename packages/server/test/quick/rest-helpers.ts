@@ -32,8 +32,10 @@ export async function serveRest(options: Options = {}, store = memory()) {
   const ask = async (method: string, path: string, sent: Sent = {}) => {
     const response = await send(method, path, sent);
     const text = await response.text();
+    const isJson = /^application\/(problem\+)?json/.test(response.headers.get("content-type") ?? "");
     // biome-ignore lint/suspicious/noExplicitAny: whatever the answer holds.
-    return { status: response.status, headers: response.headers, body: (text === "" ? null : JSON.parse(text)) as any };
+    const body: any = isJson ? JSON.parse(text) : text;
+    return { status: response.status, headers: response.headers, body };
   };
   return { store, keys, keyOf, send, ask, errors };
 }
