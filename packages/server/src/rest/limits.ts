@@ -1,9 +1,9 @@
 import { z } from "@hono/zod-openapi";
-import { DEFAULT_LIMIT, MAX_LIMIT } from "./cursor.js";
 import { MOST_MESSAGES } from "./messages.js";
 import { json, type Routes } from "./route.js";
+import { DEFAULT_LIMIT, MAX_LIMIT } from "./schemas.js";
 
-/** What requests are held to, for clients that cut theirs. */
+/** The limits of requests, for clients that cut theirs. */
 export function limitsRoute(routes: Routes, maxBodyBytes: number): void {
   const limits = { maxBodyBytes, maxMessages: MOST_MESSAGES, defaultLimit: DEFAULT_LIMIT, maxLimit: MAX_LIMIT };
   const count = z.int();

@@ -1,5 +1,5 @@
 import { once } from "@stemma/model";
-import type { ServerApp } from "../http/app.js";
+import type { ServerApp } from "../http/server-app.js";
 import { json } from "./route.js";
 
 const INFO = {

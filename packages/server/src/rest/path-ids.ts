@@ -1,7 +1,5 @@
 /** The names in the braces of a path. */
-export type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | NamesIn<Rest>
-  : never;
+type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
 
 /** The ids of a path by the names in its braces. */
 export type PathIds<Path extends string> = Readonly<Record<NamesIn<Path>, string>>;
@@ -18,9 +16,4 @@ export function readIds<Path extends string>(path: Path, segments: Readonly<Reco
 
 function readId(segment: string): string {
   return segment.startsWith("~") ? segment.slice(1) : segment;
-}
-
-/** An id as a segment of a path. */
-export function segmentOf(id: string): string {
-  return encodeURIComponent(/^(~.*|\.{0,2})$/s.test(id) ? `~${id}` : id);
 }

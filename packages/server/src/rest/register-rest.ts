@@ -1,5 +1,5 @@
-import type { ServerApp } from "../http/app.js";
 import type { ServerOptions } from "../http/options.js";
+import type { ServerApp } from "../http/server-app.js";
 import { blockRoutes } from "./blocks.js";
 import { changeRoutes } from "./changes.js";
 import { compactionRoutes } from "./compactions.js";
