@@ -1,10 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import { invalid, perObject, StemmaError, sleep } from "@stemma/model";
 import { allSessions, type Store } from "@stemma/store";
-import type { ServerOptions } from "../http/options.js";
-import { assertThere, type Call, json, type Routes } from "./route.js";
-import { text } from "./schemas.js";
-import { textStream } from "./streams.js";
+import type { ServerOptions } from "../../http/options.js";
+import { assertThere, type Call, json, type Routes } from "../route.js";
+import { text } from "../schemas.js";
+import { textStream } from "../streams.js";
 
 /** How often a store is asked, in milliseconds. */
 const INTERVAL = 1_000;
