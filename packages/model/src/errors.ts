@@ -34,6 +34,7 @@ export const ERROR_CODES = {
   WRITE_DENIED: "The host did not approve what the model asked to write.",
   BLOCK_INVALID: "The content does not fit the block's schema.",
   VERSION_NOT_FOUND: "The block or entry has no such version, or no longer keeps it.",
+  ENTRY_NOT_FOUND: "No entry has this key under the label.",
   ENTRY_CONFLICT: "The entry does not have the text that the write expected.",
   RECORD_CONFLICT: "The record changed since the expected version was read.",
   MEMORY_REFUSED: "The memory tool cannot carry out a command; the message is what the model is told.",

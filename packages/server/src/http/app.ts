@@ -3,19 +3,14 @@ import { raceWithTimer, StemmaError } from "@stemma/model";
 import type { Store } from "@stemma/store";
 import { cors } from "hono/cors";
 import { matchedRoutes } from "hono/route";
+import { registerRest } from "../rest/register-rest.js";
 import { createChat } from "./chat.js";
 import { Contexts } from "./contexts.js";
 import type { RequestRecord, ServerContext, ServerHandler, ServerOptions } from "./options.js";
 import { HttpRefusal, problemResponse, statusOf } from "./problem.js";
+import type { ServerApp, ServerEnv } from "./server-app.js";
 import { signedIn, studioHandler, studioSignIn } from "./studio.js";
 import { tokenRoute } from "./tokens.js";
-
-/** What a route knows of its request. */
-export interface ServerEnv {
-  Variables: ServerContext & { failure: unknown };
-}
-
-export type ServerApp = OpenAPIHono<ServerEnv>;
 
 const READY_WITHIN = 1_000;
 const OAUTH_METADATA = "/.well-known/oauth-protected-resource";
@@ -111,6 +106,8 @@ export function createApp(store: Store, options: ServerOptions): (request: Reque
     c.set("sessions", sessions);
     await next();
   });
+
+  registerRest(app, options);
 
   const mount = (path: string, handler: ServerHandler) => {
     const answer = (request: Request, context: ServerContext) => handler(request, context);

@@ -11,7 +11,7 @@ export interface Problem {
   readonly status: number;
   readonly code: ErrorCode | HttpCode;
   readonly detail: string;
-  /** What the error is about, such as `sessionId`. Empty for a fault of the server. */
+  /** The subject of the error, such as `sessionId`. Empty for a fault of the server. */
   readonly details: Readonly<Record<string, unknown>>;
   readonly requestId: string;
   /** Whether the same request may succeed later. */
@@ -41,10 +41,14 @@ const STATUS: Partial<Record<ErrorCode | HttpCode, number>> = {
   INVALID_TEXT: 400,
   INVALID_LABEL: 400,
   UNKNOWN_FORMAT: 400,
+  USER_REQUIRED: 400,
+  FILE_REFUSED: 400,
+  ARCHIVE_REFUSED: 400,
   NOT_ALLOWED: 401,
   FORBIDDEN: 403,
   BLOCK_READONLY: 403,
   WRITE_DENIED: 403,
+  TOOL_REFUSED: 403,
   FOREIGN_HOST: 403,
   NOT_FOUND: 404,
   SESSION_NOT_FOUND: 404,
@@ -52,6 +56,7 @@ const STATUS: Partial<Record<ErrorCode | HttpCode, number>> = {
   PARENT_NOT_FOUND: 404,
   COMPACTION_NOT_FOUND: 404,
   BLOCK_NOT_FOUND: 404,
+  ENTRY_NOT_FOUND: 404,
   VERSION_NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
   BLOCK_CONFLICT: 409,
@@ -64,6 +69,8 @@ const STATUS: Partial<Record<ErrorCode | HttpCode, number>> = {
   MESSAGE_CHANGED: 409,
   SESSION_BUSY: 409,
   SESSION_EXISTS: 409,
+  SESSION_CONFLICT: 409,
+  SESSION_OWNED: 409,
   COMPACTION_STALE: 409,
   COMPACTION_NOT_CONFIGURED: 409,
   MESSAGE_TOO_LARGE: 413,
@@ -76,7 +83,7 @@ const STATUS: Partial<Record<ErrorCode | HttpCode, number>> = {
   RATE_LIMITED: 429,
   STORE_UNSUPPORTED: 501,
   SEARCH_UNAVAILABLE: 501,
-  USER_REQUIRED: 501,
+  PROVIDER_REQUIRED: 501,
   STORE_LOCKED: 503,
   CONNECTION_LOST: 503,
   STORE_CLOSED: 503,

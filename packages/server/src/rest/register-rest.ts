@@ -1,0 +1,40 @@
+import type { ServerOptions } from "../http/options.js";
+import type { ServerApp } from "../http/server-app.js";
+import { Routes } from "./route.js";
+import { blockRoutes } from "./routes/blocks.js";
+import { changeRoutes } from "./routes/changes.js";
+import { compactionRoutes } from "./routes/compactions.js";
+import { copyRoutes } from "./routes/copies.js";
+import { limitsRoute, openApiRoute } from "./routes/description.js";
+import { entryRoutes } from "./routes/entries.js";
+import { erasureRoutes } from "./routes/erasure.js";
+import { messageRoutes } from "./routes/messages.js";
+import { searchRoutes } from "./routes/search.js";
+import { sessionRoutes } from "./routes/sessions.js";
+import { treeRoutes } from "./routes/tree.js";
+import { turnRoutes } from "./routes/turns.js";
+import { usageRoutes } from "./routes/usage.js";
+
+/** Bytes of a body, unless an option says otherwise. */
+const DEFAULT_BODY_BYTES = 16_777_216;
+
+/** The routes below `/v1`, and their document. They reach the store of the request's principal, and nothing else. */
+export function registerRest(app: ServerApp, options: ServerOptions): void {
+  const { maxBodyBytes = DEFAULT_BODY_BYTES } = options;
+  const routes = new Routes(app, maxBodyBytes);
+  sessionRoutes(routes);
+  messageRoutes(routes);
+  treeRoutes(routes);
+  compactionRoutes(routes);
+  copyRoutes(routes, maxBodyBytes);
+  usageRoutes(routes);
+  turnRoutes(routes, options);
+  blockRoutes(routes);
+  entryRoutes(routes);
+  searchRoutes(routes);
+  erasureRoutes(routes);
+  changeRoutes(routes, options);
+  limitsRoute(routes, maxBodyBytes);
+  openApiRoute(app);
+  routes.close();
+}

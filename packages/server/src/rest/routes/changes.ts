@@ -1,0 +1,181 @@
+import { z } from "@hono/zod-openapi";
+import { invalid, perObject, StemmaError, sleep } from "@stemma/model";
+import { allSessions, type Store } from "@stemma/store";
+import type { ServerOptions } from "../../http/options.js";
+import { assertThere, type Call, json, type Routes } from "../route.js";
+import { text } from "../schemas.js";
+import { textStream } from "../streams.js";
+
+/** How often a store is asked, in milliseconds. */
+const INTERVAL = 1_000;
+/** After so many, something is sent, for proxies that close what is silent. */
+const SILENCE = 15_000;
+/** A stream ends then, and its reader comes again: by then a key may have been revoked. */
+const LONGEST = 300_000;
+/** Streams and waiting requests of one key. */
+const MOST_STREAMS = 64;
+const MOST_WAIT = 60;
+/** Milliseconds: of two transactions, the one that was dated first may be stored last. */
+const SLACK = 2_000;
+const OLDEST = 3_600_000;
+
+interface Change {
+  /** To go on behind it. */
+  readonly id: string;
+  readonly session: string;
+  /** `changed`, or `deleted`. */
+  readonly kind: "changed" | "deleted";
+  /** The session's tag, as its entry has it; "" for one that was deleted. */
+  readonly change: string;
+}
+
+/** Looks at what changed since the last look. */
+type Look = () => Promise<readonly Change[]>;
+
+const QUERY = {
+  wait: z.coerce
+    .number()
+    .pipe(z.int().min(1).max(MOST_WAIT))
+    .optional()
+    .openapi({ type: "integer", description: "Seconds that JSON waits for a change, instead of a stream." }),
+  after: text.optional().openapi({ description: "The `id` of the last change that was read, as `Last-Event-ID`." }),
+};
+
+const ANSWERS = { 200: ["text/event-stream", "application/json"] };
+const DESCRIPTION =
+  "As server-sent events, or with `wait` as JSON `{ data }`. They name sessions and hold no text. A change may come twice; several of one session may come as one.";
+
+const open = perObject((_store: object) => ({ count: 0 }));
+
+export function changeRoutes(routes: Routes, options: ServerOptions): void {
+  routes.add(
+    "get",
+    "/v1/changes",
+    { access: "read", summary: "Hear which sessions change", description: DESCRIPTION, query: QUERY, answers: ANSWERS },
+    async (call) => answer(call, await lookAtAll(call.store, afterOf(call)), options),
+  );
+
+  routes.add(
+    "get",
+    "/v1/sessions/{session}/changes",
+    {
+      access: "read",
+      summary: "Hear when a session changes",
+      description: DESCRIPTION,
+      query: QUERY,
+      answers: ANSWERS,
+    },
+    async (call) => {
+      await assertThere(call.store, call.ids.session);
+      return answer(call, await lookAtOne(call.store, call.ids.session, afterOf(call)), options);
+    },
+  );
+}
+
+type ChangesCall = Call<string, { readonly wait?: number | undefined; readonly after?: string | undefined }>;
+
+function afterOf({ query, request }: Pick<ChangesCall, "query" | "request">): string | undefined {
+  return query.after ?? request.headers.get("last-event-id") ?? undefined;
+}
+
+async function answer({ query, request, store }: ChangesCall, look: Look, options: ServerOptions): Promise<Response> {
+  const { wait } = query;
+  if (wait !== undefined) {
+    for await (const changes of looks(store, look, request.signal, wait * 1_000, options)) {
+      if (changes.length > 0) return json({ data: changes });
+    }
+    return json({ data: [] });
+  }
+  return textStream(
+    events(looks(store, look, request.signal, LONGEST, options)),
+    "text/event-stream; charset=utf-8",
+    1,
+  );
+}
+
+async function* events(all: AsyncIterable<readonly Change[]>): AsyncGenerator<string> {
+  yield "retry: 1000\n\n";
+  let silentSince = performance.now();
+  for await (const changes of all) {
+    for (const { id, ...change } of changes) yield `id: ${id}\ndata: ${JSON.stringify(change)}\n\n`;
+    if (changes.length === 0 && performance.now() - silentSince < SILENCE) continue;
+    if (changes.length === 0) yield ": nothing\n\n";
+    silentSince = performance.now();
+  }
+}
+
+/** Looks once in a second until the time is over, the reader has left or the server is about to end. */
+async function* looks(
+  store: Store,
+  look: Look,
+  signal: AbortSignal,
+  lasts: number,
+  { isReady }: ServerOptions,
+): AsyncGenerator<readonly Change[]> {
+  const streams = open(store);
+  if (streams.count >= MOST_STREAMS) {
+    throw new StemmaError(
+      "RATE_LIMITED",
+      { retryAfter: 1 },
+      `A key may hear of changes ${MOST_STREAMS} times at once.`,
+    );
+  }
+  streams.count += 1;
+  try {
+    const end = performance.now() + lasts;
+    while (!signal.aborted && isReady?.() !== false) {
+      const changes = await look();
+      yield changes;
+      if (changes.some(({ kind }) => kind === "deleted")) return;
+      const left = end - performance.now();
+      if (left <= 0) return;
+      await sleep(Math.min(INTERVAL, left));
+    }
+  } finally {
+    streams.count -= 1;
+  }
+}
+
+/** Looks for changes of one session, from now on or since a change of it. */
+async function lookAtOne(store: Store, session: string, after: string | undefined): Promise<Look> {
+  const read = async () => encodeURIComponent(await store.session(session).change());
+  let known = after ?? (await read());
+  return async () => {
+    const isThere = (await store.sessions.get(session)) !== null;
+    const change = isThere ? await read() : "";
+    if (change === known) return [];
+    known = change;
+    return [{ id: change, session, kind: isThere ? "changed" : "deleted", change }];
+  };
+}
+
+/** Looks for changes of all sessions, from now on or since the time of a change. Errors: `INVALID_ARGUMENT`. */
+async function lookAtAll(store: Store, after: string | undefined): Promise<Look> {
+  const time = after === undefined ? Date.now() : Date.parse(after);
+  if (!(Date.now() - time < OLDEST)) throw invalid("after is no change of the last hour: list the sessions instead.");
+  let since = after === undefined ? "" : earlier(after);
+  let known = new Map<string, { readonly at: string; readonly change: string }>();
+  const look: Look = async () => {
+    const found: Change[] = [];
+    for await (const { id: session, updated_at: at } of allSessions(store, { orderBy: "change", limit: 100 })) {
+      if (since === "") since = earlier(at);
+      if (at < since) break;
+      const change = encodeURIComponent(await store.session(session).change());
+      if (known.get(session)?.change === change) continue;
+      known.set(session, { at, change });
+      found.push({ id: at, session, kind: "changed", change });
+    }
+    const newest = found[0]?.id;
+    if (newest !== undefined && earlier(newest) > since) since = earlier(newest);
+    known = new Map([...known].filter(([, { at }]) => at >= since));
+    return found.reverse();
+  };
+  // What there is at the beginning is no change. Where there is nothing yet, all that comes is.
+  if (after === undefined) await look();
+  if (since === "") since = EVER;
+  return look;
+}
+
+const EVER = new Date(0).toISOString();
+
+const earlier = (time: string) => new Date(Date.parse(time) - SLACK).toISOString();

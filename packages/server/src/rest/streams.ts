@@ -1,0 +1,50 @@
+/** Characters of a piece that is sent at once. */
+const PIECE = 32_768;
+
+/** True for a request that asks for all of a list, a line of JSON for each. */
+export function wantsLines({ headers }: Request): boolean {
+  return /\bapplication\/(x-)?ndjson\b/i.test(headers.get("accept") ?? "");
+}
+
+/** An answer of a line of JSON for each value. */
+export function lines(values: AsyncIterable<unknown>): Promise<Response> {
+  return textStream(linesOf(values), "application/x-ndjson; charset=utf-8");
+}
+
+async function* linesOf(values: AsyncIterable<unknown>): AsyncGenerator<string> {
+  for await (const value of values) yield `${JSON.stringify(value)}\n`;
+}
+
+/**
+ * An answer that is read as fast as it is sent: what fails before its first piece fails the request, what fails later ends the
+ * connection. `piece` is how many characters are waited for before they are sent.
+ */
+export async function textStream(texts: AsyncIterable<string>, type: string, piece = PIECE): Promise<Response> {
+  const iterator = texts[Symbol.asyncIterator]();
+  let first: Promise<IteratorResult<string>> | null = Promise.resolve(await iterator.next());
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        let text = "";
+        let isOver = false;
+        while (text.length < piece && !isOver) {
+          const next = await (first ?? iterator.next());
+          first = null;
+          if (next.done) isOver = true;
+          else text += next.value;
+        }
+        if (text !== "") controller.enqueue(encoder.encode(text));
+        if (isOver) controller.close();
+      },
+      async cancel() {
+        await iterator.return?.();
+      },
+    },
+    // Nothing is read for a reader who does not come.
+    { highWaterMark: 0 },
+  );
+  // Proxies do not hold it back.
+  const headers = { "content-type": type, "cache-control": "no-store", "x-accel-buffering": "no" };
+  return new Response(body, { headers });
+}

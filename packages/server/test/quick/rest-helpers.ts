@@ -1,0 +1,48 @@
+import { memory } from "@stemma/store/memory";
+import { type Access, ApiKeys, authenticator, createServer, UserTokens } from "../../src/index.js";
+
+export const HOST = "https://memory.example.com";
+
+type Options = Partial<Parameters<typeof createServer>[1]>;
+type Sent = Omit<RequestInit, "body"> & { readonly key?: string; readonly json?: unknown; readonly body?: BodyInit };
+
+/** A server on a store in memory, and what sends requests to it: with a key of a backend unless another one is given. */
+export async function serveRest(options: Options = {}, store = memory()) {
+  const keys = new ApiKeys(store);
+  const errors: unknown[] = [];
+  const server = createServer(store, {
+    authenticate: authenticator({ keys, tokens: new UserTokens(store, { audience: HOST }) }),
+    onError: (error) => errors.push(error),
+    ...options,
+  });
+  const keyOf = async (access: Partial<Access> = {}) =>
+    (await keys.create({ name: "test", access: "memory", ...access })).key;
+  const backend = await keyOf();
+  const send = (method: string, path: string, { key = backend, json, ...rest }: Sent = {}) => {
+    const headers = new Headers(rest.headers);
+    if (key !== "") headers.set("authorization", `Bearer ${key}`);
+    if (json !== undefined && !headers.has("content-type")) headers.set("content-type", "application/json");
+    const body = json === undefined ? rest.body : JSON.stringify(json);
+    const stream = body instanceof ReadableStream ? { duplex: "half" } : {};
+    return server(
+      new Request(HOST + path, { ...rest, method, headers, ...(body === undefined ? {} : { body }), ...stream }),
+    );
+  };
+  /** Sends, and reads the status and the JSON of the answer. */
+  const ask = async (method: string, path: string, sent: Sent = {}) => {
+    const response = await send(method, path, sent);
+    const text = await response.text();
+    const isJson = /^application\/(problem\+)?json/.test(response.headers.get("content-type") ?? "");
+    // biome-ignore lint/suspicious/noExplicitAny: whatever the answer holds.
+    const body: any = isJson ? JSON.parse(text) : text;
+    return { status: response.status, headers: response.headers, body };
+  };
+  return { store, keys, keyOf, send, ask, errors };
+}
+
+export const said = (id: string, text = id, role = "user") => ({ id, role, parts: [{ type: "text", text }] });
+
+/** An id as a segment of a path. */
+export function segmentOf(id: string): string {
+  return encodeURIComponent(/^(~.*|\.{0,2})$/s.test(id) ? `~${id}` : id);
+}

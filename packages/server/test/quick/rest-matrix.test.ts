@@ -1,0 +1,245 @@
+// Every route of the document, as every kind of principal, on what is another's: a route that is added is in it by itself.
+import { ERROR_CODES } from "@stemma/model";
+import { beforeAll, describe, expect, it } from "vitest";
+import { said, segmentOf, serveRest } from "./rest-helpers.js";
+
+const CANARY = "canary-of-bob";
+const CODES = new Set<string>([
+  ...Object.keys(ERROR_CODES),
+  "NOT_FOUND",
+  "METHOD_NOT_ALLOWED",
+  "UNSUPPORTED_MEDIA_TYPE",
+  "INTERNAL",
+]);
+
+interface Operation {
+  readonly method: string;
+  readonly path: string;
+  readonly access: "read" | "write";
+  readonly body: Record<string, unknown> | undefined;
+}
+
+/** Values of required fields, by their names. */
+const VALUES: Readonly<Record<string, unknown>> = {
+  name: "A name",
+  messages: [said("new")],
+  message: said("new"),
+  ids: ["m1"],
+  messageId: "m1",
+  summary: "A summary",
+  fromMessageId: "m1",
+  toMessageId: "m1",
+  inputTokens: 1,
+  outputTokens: 1,
+  content: "New text",
+  append: "More text",
+  maxTokens: 100,
+  version: 1,
+  query: "canary",
+  input: {},
+};
+
+/** Fields that name what is another's, where a body may have them. */
+const FOREIGN: Readonly<Record<string, unknown>> = {
+  id: "bobs",
+  userId: "bob",
+  parentSessionId: "bobs",
+  sessionIds: ["bobs"],
+  sessionId: "bobs",
+  owners: ["user:bob", "key:bobs-team", "session:bobs"],
+  keys: ["bobs-team"],
+};
+
+const OWNERS = ["user:bob", "session:bobs", "key:bobs-team"];
+
+async function world() {
+  const server = await serveRest({ sessions: (sessions) => sessions.withContext("memory").withCachedPrompt() });
+  const { ask, keyOf } = server;
+  await ask("POST", "/v1/sessions", {
+    json: { id: "bobs", name: CANARY, userId: "bob", metadata: { project: "p", x: CANARY } },
+  });
+  await ask("POST", "/v1/sessions/bobs/messages", { json: { messages: [said("m1", CANARY), said("m2", CANARY)] } });
+  for (const owner of OWNERS) {
+    const path = `/v1/memory/${segmentOf(owner)}`;
+    await ask("PUT", `${path}/blocks/notes`, { json: { content: CANARY } });
+    await ask("PUT", `${path}/entries/notes/m1`, { json: { content: CANARY } });
+  }
+  const compaction = await ask("POST", "/v1/sessions/bobs/compactions", {
+    json: { summary: CANARY, fromMessageId: "m1", toMessageId: "m1" },
+  });
+  const principals = {
+    nobody: "",
+    unknown: "stm_nonsense",
+    mint: await keyOf({ access: "mint" }),
+    readOnly: await keyOf({ readOnly: true }),
+    otherUser: await keyOf({ userId: "ada" }),
+    otherReader: await keyOf({ userId: "ada", readOnly: true }),
+    otherProject: await keyOf({ project: "q" }),
+    otherKeys: await keyOf({ userId: "ada", keys: ["adas-team"] }),
+    user: await keyOf({ userId: "bob" }),
+    backend: await keyOf(),
+    admin: await keyOf({ access: "admin" }),
+  };
+  const document = (await ask("GET", "/openapi.json")).body;
+  return { ...server, principals, document, compaction: compaction.body.id as string };
+}
+
+/** The operations of a document, with a body that has what it must have. */
+function operationsOf(document: Record<string, never>): Operation[] {
+  return Object.entries<object>(document.paths ?? {}).flatMap(([path, methods]) =>
+    // biome-ignore lint/suspicious/noExplicitAny: a document.
+    Object.entries<any>(methods).map(([method, operation]) => {
+      const schema = operation.requestBody?.content?.["application/json"]?.schema;
+      const isMessage = schema?.$ref?.endsWith("/Message") === true;
+      const required: string[] = schema?.required ?? [];
+      const fields = Object.fromEntries(required.map((name) => [name, VALUES[name]]));
+      const foreign = Object.entries(FOREIGN).filter(([name]) => schema?.properties?.[name] !== undefined);
+      const body =
+        schema === undefined ? undefined : isMessage ? said("m1") : { ...fields, ...Object.fromEntries(foreign) };
+      return { method: method.toUpperCase(), path, access: operation["x-access"], body };
+    }),
+  );
+}
+
+/** The addresses of an operation on what is Bob's. */
+function addressesOf({ path }: Operation, compaction: string): string[] {
+  const owners = path.includes("{owner}") ? OWNERS : [""];
+  return owners.map((owner) => {
+    const ids: Record<string, string> = {
+      session: "bobs",
+      message: "m1",
+      owner,
+      label: "notes",
+      key: "m1",
+      user: "bob",
+      tool: "set_context",
+      compaction,
+    };
+    const address = path.replace(/\{(\w+)\}/g, (_, name: string) => segmentOf(ids[name] ?? ""));
+    if (address === "/v1/usage") return "/v1/usage?by=session";
+    return address.endsWith("/changes") ? `${address}?wait=1&after=${new Date().toISOString()}` : address;
+  });
+}
+
+describe("REST: each route as each principal", () => {
+  let first: Awaited<ReturnType<typeof world>>;
+  beforeAll(async () => {
+    first = await world();
+  });
+
+  it("has a test's value for each field that a body must have", () => {
+    for (const { path, body } of operationsOf(first.document)) {
+      for (const [name, value] of Object.entries(body ?? {}))
+        expect([path, name, value]).not.toEqual([path, name, undefined]);
+    }
+    expect(operationsOf(first.document).length).toBeGreaterThan(50);
+  });
+
+  it.each([
+    ["nobody", 401],
+    ["unknown", 401],
+    ["mint", 403],
+  ] as const)("refuses %s everywhere", async (name, status) => {
+    const { ask, principals, document, compaction } = first;
+    for (const operation of operationsOf(document)) {
+      for (const address of addressesOf(operation, compaction)) {
+        const { body: json, method } = operation;
+        const answer = await ask(method, address, { key: principals[name], ...(json === undefined ? {} : { json }) });
+        expect([method, address, answer.status]).toEqual([method, address, status]);
+      }
+    }
+  });
+
+  it("lets one who only reads write nowhere", async () => {
+    const { ask, principals, document, compaction, store } = first;
+    const before = await store.session("bobs").change();
+    for (const operation of operationsOf(document)) {
+      for (const address of addressesOf(operation, compaction)) {
+        const { body: json, method, access } = operation;
+        const sent = json === undefined ? {} : { json };
+        const { status, body } = await ask(method, address, { key: principals.readOnly, ...sent });
+        if (access === "write")
+          expect([method, address, body.code, status]).toEqual([method, address, "FORBIDDEN", 403]);
+        else expect([method, address, body, status < 500]).toEqual([method, address, body, true]);
+      }
+    }
+    expect(await store.session("bobs").change()).toBe(before);
+  });
+
+  it.each(["otherUser", "otherReader", "otherProject", "otherKeys"] as const)(
+    "shows %s nothing of Bob's, and changes nothing of it",
+    async (name) => {
+      const { ask, principals, document, compaction, store } = first;
+      const before = await stateOf(store);
+      for (const operation of operationsOf(document)) {
+        for (const address of addressesOf(operation, compaction)) {
+          const { body: json, method, path } = operation;
+          const sent = json === undefined ? {} : { json };
+          const { status, body, headers } = await ask(method, address, { key: principals[name], ...sent });
+          const where = `${method} ${address} ${status}`;
+          expect([where, JSON.stringify(body).includes(CANARY)]).toEqual([where, false]);
+          // A project's key is shown the user's label of its own name alone.
+          const isEmpty = name === "otherProject" && status === 200 && body.data?.length === 0;
+          if (path.includes("{")) expect([where, isEmpty || (status >= 400 && status < 500)]).toEqual([where, true]);
+          if (path.includes("{session}") && !path.endsWith("/import"))
+            expect([where, body.code]).toEqual([where, expect.stringMatching(/SESSION_NOT_FOUND|FORBIDDEN/)]);
+          if (status >= 400) {
+            expect([where, headers.get("content-type")]).toEqual([where, "application/problem+json; charset=utf-8"]);
+            expect([where, CODES.has(body.code)]).toEqual([where, true]);
+          }
+        }
+      }
+      expect(await stateOf(store)).toEqual(before);
+    },
+  );
+
+  it.each(["user", "backend", "admin"] as const)("does for %s what may be done, and fails nowhere", async (name) => {
+    const { send, principals, document, compaction, errors } = await world();
+    const done: string[] = [];
+    // What erases comes last.
+    const operations = operationsOf(document).toSorted((a, b) => rank(a) - rank(b));
+    for (const operation of operations) {
+      for (const address of addressesOf(operation, compaction)) {
+        const { body: json, method } = operation;
+        const fields = { ...json };
+        if (address.endsWith("/fork")) Object.assign(fields, { id: `fork-of-${name}` });
+        const response = await send(method, address, {
+          key: principals[name],
+          ...(json === undefined ? {} : { json: fields }),
+        });
+        const where = `${method} ${address} ${response.status}`;
+        const text = await response.text();
+        if (response.ok) done.push(where);
+        else expect([where, text, CODES.has(JSON.parse(text).code)]).toEqual([where, text, true]);
+        // Nothing to learn with is the one thing that this server does not offer.
+        expect([where, text, response.status < 500 || address.endsWith("/learn")]).toEqual([where, text, true]);
+      }
+    }
+    expect(errors).toEqual([]);
+    expect(done.length).toBeGreaterThan(name === "user" ? 50 : 70);
+  });
+});
+
+const rank = ({ method, path }: Operation) =>
+  method === "DELETE"
+    ? 100 - path.length
+    : path.endsWith("/clear") || path.endsWith("/delete")
+      ? 1
+      : method === "GET"
+        ? -1
+        : 0;
+
+/** All that is Bob's. */
+async function stateOf(store: Awaited<ReturnType<typeof world>>["store"]): Promise<unknown> {
+  const bobs = store.forUser("bob");
+  const scopes = [
+    { sessionId: "bobs" },
+    { sessionId: "", scope: "user" as const },
+    { sessionId: "", scope: { key: "bobs-team" } },
+  ];
+  const memory = scopes.map(async (scope) => [
+    await bobs.blocks.list(scope),
+    await bobs.entries.list({ ...scope, label: "notes" }),
+  ]);
+  return [await store.session("bobs").change(), await bobs.sessions.list({}), await Promise.all(memory)];
+}
