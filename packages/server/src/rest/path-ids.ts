@@ -1,8 +1,19 @@
+import { invalid } from "@stemma/model";
+
 /** The names in the braces of a path. */
 type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
 
 /** The ids of a path by the names in its braces. */
 export type PathIds<Path extends string> = Readonly<Record<NamesIn<Path>, string>>;
+
+/** Throws `INVALID_ARGUMENT` for an address that is not percent-encoded UTF-8: it would be taken for what it is not. */
+export function assertEncoded({ url }: Request): void {
+  try {
+    decodeURIComponent(new URL(url).pathname);
+  } catch (cause) {
+    throw invalid("The address is not UTF-8 that is percent-encoded.", {}, { cause });
+  }
+}
 
 /**
  * Reads the ids of a path. A segment cannot be empty, and URLs take `.` and `..` away: such an id has a `~` before it, and so has

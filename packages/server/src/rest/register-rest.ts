@@ -9,11 +9,11 @@ import { limitsRoute, openApiRoute } from "./routes/description.js";
 import { entryRoutes } from "./routes/entries.js";
 import { erasureRoutes } from "./routes/erasure.js";
 import { messageRoutes } from "./routes/messages.js";
+import { turnRoutes } from "./routes/prepared-turns.js";
+import { sessionRoutes } from "./routes/registered-sessions.js";
 import { searchRoutes } from "./routes/search.js";
-import { sessionRoutes } from "./routes/sessions.js";
 import { treeRoutes } from "./routes/tree.js";
-import { turnRoutes } from "./routes/turns.js";
-import { usageRoutes } from "./routes/usage.js";
+import { usageRoutes } from "./routes/usage-counts.js";
 
 /** Bytes of a body, unless an option says otherwise. */
 const DEFAULT_BODY_BYTES = 16_777_216;

@@ -6,7 +6,7 @@ import { forbidden, notThere } from "../access/refusals.js";
 import { HttpRefusal } from "../http/problem.js";
 import type { ServerApp } from "../http/server-app.js";
 import { readBody } from "./body.js";
-import { type PathIds, readIds } from "./path-ids.js";
+import { assertEncoded, type PathIds, readIds } from "./path-ids.js";
 import { PROBLEM } from "./schemas.js";
 
 type Query = Readonly<Record<string, z.ZodType>>;
@@ -78,6 +78,7 @@ export class Routes {
       const request = c.req.raw;
       // The guard refuses it, too; some routes would say something else before.
       if (definition.access === "write" && principal.readOnly === true) throw forbidden("This key only reads.");
+      assertEncoded(request);
       const given = parsed(asked, queryOf(request), "query");
       const json = body === undefined ? undefined : parsed(body, await readBody(request, this.maxBodyBytes), "body");
       const call = {
