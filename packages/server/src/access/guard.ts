@@ -76,6 +76,11 @@ export function guard(store: Store, principal: Principal, options: GuardOptions 
   return new Guard(store, userId === undefined ? store : store.forUser(userId), principal, options).store;
 }
 
+/** The id in the store of a principal's operation: of one id, each principal has one. */
+export function operationOf(principal: Principal, id: string): string {
+  return `${principal.id}\0${id}`;
+}
+
 class Guard {
   readonly store: Store;
   readonly #reach: Reach;
@@ -132,9 +137,8 @@ class Guard {
     return new Guard(this.whole, inner, principal, this.options, this.store).store;
   }
 
-  // Of one id, each principal has an operation.
   #once({ id, ...operation }: OnceOperation, above: Store | undefined): Store {
-    const inner = this.inner.once?.({ ...operation, id: `${this.principal.id}\0${id}` }) ?? this.inner;
+    const inner = this.inner.once?.({ ...operation, id: operationOf(this.principal, id) }) ?? this.inner;
     return new Guard(this.whole, inner, this.principal, this.options, above).store;
   }
 

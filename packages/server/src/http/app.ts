@@ -104,6 +104,7 @@ export function createApp(store: Store, options: ServerOptions): (request: Reque
     const { store, sessions } = contexts.of(c.var.principal);
     c.set("store", store);
     c.set("sessions", sessions);
+    c.set("once", (key, fingerprint) => contexts.once(c.var.principal, key, fingerprint));
     await next();
   });
 

@@ -1,11 +1,16 @@
-import { Recent } from "@stemma/model";
+import { Recent, StemmaError } from "@stemma/model";
 import { SessionManager } from "@stemma/session";
-import type { Store } from "@stemma/store";
-import { guard } from "../access/guard.js";
+import { fingerprintOf, type Store } from "@stemma/store";
+import { guard, operationOf } from "../access/guard.js";
 import type { Principal } from "../access/principal.js";
 import type { ServerContext, ServerOptions } from "./options.js";
 
 type Reached = Pick<ServerContext, "store" | "sessions">;
+
+interface ReachedOnce extends Reached {
+  /** A write of the request was done before. */
+  readonly isAgain: boolean;
+}
 
 /** Principals whose guards stay in memory. */
 const REMEMBERED = 1_000;
@@ -28,8 +33,28 @@ export class Contexts {
   }
 
   #made(principal: Principal): Reached {
-    const { audit, sessions = (each: SessionManager) => each } = this.options;
-    const store = guard(this.store, principal, { onCall: audit?.note });
+    return this.#reached(guard(this.store, principal, { onCall: this.options.audit?.note }));
+  }
+
+  #reached(store: Store): Reached {
+    const { sessions = (each: SessionManager) => each } = this.options;
     return { store, sessions: sessions(SessionManager.create(store)) };
+  }
+
+  /**
+   * The store of a request that may come again: what it writes is written once. Errors: `OPERATION_CONFLICT` for a key that another
+   * request had; `STORE_UNSUPPORTED`.
+   */
+  async once(principal: Principal, key: string, fingerprint: string): Promise<ReachedOnce> {
+    const { store } = this.of(principal);
+    const once = store.once?.({ id: key, fingerprint });
+    if (once === undefined) {
+      throw new StemmaError("STORE_UNSUPPORTED", {}, "This store has no transactions: leave Idempotency-Key out.");
+    }
+    const done = await fingerprintOf(this.store, operationOf(principal, key));
+    if (done !== null && done !== fingerprint) {
+      throw new StemmaError("OPERATION_CONFLICT", {}, "Another request had this Idempotency-Key: make one for each.");
+    }
+    return { ...this.#reached(once), isAgain: done !== null };
   }
 }

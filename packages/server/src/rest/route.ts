@@ -6,6 +6,7 @@ import { forbidden, notThere } from "../access/refusals.js";
 import { HttpRefusal } from "../http/problem.js";
 import type { ServerApp } from "../http/server-app.js";
 import { readBody } from "./body.js";
+import { fingerprintOfRequest, keyOf, withoutConditions } from "./idempotency.js";
 import { assertEncoded, type PathIds, readIds } from "./path-ids.js";
 import { PROBLEM } from "./schemas.js";
 
@@ -18,6 +19,8 @@ type Content = z.ZodType | readonly string[] | null;
 interface Definition<Q extends Query, Body extends z.ZodType> {
   /** Whether it writes: a key that only reads is refused then. */
   readonly access: "read" | "write";
+  /** False where it does nothing twice by itself, and takes no `Idempotency-Key`. Default: true. */
+  readonly isDoneOnce?: boolean;
   readonly summary: string;
   readonly description?: string;
   readonly query?: Q;
@@ -40,6 +43,8 @@ export interface Call<Path extends string = string, Q = unknown, Body = unknown>
   /** Behind the guard, as the manager's. */
   readonly store: Store;
   readonly sessions: SessionManager;
+  /** What it writes was written before, when the same was asked for under the same key; so it asks no more whether it may. */
+  readonly isAgain: boolean;
 }
 
 /** Codes that would tell a session which is there from one that is not. */
@@ -74,24 +79,27 @@ export class Routes {
     const pattern = route.getRoutingPath();
     this.#methods.set(pattern, [...(this.#methods.get(pattern) ?? []), method.toUpperCase()]);
     this.app.on(method.toUpperCase(), pattern, async (c) => {
-      const { principal, store, sessions, requestId } = c.var;
+      const { principal, requestId } = c.var;
       const request = c.req.raw;
       // The guard refuses it, too; some routes would say something else before.
       if (definition.access === "write" && principal.readOnly === true) throw forbidden("This key only reads.");
       assertEncoded(request);
       const given = parsed(asked, queryOf(request), "query");
       const json = body === undefined ? undefined : parsed(body, await readBody(request, this.maxBodyBytes), "body");
+      const key = definition.access === "write" && definition.isDoneOnce !== false ? keyOf(request) : null;
+      const { store, sessions, isAgain } =
+        key === null ? { ...c.var, isAgain: false } : await c.var.once(key, fingerprintOfRequest(request, json));
       const call = {
         path,
         ids: readIds(path, c.req.param() as Readonly<Record<string, string>>),
         query: given as Output<Q>,
         body: json as z.output<Body>,
-        request,
+        request: isAgain ? withoutConditions(request) : request,
         requestId,
         store,
         sessions,
+        isAgain,
       };
-      // A write that is to take effect once, by its `Idempotency-Key`, begins here: the request is read, and nothing is done.
       try {
         return await answer(call);
       } catch (error) {

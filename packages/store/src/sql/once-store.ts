@@ -1,11 +1,18 @@
 import { check, defineOptions, sha256 } from "@stemma/model";
 import { type MethodRow, PART_METHODS, SESSION_METHODS, STORE_METHODS } from "../contract/methods.js";
 import type { OnceOperation, Store } from "../contract/store.js";
+import { fingerprintIn, LEDGER } from "../operations/registry/ledger.js";
 
 type Method = (...values: unknown[]) => unknown;
 type Rows = Readonly<Record<string, MethodRow>>;
 
 const ONCE = defineOptions<OnceOperation>({ id: check.required(check.text), fingerprint: check.text });
+
+/** The fingerprint of an operation of which a write was done within a day; null where none was. Of a store of everybody's. */
+export async function fingerprintOf(store: Store, id: string): Promise<string | null> {
+  const [done] = await store.records.list(LEDGER, { prefix: `${sha256(id)}/`, limit: 1 });
+  return done === undefined ? null : fingerprintIn(done.value);
+}
 
 /** `Store.once` of a store; `viewOf` gives one whose next call writes under a key of the ledger. */
 export function onceStore(
@@ -15,7 +22,7 @@ export function onceStore(
 ): Store {
   ONCE.assert(operation, "once()");
   const { id, fingerprint = "" } = operation;
-  const named = sha256(`${store.userId ?? ""}\0${id}`);
+  const named = `${sha256(id)}/${sha256(store.userId ?? "")}`;
   // Asked again, an operation may skip what it found done, so calls are counted by their names.
   const counts = new Map<string, number>();
   const nextView = (name: string): Store => {

@@ -89,8 +89,8 @@ export function blockRoutes(routes: Routes): void {
     async (call) => {
       const { store, key } = keyOf(call);
       const block = await store.blocks.get(key);
-      if (block === null) throw noBlock(key.label);
-      if (isOther(expectedBy(call), tagOf(block))) throw changed(key.label);
+      if (block === null && !call.isAgain) throw noBlock(key.label);
+      if (block !== null && isOther(expectedBy(call), tagOf(block))) throw changed(key.label);
       await store.blocks.delete(key);
       return noContent();
     },

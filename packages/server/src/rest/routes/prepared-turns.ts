@@ -98,6 +98,7 @@ export function turnRoutes(routes: Routes, { onError }: ServerOptions): void {
     `${PATH}/learn`,
     {
       access: "write",
+      isDoneOnce: false,
       summary: "Learn from what is new",
       description:
         "With the function that the server was given: each message once, whoever asks. `isMoreDue`: another process is at work, or something failed, of which `failed` has the code.",

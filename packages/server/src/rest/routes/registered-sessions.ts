@@ -120,7 +120,7 @@ export function sessionRoutes(routes: Routes): void {
       answers: { 200: RECEIPT },
     },
     async (call) => {
-      await assertThere(call.store, call.ids.session);
+      if (!call.isAgain) await assertThere(call.store, call.ids.session);
       await assertUnchanged(call);
       return json(await call.sessions.delete(call.ids.session));
     },

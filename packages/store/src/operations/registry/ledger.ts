@@ -4,8 +4,8 @@ import type { Dialect } from "../../engine/dialect.js";
 import type { Operation } from "../../engine/operation.js";
 import { placeRecord, readRecord } from "../memory/records.js";
 
-/** Where it stands what was done once. */
-const LEDGER: RecordScope = { sessionId: "", label: "stemma:operations" };
+/** Where it stands what was done once. Keys begin with the digest of the operation's id. */
+export const LEDGER: RecordScope = { sessionId: "", label: "stemma:operations" };
 
 /** As long as a client may ask again, in milliseconds. */
 const REMEMBERED = 86_400_000;
@@ -15,6 +15,13 @@ interface Done {
   /** Tells whether the same was asked for. */
   readonly fingerprint: string;
   readonly result?: unknown;
+}
+
+const doneIn = (value: Uint8Array): Done => parseTagged(new TextDecoder().decode(value)) as Done;
+
+/** The fingerprint in a row of the ledger. */
+export function fingerprintIn(value: Uint8Array): string {
+  return doneIn(value).fingerprint;
 }
 
 /**
@@ -39,7 +46,7 @@ export function* onceIn<T>(
     if (!StemmaError.isInstance(error, "RECORD_CONFLICT")) throw error;
     const found = yield* readRecord(sql, LEDGER, key);
     if (found === null) throw error;
-    const done = parseTagged(new TextDecoder().decode(found.value)) as Done;
+    const done = doneIn(found.value);
     if (done.fingerprint === fingerprint) return done.result as T;
     throw new StemmaError("OPERATION_CONFLICT", {}, "Another operation had this id before; nothing was changed.");
   }
