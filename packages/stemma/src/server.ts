@@ -9,6 +9,12 @@ export type {
   NewApiKey,
   NewUserToken,
   Principal,
+  Problem,
   RateLimitsOptions,
+  RequestRecord,
+  ServerChat,
+  ServerContext,
+  ServerHandler,
+  ServerOptions,
 } from "@stemma/server";
-export { ApiKeys, AuditLog, authenticator, guard, RateLimits, UserTokens } from "@stemma/server";
+export { ApiKeys, AuditLog, authenticator, createServer, guard, RateLimits, UserTokens } from "@stemma/server";
