@@ -8,7 +8,7 @@ import { copyRoutes } from "./routes/copies.js";
 import { limitsRoute, openApiRoute } from "./routes/description.js";
 import { entryRoutes } from "./routes/entries.js";
 import { erasureRoutes } from "./routes/erasure.js";
-import { messageRoutes } from "./routes/messages.js";
+import { messageRoutes } from "./routes/history.js";
 import { turnRoutes } from "./routes/prepared-turns.js";
 import { sessionRoutes } from "./routes/registered-sessions.js";
 import { searchRoutes } from "./routes/search.js";

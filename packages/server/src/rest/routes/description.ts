@@ -3,7 +3,7 @@ import { once } from "@stemma/model";
 import type { ServerApp } from "../../http/server-app.js";
 import { json, type Routes } from "../route.js";
 import { DEFAULT_LIMIT, MAX_LIMIT } from "../schemas.js";
-import { MOST_MESSAGES } from "./messages.js";
+import { MOST_MESSAGES } from "./history.js";
 
 const INFO = {
   openapi: "3.1.0",
