@@ -32,15 +32,15 @@ const ways = await waysDown();
 
 /** What, how much it is, how much it is to be at most, how much it may be now. */
 const rows = [
-  ["files without tests", sources.filter((file) => !file.startsWith("packages/stemma/")).length, 750, 750],
+  ["files without tests", sources.filter((file) => !file.startsWith("packages/stemma/")).length, 750, 780],
   ["files of the fullest folder", mostOf(folders), 20, 20],
   ["files with the commonest name", mostOf(names), 3, 3],
-  ["lines of product code", sum([...product, ...functions].map(linesOf)), 60_000, 86_500],
+  ["lines of product code", sum([...product, ...functions].map(linesOf)), 60_000, 92_500],
   ["lines of README", linesOf("README.md"), 100, 100],
   ["lines of CONTRIBUTING", linesOf("CONTRIBUTING.md"), 60, 60],
   ["words of ARCHITECTURE", wordsOf("ARCHITECTURE.md"), 1200, 1200],
-  ["words of docs/", sum(pages.map(wordsOf)), 45_000, 48_700],
-  ["pages for users", pages.filter((page) => !page.startsWith("docs/background/")).length, 20, 28],
+  ["words of docs/", sum(pages.map(wordsOf)), 45_000, 51_500],
+  ["pages for users", pages.filter((page) => !page.startsWith("docs/background/")).length, 20, 32],
   [
     "docstrings that begin with The same, See or What",
     docstrings.filter((text) => /^(The same|See |What )/.test(text)).length,

@@ -7,5 +7,5 @@ export type { Access, Principal } from "./access/principal.js";
 export { RateLimits, type RateLimitsOptions } from "./access/rate-limits.js";
 export { type NewUserToken, UserTokens } from "./access/user-tokens.js";
 export { createServer } from "./http/create-server.js";
-export type { RequestRecord, ServerChat, ServerContext, ServerHandler, ServerOptions } from "./http/options.js";
 export type { Problem } from "./http/problem.js";
+export type { RequestRecord, ServerChat, ServerContext, ServerHandler, ServerOptions } from "./http/server-options.js";

@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { invalid, isJsonObject, reasonOf } from "@stemma/model";
 import type { ServerChat, ServerHandler, ServerOptions } from "@stemma/server";
 
-/** What a module of --config may give beside settings: the parts that are no text. */
+/** Parts that a module of --config may give beside settings: those that are no text. */
 export interface ConfigParts {
   /** The model and the other options of chats. */
   readonly chat?: ServerChat;

@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option } from "commander";
 import { hidePasswords } from "../open-database.js";
 import { nonEmpty, portNumber, positiveNumber, wholeNumber } from "../options.js";
 
-/** What `stemma serve` can be told, by a flag, a variable or a file. */
+/** The settings of `stemma serve`: a flag, a variable or a file gives each. */
 export interface Settings {
   db?: string;
   schema?: string;

@@ -1,6 +1,6 @@
 import { fromBase64, toBase64 } from "../messages/media.js";
 
-/** What stands in the place of a value that JSON has no word for: an object with this field alone, or with `v` beside it. */
+/** In the place of a value that JSON has no word for stands an object with this field alone, or with `v` beside it. */
 const TAG = "$";
 const MARK = `{"${TAG}":`;
 

@@ -6,9 +6,9 @@ import { matchedRoutes } from "hono/route";
 import { registerRest } from "../rest/register-rest.js";
 import { createChat } from "./chat.js";
 import { Contexts } from "./contexts.js";
-import type { RequestRecord, ServerContext, ServerHandler, ServerOptions } from "./options.js";
 import { HttpRefusal, problemResponse, statusOf } from "./problem.js";
 import type { ServerApp, ServerEnv } from "./server-app.js";
+import type { RequestRecord, ServerContext, ServerHandler, ServerOptions } from "./server-options.js";
 import { signedIn, studioHandler, studioSignIn } from "./studio.js";
 import { tokenRoute } from "./tokens.js";
 

@@ -1,5 +1,5 @@
 import { StemmaError } from "@stemma/model";
-import type { ServerChat, ServerHandler, ServerOptions } from "./options.js";
+import type { ServerChat, ServerHandler, ServerOptions } from "./server-options.js";
 
 /** Chats for `useChat`: those of the user that a principal is. */
 export function createChat(chat: ServerChat, { origins, onError }: ServerOptions): ServerHandler {

@@ -3,7 +3,7 @@ import { SessionManager } from "@stemma/session";
 import { fingerprintOf, type Store } from "@stemma/store";
 import { guard, operationOf } from "../access/guard.js";
 import type { Principal } from "../access/principal.js";
-import type { ServerContext, ServerOptions } from "./options.js";
+import type { ServerContext, ServerOptions } from "./server-options.js";
 
 type Reached = Pick<ServerContext, "store" | "sessions">;
 

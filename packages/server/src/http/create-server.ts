@@ -1,6 +1,6 @@
 import { once } from "@stemma/model";
 import { assertStore, type Store } from "@stemma/store";
-import { SERVER, type ServerOptions } from "./options.js";
+import { SERVER, type ServerOptions } from "./server-options.js";
 
 /**
  * Serves a store to strangers: a function from a request to a response, for any server that speaks `fetch`. Each request is let in

@@ -1,6 +1,6 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Contexts } from "./contexts.js";
-import type { ServerContext } from "./options.js";
+import type { ServerContext } from "./server-options.js";
 
 /** A route's knowledge of its request. */
 export interface ServerEnv {

@@ -1,17 +1,17 @@
-import type { ServerOptions } from "../http/options.js";
 import type { ServerApp } from "../http/server-app.js";
+import type { ServerOptions } from "../http/server-options.js";
 import { Routes } from "./route.js";
 import { blockRoutes } from "./routes/blocks.js";
 import { changeRoutes } from "./routes/changes.js";
-import { compactionRoutes } from "./routes/compactions.js";
 import { copyRoutes } from "./routes/copies.js";
 import { limitsRoute, openApiRoute } from "./routes/description.js";
-import { entryRoutes } from "./routes/entries.js";
 import { erasureRoutes } from "./routes/erasure.js";
 import { messageRoutes } from "./routes/history.js";
+import { entryRoutes } from "./routes/memory-entries.js";
 import { turnRoutes } from "./routes/prepared-turns.js";
 import { sessionRoutes } from "./routes/registered-sessions.js";
 import { searchRoutes } from "./routes/search.js";
+import { compactionRoutes } from "./routes/summaries.js";
 import { treeRoutes } from "./routes/tree.js";
 import { usageRoutes } from "./routes/usage-counts.js";
 

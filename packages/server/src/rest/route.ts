@@ -43,7 +43,7 @@ export interface Call<Path extends string = string, Q = unknown, Body = unknown>
   /** Behind the guard, as the manager's. */
   readonly store: Store;
   readonly sessions: SessionManager;
-  /** What it writes was written before, when the same was asked for under the same key; so it asks no more whether it may. */
+  /** True where its write was done before, under the same key: it asks no more whether it may. */
   readonly isAgain: boolean;
 }
 

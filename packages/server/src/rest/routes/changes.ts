@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { invalid, perObject, StemmaError, sleep } from "@stemma/model";
 import { allSessions, type Store } from "@stemma/store";
-import type { ServerOptions } from "../../http/options.js";
+import type { ServerOptions } from "../../http/server-options.js";
 import { assertThere, type Call, json, type Routes } from "../route.js";
 import { text } from "../schemas.js";
 import { textStream } from "../streams.js";

@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { StemmaError } from "@stemma/model";
 import { coreOf, type SessionTool } from "@stemma/session";
-import type { ServerOptions } from "../../http/options.js";
 import { HttpRefusal } from "../../http/problem.js";
+import type { ServerOptions } from "../../http/server-options.js";
 import { assertThere, json, type Routes } from "../route.js";
 import { MESSAGE, object, text } from "../schemas.js";
 

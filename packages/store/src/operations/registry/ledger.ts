@@ -10,7 +10,7 @@ export const LEDGER: RecordScope = { sessionId: "", label: "stemma:operations" }
 /** As long as a client may ask again, in milliseconds. */
 const REMEMBERED = 86_400_000;
 
-/** What a row of the ledger holds, as tagged JSON. */
+/** The content of a row of the ledger, as tagged JSON. */
 interface Done {
   /** Tells whether the same was asked for. */
   readonly fingerprint: string;

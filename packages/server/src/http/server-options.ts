@@ -57,7 +57,7 @@ export interface ServerOptions {
   /** Handlers of your own, by their paths, behind the same keys: `{ "/mcp": handler }`. */
   readonly handlers?: Readonly<Record<string, ServerHandler>> | undefined;
   /**
-   * What an OAuth client reads at `/.well-known/oauth-protected-resource`: the address of the MCP server, and who gives tokens for it.
+   * For OAuth clients, at `/.well-known/oauth-protected-resource`: the address of the MCP server, and who gives tokens for it.
    * Default: nothing is there.
    */
   readonly oauth?: { readonly resource: string; readonly authorizationServers: readonly string[] } | undefined;
