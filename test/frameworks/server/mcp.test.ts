@@ -2,13 +2,13 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Client, ClientCredentialsProvider, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
-import { memory } from "stemma/memory";
-import { ApiKeys } from "stemma/server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Io } from "../../../packages/cli/src/io.js";
 import { ServerLog } from "../../../packages/cli/src/serve/log.js";
 import { type ServedStore, serve } from "../../../packages/cli/src/serve/serve.js";
 import { readSettings } from "../../../packages/cli/src/serve/settings.js";
+import { ApiKeys } from "../../../packages/server/src/index.js";
+import { memory } from "../../../packages/store/src/memory.js";
 
 // MCP of `stemma serve`, by the official client.
 const store = memory();
