@@ -100,7 +100,7 @@ function isSecure(request: Request): boolean {
 }
 
 const POLICY =
-  "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+  "default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 function signInPage(base: string, note: string): string {
   return `<!doctype html>

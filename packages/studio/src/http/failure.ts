@@ -17,6 +17,7 @@ export function refusal(status: number, code: RefusalCode, message: string): Ref
 }
 
 const STATUS: Partial<Record<ErrorCode, number>> = {
+  FORBIDDEN: 403,
   SESSION_NOT_FOUND: 404,
   // Another user's session is not there for this one.
   SESSION_OWNED: 404,
