@@ -2,7 +2,7 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import { raceWithTimer, StemmaError } from "@stemma/model";
 import type { Store } from "@stemma/store";
 import { cors } from "hono/cors";
-import { routePath } from "hono/route";
+import { matchedRoutes } from "hono/route";
 import { registerRest } from "../rest/register-rest.js";
 import { createChat } from "./chat.js";
 import { Contexts } from "./contexts.js";
@@ -37,7 +37,7 @@ export function createApp(store: Store, options: ServerOptions): (request: Reque
     c.header("x-request-id", requestId);
     const { failure, principal } = c.var;
     const status = c.res.status;
-    const route = c.get("failure") instanceof HttpRefusal && status === 404 ? null : routePath(c, -1);
+    const route = matchedRoutes(c).findLast(({ path }) => path !== "/*")?.path ?? null;
     const code = failure === undefined ? null : codeOf(failure);
     tell(options, {
       id: requestId,
