@@ -17,6 +17,7 @@ SYNC = {
     "AsyncStemma": "Stemma",
     "AsyncIterator": "Iterator",
     "AsyncClient": "Client",
+    "__aiter__": "__iter__",
     "asynccontextmanager": "contextmanager",
     r"Async(\w+)": r"Sync\1",
     "_async": "_sync",

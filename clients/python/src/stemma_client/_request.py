@@ -7,7 +7,7 @@ import re
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
@@ -59,7 +59,7 @@ class Request:
 @dataclass(frozen=True)
 class Settings:
     base_url: str
-    api_key: str
+    api_key: str = field(repr=False)
     retry_for: float
 
     @staticmethod
