@@ -27,6 +27,8 @@ SYNC = {
     "__aexit__": "__exit__",
     r"a(close|read|iter_bytes)\b": r"\1",
     r"anext\(": "next(",
+    r"from anyio.lowlevel import current_token\n": "",
+    r"current_token\(\)": "None",
     "from anyio import sleep": "from time import sleep",
 }
 

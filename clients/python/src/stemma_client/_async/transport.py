@@ -4,6 +4,7 @@ from typing import Any, TypeVar
 
 import httpx
 from anyio import sleep
+from anyio.lowlevel import current_token
 
 from .._model import Model
 from .._request import Events, Lines, Request, Retries, Settings, assert_sendable, lost, read_answer, refusal_of
@@ -20,12 +21,14 @@ class AsyncTransport:
     def __init__(self, settings: Settings, timeout: float, http_client: httpx.AsyncClient | None) -> None:
         self._settings = settings
         self._timeout = timeout
-        self._owns_client = http_client is None
-        self._client = httpx.AsyncClient() if http_client is None else http_client
+        self._given = http_client
+        self._own: httpx.AsyncClient | None = None
+        self._loop: object = None
 
     async def close(self) -> None:
-        if self._owns_client:
-            await self._client.aclose()
+        own, self._own = self._own, None
+        if own is not None and self._loop == current_token():
+            await own.aclose()
 
     async def answer(self, request: Request) -> httpx.Response:
         """The answer, read whole. Errors: `CONNECTION_LOST`."""
@@ -89,7 +92,8 @@ class AsyncTransport:
             response = None
             failure = None
             try:
-                response = await self._client.send(self._built(request, timeout), stream=stream)
+                client = self._client()
+                response = await client.send(self._built(client, request, timeout), stream=stream)
             except httpx.RequestError as error:
                 assert_sendable(error)
                 failure = error
@@ -102,8 +106,18 @@ class AsyncTransport:
                 await response.aclose()
             await sleep(delay or 0)
 
-    def _built(self, request: Request, timeout: float) -> httpx.Request:
-        return self._client.build_request(
+    def _client(self) -> httpx.AsyncClient:
+        if self._given is not None:
+            return self._given
+        # Connections belong to the event loop that opened them, and programs may call `asyncio.run` several times.
+        loop = current_token()
+        if self._own is None or loop != self._loop:
+            self._own = httpx.AsyncClient()
+            self._loop = loop
+        return self._own
+
+    def _built(self, client: httpx.AsyncClient, request: Request, timeout: float) -> httpx.Request:
+        return client.build_request(
             request.method,
             self._settings.base_url + request.path,
             params=dict(request.query) or None,

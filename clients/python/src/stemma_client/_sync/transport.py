@@ -21,12 +21,14 @@ class SyncTransport:
     def __init__(self, settings: Settings, timeout: float, http_client: httpx.Client | None) -> None:
         self._settings = settings
         self._timeout = timeout
-        self._owns_client = http_client is None
-        self._client = httpx.Client() if http_client is None else http_client
+        self._given = http_client
+        self._own: httpx.Client | None = None
+        self._loop: object = None
 
     def close(self) -> None:
-        if self._owns_client:
-            self._client.close()
+        own, self._own = self._own, None
+        if own is not None and self._loop == None:
+            own.close()
 
     def answer(self, request: Request) -> httpx.Response:
         """The answer, read whole. Errors: `CONNECTION_LOST`."""
@@ -90,7 +92,8 @@ class SyncTransport:
             response = None
             failure = None
             try:
-                response = self._client.send(self._built(request, timeout), stream=stream)
+                client = self._client()
+                response = client.send(self._built(client, request, timeout), stream=stream)
             except httpx.RequestError as error:
                 assert_sendable(error)
                 failure = error
@@ -103,8 +106,18 @@ class SyncTransport:
                 response.close()
             sleep(delay or 0)
 
-    def _built(self, request: Request, timeout: float) -> httpx.Request:
-        return self._client.build_request(
+    def _client(self) -> httpx.Client:
+        if self._given is not None:
+            return self._given
+        # Connections belong to the event loop that opened them, and programs may call `asyncio.run` several times.
+        loop = None
+        if self._own is None or loop != self._loop:
+            self._own = httpx.Client()
+            self._loop = loop
+        return self._own
+
+    def _built(self, client: httpx.Client, request: Request, timeout: float) -> httpx.Request:
+        return client.build_request(
             request.method,
             self._settings.base_url + request.path,
             params=dict(request.query) or None,
