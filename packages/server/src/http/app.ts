@@ -8,15 +8,9 @@ import { createChat } from "./chat.js";
 import { Contexts } from "./contexts.js";
 import type { RequestRecord, ServerContext, ServerHandler, ServerOptions } from "./options.js";
 import { HttpRefusal, problemResponse, statusOf } from "./problem.js";
+import type { ServerApp, ServerEnv } from "./server-app.js";
 import { signedIn, studioHandler, studioSignIn } from "./studio.js";
 import { tokenRoute } from "./tokens.js";
-
-/** What a route knows of its request. */
-export interface ServerEnv {
-  Variables: ServerContext & { failure: unknown };
-}
-
-export type ServerApp = OpenAPIHono<ServerEnv>;
 
 const READY_WITHIN = 1_000;
 const OAUTH_METADATA = "/.well-known/oauth-protected-resource";
