@@ -45,7 +45,7 @@ async def test_a_graph_goes_on_where_it_was_interrupted() -> None:
         assert history[0] == ["hello", "42", "after 2"] and history[-1] == []
         await graph.aupdate_state(config, {"said": ["more"]})
         assert (await graph.aget_state(config)).values["said"][-1] == "more"
-        assert [hit async for hit in stemma.search("hello")] == []
+        assert [hit async for hit in stemma.search("hello", session_ids=[config["configurable"]["thread_id"]])] == []
 
 
 async def test_the_same_writes_again_change_nothing_and_others_at_once_are_kept() -> None:

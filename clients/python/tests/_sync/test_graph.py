@@ -44,7 +44,7 @@ def test_a_graph_goes_on_where_it_was_interrupted() -> None:
         assert history[0] == ["hello", "42", "after 2"] and history[-1] == []
         graph.update_state(config, {"said": ["more"]})
         assert (graph.get_state(config)).values["said"][-1] == "more"
-        assert [hit for hit in stemma.search("hello")] == []
+        assert [hit for hit in stemma.search("hello", session_ids=[config["configurable"]["thread_id"]])] == []
 
 
 def test_the_same_writes_again_change_nothing_and_others_at_once_are_kept() -> None:
