@@ -29,6 +29,7 @@ SYNC = {
     r"anext\(": "next(",
     r"from anyio.lowlevel import current_token\n": "",
     r"current_token\(\)": "None",
+    r"agent\.run\(": "agent.run_sync(",
     # The methods of LangGraph.
     r"a(invoke|get_state_history|get_state|update_state|get_tuple|list|put|put_writes|delete_thread|copy_thread|prune|delete_for_runs)\b": r"\1",
     "from anyio import sleep": "from time import sleep",
