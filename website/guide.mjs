@@ -42,6 +42,7 @@ export const GUIDE = [
       { text: "Memory for a model", link: "/ai-sdk-middleware" },
       { text: "A memory that others reach", link: "/server" },
       { text: "stemma serve", link: "/serve" },
+      { text: "Python", link: "/python" },
       { text: "Session runner", link: "/agent" },
       { text: "OpenAI Agents and Claude", link: "/adapters" },
       { text: "LangChain and LangGraph", link: "/langgraph" },
