@@ -1,0 +1,55 @@
+import type { Routes } from "../api.js";
+import type { ReadInit, WriteInit } from "../options.js";
+import { type Page, Pages } from "../pages.js";
+import type { Route } from "../request.js";
+import type { Transport } from "../transport.js";
+
+export type Query<R extends Route> = NonNullable<Routes[R]["query"]>;
+export type Body<R extends Route> = NonNullable<Routes[R]["body"]>;
+export type Answer<R extends Route> = Routes[R]["answer"];
+
+/** Whose memory: that of the token's user, of a user, of a session, or of a key that several share. */
+export type Owner = "user" | `user:${string}` | `session:${string}` | `key:${string}`;
+
+/** The routes whose answers are pages. */
+type ListRoute = { [R in Route]: Answer<R> extends Page<unknown> ? R : never }[Route];
+type ListOf<R extends ListRoute> = Pages<Answer<R>["data"][number], Omit<Answer<R>, keyof Page<unknown>>>;
+
+/** What all resources of a client do. */
+export class Resource {
+  constructor(protected readonly transport: Transport) {}
+
+  protected call<R extends Route>(
+    route: R,
+    ids: readonly string[],
+    init?: WriteInit,
+    body?: Routes[R]["body"],
+    query?: Routes[R]["query"],
+  ): Promise<Answer<R>> {
+    return this.transport.call(route, { ids, init, body, query });
+  }
+
+  /** A list that is filtered by its query. */
+  protected pages<R extends ListRoute>(
+    route: R,
+    ids: readonly string[],
+    init?: ReadInit,
+    query?: Routes[R]["query"],
+  ): ListOf<R> {
+    return new Pages<unknown>((cursor) =>
+      this.transport.call(route, { ids, init, query: { ...query, ...(cursor && { cursor }) } }),
+    ) as unknown as ListOf<R>;
+  }
+
+  /** A list that is filtered by its body. */
+  protected pagesBy<R extends ListRoute>(
+    route: R,
+    ids: readonly string[],
+    init: ReadInit | undefined,
+    body: Body<R>,
+  ): ListOf<R> {
+    return new Pages<unknown>((cursor) =>
+      this.transport.call(route, { ids, init, body: { ...body, ...(cursor && { cursor }) } }),
+    ) as unknown as ListOf<R>;
+  }
+}
