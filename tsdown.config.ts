@@ -23,6 +23,14 @@ const BUNDLED = {
   "@mariozechner/pi-tui": "scripts/licences/pi-tui.txt",
   marked: "node_modules/marked/LICENSE.md",
   "get-east-asian-width": "node_modules/get-east-asian-width/license",
+  hono: "node_modules/hono/LICENSE",
+  jose: "node_modules/jose/LICENSE.md",
+  "@hono/node-server": "node_modules/@hono/node-server/LICENSE",
+  // The next two have none of their own: this is that of Hono, whose project they are of.
+  "@hono/zod-openapi": "scripts/licences/hono-middleware.txt",
+  "@hono/zod-validator": "scripts/licences/hono-middleware.txt",
+  "@asteasolutions/zod-to-openapi": "node_modules/@asteasolutions/zod-to-openapi/LICENSE",
+  "openapi3-ts": "node_modules/openapi3-ts/LICENSE",
 };
 
 /** Libraries that are part of the studio's page alone, which is a text in one of the modules. */

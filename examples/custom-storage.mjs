@@ -39,7 +39,7 @@ class OneFileStorage {
 
 const options = {
   model: process.env.STEMMA_MODEL,
-  baseURL: process.env.STEMMA_BASE_URL,
+  baseURL: process.env.STEMMA_MODEL_BASE_URL,
   sessionStorage: new OneFileStorage("sessions.json"),
 };
 

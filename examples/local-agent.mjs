@@ -17,7 +17,7 @@ async function ask(question) {
 
 const options = {
   model: process.env.STEMMA_MODEL,
-  baseURL: process.env.STEMMA_BASE_URL,
+  baseURL: process.env.STEMMA_MODEL_BASE_URL,
   sessionStorage,
   systemPrompt: `You help with the files in ${process.cwd()}. Look before you answer.`,
   tools: builtinTools,

@@ -12,9 +12,9 @@ import { resolveModel } from "stemma/agent";
 import { stemmaMiddleware } from "stemma/ai-sdk";
 import { sqlite } from "stemma/sqlite";
 
-const { STEMMA_MODEL, STEMMA_BASE_URL } = process.env;
+const { STEMMA_MODEL, STEMMA_MODEL_BASE_URL } = process.env;
 // In a program of yours: const model = anthropic("claude-sonnet-5-5");
-const model = STEMMA_MODEL ? await resolveModel(STEMMA_MODEL, { baseURL: STEMMA_BASE_URL }) : null;
+const model = STEMMA_MODEL ? await resolveModel(STEMMA_MODEL, { baseURL: STEMMA_MODEL_BASE_URL }) : null;
 
 const store = sqlite("chat.db");
 const learn = createLearnFunction({

@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunningServer, serveNode } from "../../packages/cli/src/http/node-server.js";
+import { listen, type RunningServer } from "../../packages/cli/src/http/listen.js";
 import type { Studio } from "../../packages/studio/src/options.js";
 import { hasChromium, startChromium } from "../helpers/browser.js";
 
@@ -68,7 +68,7 @@ export function describePages(name: string, open: () => Promise<ServedStudio>): 
 
     beforeAll(async () => {
       served = await open();
-      server = await serveNode(served.studio, { host: "127.0.0.1", port: 0 });
+      server = await listen(served.studio, { host: "127.0.0.1", port: 0 });
       browser = await startChromium();
       page = await blank();
     });

@@ -14,9 +14,9 @@ export interface ChatModel {
   readonly extract: LearnOptions["extract"];
 }
 
-/** The model that STEMMA_MODEL and STEMMA_BASE_URL name, as for `stemma chat`; without them the offline responder. */
+/** The model that STEMMA_MODEL and STEMMA_MODEL_BASE_URL name, as for `stemma chat`; without them the offline responder. */
 export async function chooseModel(): Promise<ChatModel> {
-  const { STEMMA_MODEL: name, STEMMA_BASE_URL: baseURL } = process.env;
+  const { STEMMA_MODEL: name, STEMMA_MODEL_BASE_URL: baseURL } = process.env;
   if (!name) {
     return {
       name: null,

@@ -8,6 +8,7 @@ import { registerImport } from "./commands/import.js";
 import { registerKey } from "./commands/key.js";
 import { registerLearn } from "./commands/learn.js";
 import { registerMcp } from "./commands/mcp.js";
+import { registerServe } from "./commands/serve.js";
 import { registerSearch, registerSessions, registerShow, registerTree } from "./commands/sessions.js";
 import { registerStudio } from "./commands/studio.js";
 import { describeError, reportError } from "./errors.js";
@@ -23,6 +24,7 @@ const COMMANDS: readonly Register[] = [
   registerTree,
   registerSearch,
   registerStudio,
+  registerServe,
   registerMcp,
   registerFork,
   registerCompact,

@@ -42,6 +42,6 @@ export async function textModel(name: string, baseUrl?: string): Promise<(prompt
 
 /** The model with this name. Errors: `MODEL_UNAVAILABLE`. */
 export async function languageModel(name: string, baseUrl?: string): Promise<LanguageModel> {
-  const baseURL = baseUrl ?? (process.env.STEMMA_BASE_URL || undefined);
+  const baseURL = baseUrl ?? (process.env.STEMMA_MODEL_BASE_URL || undefined);
   return (await resolveModel(name, { baseURL })) as LanguageModel;
 }

@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
-import type { JsonObject } from "@stemma/model";
+import { type JsonObject, sha256 } from "@stemma/model";
 import type { FileInfo } from "./stemma/session-file.js";
 
 /**
@@ -61,5 +60,5 @@ export function nameFromText(text: string): string | null {
 }
 
 function digestOf(value: unknown): string {
-  return createHash("sha256").update(JSON.stringify(value)).digest("hex");
+  return sha256(JSON.stringify(value));
 }

@@ -4,7 +4,7 @@ import { escapeName, readName } from "../../../packages/adapters/src/langgraph/s
 import { searchableText as searchablePaths } from "../../../packages/adapters/src/langgraph/store/stemma-store.js";
 import { ruleFor } from "../../../packages/cli/src/chat/offline/responder.js";
 import { nameIn, offlineSummary } from "../../../packages/cli/src/chat/offline/summary.js";
-import { isBearer } from "../../../packages/cli/src/http/node-server.js";
+import { isBearer } from "../../../packages/cli/src/http/tokens.js";
 import { withMember } from "../../../packages/cli/src/mcp/install/clients.js";
 import { lineDifference, withTable } from "../../../packages/cli/src/mcp/install/toml-edit.js";
 import { hidePasswords } from "../../../packages/cli/src/open-database.js";

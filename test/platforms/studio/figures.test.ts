@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunningServer, serveNode } from "../../../packages/cli/src/http/node-server.js";
+import { listen, type RunningServer } from "../../../packages/cli/src/http/listen.js";
 import { SessionManager } from "../../../packages/session/src/manager/session-manager.js";
 import { sqlite } from "../../../packages/store/src/sqlite.js";
 import { createStudio } from "../../../packages/studio/src/create-studio.js";
@@ -44,7 +44,7 @@ describe.runIf(process.env.STEMMA_RECORD && hasChromium())("the figures and pict
         );
       }
     }
-    server = await serveNode(createStudio(manager, { basePath: "/", authorize: () => true }), {
+    server = await listen(createStudio(manager, { basePath: "/", authorize: () => true }), {
       host: "127.0.0.1",
       port: 0,
     });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunningServer, serveNode } from "../../../packages/cli/src/http/node-server.js";
+import { listen, type RunningServer } from "../../../packages/cli/src/http/listen.js";
 import { toHtml } from "../../../packages/formats/src/export/html.js";
 import type { SessionInfo } from "../../../packages/store/src/contract/store.js";
 import { memory } from "../../../packages/store/src/memory.js";
@@ -58,7 +58,7 @@ describe.skipIf(!hasChromium())("200 payloads in every field, in Chromium", () =
     const manager = sampleManager(store);
     await fillHostile(manager);
     const studio = createStudio(manager, { authorize: () => true, basePath: "/studio", write: true });
-    server = await serveNode(studio, { host: "127.0.0.1", port: 0 });
+    server = await listen(studio, { host: "127.0.0.1", port: 0 });
     home = `http://127.0.0.1:${server.port}/studio`;
     browser = await startChromium();
     studioPage = await watched(await browser.newContext(), home);

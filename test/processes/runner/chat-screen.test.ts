@@ -40,7 +40,7 @@ afterEach(async () => {
 });
 
 function environment() {
-  const unset = { STEMMA_MODEL: "", STEMMA_BASE_URL: "", STEMMA_SKILLS: "", STEMMA_DB: "", STEMMA_HISTORY: "" };
+  const unset = { STEMMA_MODEL: "", STEMMA_MODEL_BASE_URL: "", STEMMA_SKILLS: "", STEMMA_DB: "", STEMMA_HISTORY: "" };
   return { ...unset, NO_COLOR: "", HOME: home, STEMMA_USER: "ada", NODE_NO_WARNINGS: "1" };
 }
 

@@ -28,7 +28,7 @@ afterEach(() => {
 
 /** Starts a chat with the model of `server`, and says something. */
 function say(line: string) {
-  const env = { ...process.env, STEMMA_MODEL: "", STEMMA_BASE_URL: "", STEMMA_SKILLS: "", STEMMA_USER: "ada" };
+  const env = { ...process.env, STEMMA_MODEL: "", STEMMA_MODEL_BASE_URL: "", STEMMA_SKILLS: "", STEMMA_USER: "ada" };
   const argv = [program, "chat", "--db", join(folder, "chat.db"), "--model", "m", "--base-url", server.url];
   const child = spawn(process.execPath, argv, { cwd: folder, env });
   children.push(child);

@@ -32,7 +32,7 @@ async function run(
   const env = {
     ...process.env,
     STEMMA_MODEL: replies === null ? "" : "test-model",
-    STEMMA_BASE_URL: server.url,
+    STEMMA_MODEL_BASE_URL: server.url,
     OPENAI_API_KEY: "",
     NODE_NO_WARNINGS: "1",
   };

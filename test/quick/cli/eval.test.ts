@@ -11,7 +11,7 @@ const at = (name: string) => join(folder, name);
 
 // Neither the models nor the database of whoever runs the tests.
 beforeEach(() => {
-  for (const name of ["STEMMA_MODEL", "STEMMA_BASE_URL", "STEMMA_DB"]) vi.stubEnv(name, "");
+  for (const name of ["STEMMA_MODEL", "STEMMA_MODEL_BASE_URL", "STEMMA_DB"]) vi.stubEnv(name, "");
 });
 afterEach(() => vi.unstubAllEnvs());
 

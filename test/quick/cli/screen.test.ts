@@ -24,7 +24,7 @@ let ended: Promise<number>;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "stemma-screen-"));
   history = join(folder, "history.jsonl");
-  for (const name of ["STEMMA_MODEL", "STEMMA_BASE_URL", "STEMMA_SKILLS", "NO_COLOR"]) vi.stubEnv(name, "");
+  for (const name of ["STEMMA_MODEL", "STEMMA_MODEL_BASE_URL", "STEMMA_SKILLS", "NO_COLOR"]) vi.stubEnv(name, "");
   vi.stubEnv("STEMMA_USER", "ada");
   vi.stubEnv("STEMMA_HISTORY", history);
   vi.stubEnv("TERM", "xterm-256color");

@@ -24,8 +24,8 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   "stemma/agent": /^(node:|ai$|redis$)/,
   "stemma/langchain": /^@langchain\/core\//,
   "stemma/mcp": /^@modelcontextprotocol\/server$/,
-  // Loaded with the first token.
-  "stemma/server": /^jose$/,
+  // Bundled, but for zod and the AI SDK; all are loaded with the first request or token.
+  "stemma/server": /^(zod|ai|jose|hono(\/.*)?|@hono\/zod-openapi)$/,
   // Loaded with the first append to a session.
   "stemma/claude": /^@anthropic-ai\/claude-agent-sdk$/,
   "stemma/langgraph": /^@langchain\/langgraph-checkpoint$/,
@@ -35,7 +35,7 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
 
 /** Packages that a user installs for the entry point that is made for them. */
 const PEERS = [
-  ...["zod", "ai", "@modelcontextprotocol/server", "react", "@ai-sdk/react", "jose"],
+  ...["zod", "ai", "@modelcontextprotocol/server", "react", "@ai-sdk/react"],
   ...["@langchain/*", "@openai/*", "@anthropic-ai/*", "@opentelemetry/*"],
 ];
 
@@ -119,7 +119,7 @@ async function importsOf(files: readonly string[]): Promise<Map<string, string[]
     metafile: true,
     format: "esm",
     platform: "neutral",
-    external: [...PEERS, "yauzl", "fzstd", "node:*"],
+    external: [...PEERS, "yauzl", "fzstd", "jose", "hono", "@hono/*", "node:*"],
     logLevel: "silent",
   });
   const { outputs } = metafile;

@@ -21,7 +21,7 @@ beforeEach(() => {
   db = join(folder, "chat.db");
   // Skills are looked for there.
   process.chdir(folder);
-  for (const name of ["STEMMA_MODEL", "STEMMA_BASE_URL", "STEMMA_SKILLS", "OPENAI_API_KEY"]) vi.stubEnv(name, "");
+  for (const name of ["STEMMA_MODEL", "STEMMA_MODEL_BASE_URL", "STEMMA_SKILLS", "OPENAI_API_KEY"]) vi.stubEnv(name, "");
   vi.stubEnv("STEMMA_USER", "ada");
 });
 afterEach(() => {

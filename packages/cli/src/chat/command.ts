@@ -8,7 +8,7 @@ export function registerChat(program: Command): void {
     .command("chat")
     .description("Talk to a model that remembers. Goes on with the last conversation.")
     .option("-m, --model <name>", "anthropic/…, openai/…, …; default: STEMMA_MODEL, else an offline responder")
-    .option("--base-url <url>", "an OpenAI-compatible server (Ollama, LM Studio, vLLM); default: STEMMA_BASE_URL")
+    .option("--base-url <url>", "an OpenAI-compatible server (Ollama, LM Studio, vLLM); default: STEMMA_MODEL_BASE_URL")
     .option(
       "-s, --session <id>",
       "the conversation to go on with (id, beginning of an id, or name), or to start under this id",

@@ -43,9 +43,9 @@ export class Conversation {
 
   /** Errors: `MODEL_UNAVAILABLE`. */
   static async start(store: Store, options: ChatOptions): Promise<Conversation> {
-    const { STEMMA_MODEL, STEMMA_BASE_URL } = process.env;
+    const { STEMMA_MODEL, STEMMA_MODEL_BASE_URL } = process.env;
     const name = options.model ?? (STEMMA_MODEL || null);
-    const baseURL = options.baseUrl ?? (STEMMA_BASE_URL || undefined);
+    const baseURL = options.baseUrl ?? (STEMMA_MODEL_BASE_URL || undefined);
     const summarizer = await createSummarizer(options);
     const model = name === null ? offlineResponder() : await resolveModel(name, { baseURL });
     const userId = options.user ?? localUser();

@@ -78,7 +78,7 @@ export function registerCompact(program: Command, io: Io): void {
     .description("Lay a summary over the middle of a session. The messages stay beneath it.")
     .argument("<session>", "id, beginning of an id, or name")
     .option("-m, --model <name>", "the model that summarises; default: STEMMA_MODEL, else an offline summariser")
-    .option("--base-url <url>", "an OpenAI-compatible server; default: STEMMA_BASE_URL")
+    .option("--base-url <url>", "an OpenAI-compatible server; default: STEMMA_MODEL_BASE_URL")
     .option("--keep-head <number>", "messages at the start that stay", wholeNumber, 3)
     .option("--tail-tokens <number>", "tokens at the end that stay", wholeNumber, 20_000)
     .action(async (text: string, options: CompactOptions, command: Command) => {

@@ -92,7 +92,7 @@ function registerQa(parent: Command, io: Io): void {
     );
   ofSet(command)
     .option("-m, --model <name>", "the model that answers: anthropic/…, openai/…, …; default: STEMMA_MODEL")
-    .option("--base-url <url>", "an OpenAI-compatible server (Ollama, LM Studio, vLLM); default: STEMMA_BASE_URL")
+    .option("--base-url <url>", "an OpenAI-compatible server (Ollama, LM Studio, vLLM); default: STEMMA_MODEL_BASE_URL")
     .option("--judge <name>", "the model that judges; default: the one that answers")
     .option("--judge-base-url <url>", "the server of the judge; default: that of the other model")
     .option("--max-tokens <number>", "estimated tokens that a model is shown; default 1000", positiveNumber)

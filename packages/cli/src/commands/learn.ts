@@ -37,7 +37,7 @@ export function registerLearn(program: Command, io: Io): void {
     .option("-a, --all", "all of them; needed, since a model is paid for each")
     .option("--dry-run", "only count them; asks no model")
     .option("-m, --model <name>", "the model that is asked: anthropic/…, openai/…, …; default: STEMMA_MODEL")
-    .option("--base-url <url>", "an OpenAI-compatible server (Ollama, LM Studio, vLLM); default: STEMMA_BASE_URL")
+    .option("--base-url <url>", "an OpenAI-compatible server (Ollama, LM Studio, vLLM); default: STEMMA_MODEL_BASE_URL")
     .option("--prices <input,output>", "what a million tokens of the model cost, as 3,15", prices)
     .option("--learn <module>", "instead of a model: a module whose default export is a learn function", nonEmpty)
     .option(

@@ -2,14 +2,9 @@ import { spawn } from "node:child_process";
 import { invalid } from "@stemma/model";
 import type { Store } from "@stemma/store";
 import { createStudio, failed, refusalOfOrigin, respond } from "@stemma/studio";
-import {
-  assertToken,
-  isEqualToken,
-  localHosts,
-  type RunningServer,
-  randomToken,
-  serveNode,
-} from "../http/node-server.js";
+import { addressOf, isLoopback, listen, localHosts, type RunningServer } from "../http/listen.js";
+import { assertToken, isEqualToken, randomToken } from "../http/tokens.js";
+
 export interface ServeStudioOptions {
   /** 0 takes a free one. */
   readonly port: number;
@@ -26,15 +21,13 @@ export interface ServedStudio extends RunningServer {
   link(): string;
 }
 
-const LOOPBACK = ["127.0.0.1", "localhost", "::1"];
-
 /** Serves the studio of a store to whoever has its link. Errors: `INVALID_ARGUMENT`. */
 export async function serveStudio(store: Store, options: ServeStudioOptions): Promise<ServedStudio> {
   const { host = "127.0.0.1", token, write, onError } = options;
   assertGuarded(host, token);
-  const isLocal = LOOPBACK.includes(host);
+  const isLocal = isLoopback(host);
   let handler = async (_request: Request): Promise<Response> => new Response(null, { status: 503 });
-  const server = await serveNode((request) => handler(request), { host, port: options.port });
+  const server = await listen((request) => handler(request), { host, port: options.port });
   const { port } = server;
   // Of another machine nobody knows by which names it is reached; there only the token counts.
   const hosts = isLocal ? localHosts(port) : undefined;
@@ -44,12 +37,11 @@ export async function serveStudio(store: Store, options: ServeStudioOptions): Pr
     const foreign = refusalOfOrigin(request, hosts);
     return foreign === null ? (gate.exchange(request) ?? studio(request)) : failed(foreign, onError);
   };
-  const shown = host === "::1" ? "[::1]" : host;
-  return { ...server, link: () => `http://${shown}:${port}/?token=${encodeURIComponent(token ?? gate.issue())}` };
+  return { ...server, link: () => `${addressOf(host, port)}/?token=${encodeURIComponent(token ?? gate.issue())}` };
 }
 
 function assertGuarded(host: string, token: string | undefined): void {
-  if (token === undefined && !LOOPBACK.includes(host)) {
+  if (token === undefined && !isLoopback(host)) {
     const message = `With --host ${host} others can reach the studio: give a secret with --token, or STEMMA_STUDIO_TOKEN, too.`;
     throw invalid(message, { host });
   }

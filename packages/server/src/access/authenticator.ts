@@ -1,7 +1,6 @@
 import { check, defineOptions, StemmaError } from "@stemma/model";
 import type { ApiKeys } from "./api-keys.js";
 import { ForeignTokens, type ForeignTokensOptions } from "./foreign-tokens.js";
-import { loadJose } from "./load-jose.js";
 import { assertPrincipal, type Principal } from "./principal.js";
 import { TOKEN_ISSUER, type UserTokens } from "./user-tokens.js";
 
@@ -62,7 +61,7 @@ function bearerOf(authorization: string | null): string | null {
 
 // Only to choose who checks it.
 async function issuerOf(token: string): Promise<string | undefined> {
-  const { decodeJwt } = await loadJose();
+  const { decodeJwt } = await import("jose");
   try {
     const { iss } = decodeJwt(token);
     return iss;

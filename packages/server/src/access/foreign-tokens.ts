@@ -1,5 +1,4 @@
 import { check, defineOptions, once, StemmaError } from "@stemma/model";
-import { loadJose } from "./load-jose.js";
 import type { Principal } from "./principal.js";
 
 /** Tokens that somebody else signs: Auth0, Clerk, Keycloak, your own service. */
@@ -8,8 +7,8 @@ export interface ForeignTokensOptions {
   readonly jwks: string | URL;
   /** The `iss` that a token must have. */
   readonly issuer: string;
-  /** The `aud` that a token must have: what names this server there. */
-  readonly audience: string;
+  /** The `aud` that a token must have, or one of several: what names this server there. */
+  readonly audience: string | readonly string[];
   /** The claim that is the user's id. Default: "sub". */
   readonly userClaim?: string | undefined;
   /** The algorithms that are allowed. Default: RS256, PS256, ES256 and EdDSA. None with a shared secret can be. */
@@ -38,7 +37,12 @@ const TOLERANCE = 30;
 const FOREIGN_TOKENS = defineOptions<ForeignTokensOptions>({
   jwks: check.required(check.rule("an address with https:, or of this machine", isSafe)),
   issuer: check.required(check.text),
-  audience: check.required(check.text),
+  audience: check.required(
+    check.rule("a text, or texts", (value) => {
+      const all = [value].flat();
+      return all.length > 0 && all.every((each) => typeof each === "string" && each !== "");
+    }),
+  ),
   userClaim: check.text,
   algorithms: check.rule("algorithms with a public key", (value) => value.every((each) => ASYMMETRIC.includes(each))),
 });
@@ -47,7 +51,7 @@ const FOREIGN_TOKENS = defineOptions<ForeignTokensOptions>({
 export class ForeignTokens {
   readonly issuer: string;
   readonly #keys = once(async () => {
-    const { createRemoteJWKSet } = await loadJose();
+    const { createRemoteJWKSet } = await import("jose");
     return createRemoteJWKSet(new URL(this.options.jwks), { cooldownDuration: COOLDOWN, timeoutDuration: 5_000 });
   });
 
@@ -61,12 +65,12 @@ export class ForeignTokens {
    * cannot be read, `DRIVER_MISSING`.
    */
   async verify(token: string): Promise<Principal | null> {
-    const { errors, jwtVerify } = await loadJose();
+    const { errors, jwtVerify } = await import("jose");
     const { issuer, audience, userClaim = "sub", algorithms = USUAL } = this.options;
     try {
       const { payload } = await jwtVerify(token, await this.#keys(), {
         issuer,
-        audience,
+        audience: [audience].flat(),
         algorithms: [...algorithms],
         clockTolerance: TOLERANCE,
         requiredClaims: ["exp", userClaim],

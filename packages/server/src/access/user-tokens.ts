@@ -1,6 +1,5 @@
 import { check, defineOptions, once, StemmaError } from "@stemma/model";
 import { assertStore, assertUserId, type RecordScope, type Store } from "@stemma/store";
-import { loadJose } from "./load-jose.js";
 import { ACCESS, type Access, accessOf, assertGiven, type Principal } from "./principal.js";
 import { randomText } from "./secrets.js";
 
@@ -40,8 +39,7 @@ const FIRST = "1";
 
 /**
  * Short-lived tokens for browsers: a JWT for one user, signed with a secret that the store holds. Your server makes one for a user
- * who is signed in, and the page sends it. `audience` is the address of the server that takes them. Errors of its calls:
- * `DRIVER_MISSING` without the package `jose`.
+ * who is signed in, and the page sends it. `audience` is the address of the server that takes them.
  * @example
  * import { UserTokens } from "stemma/server";
  *
@@ -67,7 +65,7 @@ export class UserTokens {
   }: NewUserToken): Promise<{ token: string; expiresAt: number }> {
     NEW_USER_TOKEN.assert({ userId, lasts, ...access }, "a token");
     assertGiven(access, "a token");
-    const { SignJWT } = await loadJose();
+    const { SignJWT } = await import("jose");
     const expiresAt = Date.now() + lasts;
     const { access: _, ...reach } = accessOf({ ...access, access: "memory" });
     const token = await new SignJWT({ reach })
@@ -83,7 +81,7 @@ export class UserTokens {
 
   /** Whom a token stands for; null for one that is forged, expired, or for another server. */
   async verify(token: string): Promise<Principal | null> {
-    const { errors, jwtVerify } = await loadJose();
+    const { errors, jwtVerify } = await import("jose");
     try {
       const { payload } = await jwtVerify(token, await this.#secret(), {
         algorithms: ["HS256"],

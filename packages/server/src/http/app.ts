@@ -2,21 +2,15 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import { raceWithTimer, StemmaError } from "@stemma/model";
 import type { Store } from "@stemma/store";
 import { cors } from "hono/cors";
-import { routePath } from "hono/route";
+import { matchedRoutes } from "hono/route";
 import { registerRest } from "../rest/register-rest.js";
 import { createChat } from "./chat.js";
 import { Contexts } from "./contexts.js";
 import type { RequestRecord, ServerContext, ServerHandler, ServerOptions } from "./options.js";
 import { HttpRefusal, problemResponse, statusOf } from "./problem.js";
+import type { ServerApp, ServerEnv } from "./server-app.js";
 import { signedIn, studioHandler, studioSignIn } from "./studio.js";
 import { tokenRoute } from "./tokens.js";
-
-/** What a route knows of its request. */
-export interface ServerEnv {
-  Variables: ServerContext & { failure: unknown };
-}
-
-export type ServerApp = OpenAPIHono<ServerEnv>;
 
 const READY_WITHIN = 1_000;
 const OAUTH_METADATA = "/.well-known/oauth-protected-resource";
@@ -37,7 +31,7 @@ export function createApp(store: Store, options: ServerOptions): (request: Reque
     c.header("x-request-id", requestId);
     const { failure, principal } = c.var;
     const status = c.res.status;
-    const route = c.get("failure") instanceof HttpRefusal && status === 404 ? null : routePath(c, -1);
+    const route = matchedRoutes(c).findLast(({ path }) => path !== "/*")?.path ?? null;
     const code = failure === undefined ? null : codeOf(failure);
     tell(options, {
       id: requestId,

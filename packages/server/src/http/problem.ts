@@ -11,7 +11,7 @@ export interface Problem {
   readonly status: number;
   readonly code: ErrorCode | HttpCode;
   readonly detail: string;
-  /** What the error is about, such as `sessionId`. Empty for a fault of the server. */
+  /** The subject of the error, such as `sessionId`. Empty for a fault of the server. */
   readonly details: Readonly<Record<string, unknown>>;
   readonly requestId: string;
   /** Whether the same request may succeed later. */

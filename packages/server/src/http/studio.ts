@@ -1,7 +1,7 @@
 import { StemmaError } from "@stemma/model";
 import { createStudio, refusalOfOrigin } from "@stemma/studio";
-import type { ServerApp } from "./app.js";
 import type { ServerHandler, ServerOptions } from "./options.js";
+import type { ServerApp } from "./server-app.js";
 
 /** Holds the key or the token of who signed in. Pages of other sites cannot make a browser send it. */
 const COOKIE = "stemma-key";

@@ -1,7 +1,7 @@
 import { invalid, readJsonObject } from "@stemma/model";
 import { forbidden } from "../access/refusals.js";
 import type { NewUserToken, UserTokens } from "../access/user-tokens.js";
-import type { ServerApp } from "./app.js";
+import type { ServerApp } from "./server-app.js";
 
 const BODY = { maxBytes: 16_384, advice: "It names a user, and what the token reaches." };
 const SECOND = 1_000;

@@ -1,5 +1,6 @@
 import { fromBase64, invalid, sha256, toBase64 } from "@stemma/model";
 import type { Call } from "./route.js";
+import { DEFAULT_LIMIT } from "./schemas.js";
 
 const MARK = 16;
 
@@ -30,9 +31,6 @@ export function pageOf({ path, ids, query, body }: Pick<Call, "path" | "ids" | "
     next: (key) => (key == null ? null : write(mark + key)),
   };
 }
-
-export const DEFAULT_LIMIT = 50;
-export const MAX_LIMIT = 200;
 
 function keyOf(cursor: string, mark: string): string {
   const text = read(cursor);

@@ -1,10 +1,19 @@
+import { invalid } from "@stemma/model";
+
 /** The names in the braces of a path. */
-export type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | NamesIn<Rest>
-  : never;
+type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
 
 /** The ids of a path by the names in its braces. */
 export type PathIds<Path extends string> = Readonly<Record<NamesIn<Path>, string>>;
+
+/** Throws `INVALID_ARGUMENT` for an address that is not percent-encoded UTF-8: it would be taken for what it is not. */
+export function assertEncoded({ url }: Request): void {
+  try {
+    decodeURIComponent(new URL(url).pathname);
+  } catch (cause) {
+    throw invalid("The address is not UTF-8 that is percent-encoded.", {}, { cause });
+  }
+}
 
 /**
  * Reads the ids of a path. A segment cannot be empty, and URLs take `.` and `..` away: such an id has a `~` before it, and so has
@@ -18,9 +27,4 @@ export function readIds<Path extends string>(path: Path, segments: Readonly<Reco
 
 function readId(segment: string): string {
   return segment.startsWith("~") ? segment.slice(1) : segment;
-}
-
-/** An id as a segment of a path. */
-export function segmentOf(id: string): string {
-  return encodeURIComponent(/^(~.*|\.{0,2})$/s.test(id) ? `~${id}` : id);
 }

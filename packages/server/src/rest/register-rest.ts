@@ -1,20 +1,19 @@
-import type { ServerApp } from "../http/app.js";
 import type { ServerOptions } from "../http/options.js";
-import { blockRoutes } from "./blocks.js";
-import { changeRoutes } from "./changes.js";
-import { compactionRoutes } from "./compactions.js";
-import { copyRoutes } from "./copies.js";
-import { entryRoutes } from "./entries.js";
-import { limitsRoute } from "./limits.js";
-import { messageRoutes } from "./messages.js";
-import { openApiRoute } from "./open-api.js";
+import type { ServerApp } from "../http/server-app.js";
 import { Routes } from "./route.js";
-import { searchRoutes } from "./search.js";
-import { sessionRoutes } from "./sessions.js";
-import { treeRoutes } from "./tree.js";
-import { turnRoutes } from "./turns.js";
-import { usageRoutes } from "./usage.js";
-import { userRoutes } from "./users.js";
+import { blockRoutes } from "./routes/blocks.js";
+import { changeRoutes } from "./routes/changes.js";
+import { compactionRoutes } from "./routes/compactions.js";
+import { copyRoutes } from "./routes/copies.js";
+import { limitsRoute, openApiRoute } from "./routes/description.js";
+import { entryRoutes } from "./routes/entries.js";
+import { erasureRoutes } from "./routes/erasure.js";
+import { messageRoutes } from "./routes/history.js";
+import { turnRoutes } from "./routes/prepared-turns.js";
+import { sessionRoutes } from "./routes/registered-sessions.js";
+import { searchRoutes } from "./routes/search.js";
+import { treeRoutes } from "./routes/tree.js";
+import { usageRoutes } from "./routes/usage-counts.js";
 
 /** Bytes of a body, unless an option says otherwise. */
 const DEFAULT_BODY_BYTES = 16_777_216;
@@ -33,7 +32,7 @@ export function registerRest(app: ServerApp, options: ServerOptions): void {
   blockRoutes(routes);
   entryRoutes(routes);
   searchRoutes(routes);
-  userRoutes(routes);
+  erasureRoutes(routes);
   changeRoutes(routes, options);
   limitsRoute(routes, maxBodyBytes);
   openApiRoute(app);

@@ -3,16 +3,16 @@ import { invalid, quote, StemmaError, shorten } from "@stemma/model";
 import type { SessionManager } from "@stemma/session";
 import type { Store } from "@stemma/store";
 import { forbidden, notThere } from "../access/refusals.js";
-import type { ServerApp } from "../http/app.js";
 import { HttpRefusal } from "../http/problem.js";
+import type { ServerApp } from "../http/server-app.js";
 import { readBody } from "./body.js";
-import { type NamesIn, type PathIds, readIds } from "./path-ids.js";
+import { assertEncoded, type PathIds, readIds } from "./path-ids.js";
 import { PROBLEM } from "./schemas.js";
 
 type Query = Readonly<Record<string, z.ZodType>>;
 type Output<Q extends Query> = { readonly [Name in keyof Q]: z.output<Q[Name]> };
 
-/** What an answer holds: JSON of this schema, a text of these media types, or nothing. */
+/** The content of an answer: JSON of this schema, a text of these media types, or nothing. */
 type Content = z.ZodType | readonly string[] | null;
 
 interface Definition<Q extends Query, Body extends z.ZodType> {
@@ -42,7 +42,7 @@ export interface Call<Path extends string = string, Q = unknown, Body = unknown>
   readonly sessions: SessionManager;
 }
 
-/** What is told of a session that is not there, too. */
+/** Codes that would tell a session which is there from one that is not. */
 const OF_A_SESSION: ReadonlySet<string> = new Set([
   "MESSAGE_NOT_FOUND",
   "PARENT_NOT_FOUND",
@@ -78,6 +78,7 @@ export class Routes {
       const request = c.req.raw;
       // The guard refuses it, too; some routes would say something else before.
       if (definition.access === "write" && principal.readOnly === true) throw forbidden("This key only reads.");
+      assertEncoded(request);
       const given = parsed(asked, queryOf(request), "query");
       const json = body === undefined ? undefined : parsed(body, await readBody(request, this.maxBodyBytes), "body");
       const call = {
@@ -225,5 +226,3 @@ const MEANINGS: Readonly<Record<string, string>> = {
   user: `The user's id, ${ID}.`,
   tool: "The tool's name.",
 };
-
-export type { NamesIn };

@@ -2,7 +2,10 @@
 // metadata may be, the store checks: any JSON passes here.
 import { z } from "@hono/zod-openapi";
 import { isJsonObject, type JsonObject } from "@stemma/model";
-import { DEFAULT_LIMIT, MAX_LIMIT } from "./cursor.js";
+
+/** Of a page. */
+export const DEFAULT_LIMIT = 50;
+export const MAX_LIMIT = 200;
 
 export const text = z.string();
 const texts = z.array(text);
@@ -27,7 +30,7 @@ export const PAGE = {
     .openapi({ type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT }),
   cursor: text.optional().openapi({ description: "The `nextCursor` of the page before, with the same other fields." }),
 };
-/** The same of a body. */
+/** Those of a body. */
 export const PAGE_BODY = { limit: z.int().min(1).max(MAX_LIMIT).optional(), cursor: text.optional() };
 
 export const flag = z.enum(["true", "false"]).optional();

@@ -41,3 +41,8 @@ export async function serveRest(options: Options = {}, store = memory()) {
 }
 
 export const said = (id: string, text = id, role = "user") => ({ id, role, parts: [{ type: "text", text }] });
+
+/** An id as a segment of a path. */
+export function segmentOf(id: string): string {
+  return encodeURIComponent(/^(~.*|\.{0,2})$/s.test(id) ? `~${id}` : id);
+}

@@ -168,6 +168,8 @@ describe("REST: what is refused", () => {
     expect((await send("{}", { "content-type": "text/plain" })).body).toMatchObject({ code: "UNSUPPORTED_MEDIA_TYPE" });
     expect((await send('{"messages":[{"id":"q1","role":"user","parts":[]}]')).status).toBe(400);
     expect((await send('{"messages":[{"id":"q1","role":"user","content":"x"}]}')).body.code).toBe("INVALID_MESSAGE");
+    const bytes = await ask("POST", "/v1/sessions/%FF%FE/messages", { json: { messages: [said("q1")] } });
+    expect([bytes.status, bytes.body.code]).toEqual([400, "INVALID_ARGUMENT"]);
     const nul = await ask("POST", "/v1/sessions/a%00b/messages", { json: { messages: [said("q1")] } });
     expect([nul.status, nul.body.code]).toEqual([400, "INVALID_TEXT"]);
   });

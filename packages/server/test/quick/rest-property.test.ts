@@ -1,8 +1,7 @@
 import { memory } from "@stemma/store/memory";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { segmentOf } from "../../src/rest/path-ids.js";
-import { serveRest } from "./rest-helpers.js";
+import { segmentOf, serveRest } from "./rest-helpers.js";
 
 /** A text that a database keeps. */
 const storable = fc

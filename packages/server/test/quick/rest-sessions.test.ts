@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { segmentOf } from "../../src/rest/path-ids.js";
-import { said, serveRest } from "./rest-helpers.js";
+import { said, segmentOf, serveRest } from "./rest-helpers.js";
 
 describe("REST: sessions", () => {
   it("registers a session once, reads and changes it", async () => {

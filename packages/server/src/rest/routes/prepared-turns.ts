@@ -1,10 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import { StemmaError } from "@stemma/model";
 import { coreOf, type SessionTool } from "@stemma/session";
-import type { ServerOptions } from "../http/options.js";
-import { HttpRefusal } from "../http/problem.js";
-import { assertThere, json, type Routes } from "./route.js";
-import { MESSAGE, object, text } from "./schemas.js";
+import type { ServerOptions } from "../../http/options.js";
+import { HttpRefusal } from "../../http/problem.js";
+import { assertThere, json, type Routes } from "../route.js";
+import { MESSAGE, object, text } from "../schemas.js";
 
 const PATH = "/v1/sessions/{session}";
 

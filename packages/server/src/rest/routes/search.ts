@@ -2,10 +2,10 @@ import { z } from "@hono/zod-openapi";
 import { byTurns } from "@stemma/model";
 import type { ManagerSearchPageOptions } from "@stemma/session";
 import type { FoundEntry, Store } from "@stemma/store";
-import { pageOf } from "./cursor.js";
-import { memoryOf } from "./owner.js";
-import { type Call, json, type Routes } from "./route.js";
-import { FOUND_ENTRY, HIT, listOf, object, PAGE_BODY, text, time } from "./schemas.js";
+import { pageOf } from "../cursor.js";
+import { memoryOf } from "../owner.js";
+import { type Call, json, type Routes } from "../route.js";
+import { FOUND_ENTRY, HIT, listOf, object, PAGE_BODY, text, time } from "../schemas.js";
 
 /** Collections of one owner that are searched. */
 const MOST_LABELS = 20;

@@ -1,12 +1,12 @@
 import { z } from "@hono/zod-openapi";
 import { noMessage } from "@stemma/model";
 import type { SessionStore, TreeNode } from "@stemma/store";
-import { pageOf } from "./cursor.js";
-import { writeMessages } from "./messages.js";
-import { ownerName } from "./owner.js";
-import { assertThere, json, noContent, type Routes } from "./route.js";
-import { listOf, MESSAGE, NODE, PAGE, text, VERSION } from "./schemas.js";
-import { lines, wantsLines } from "./streams.js";
+import { pageOf } from "../cursor.js";
+import { ownerName } from "../owner.js";
+import { assertThere, json, noContent, type Routes } from "../route.js";
+import { listOf, MESSAGE, NODE, PAGE, text, VERSION } from "../schemas.js";
+import { lines, wantsLines } from "../streams.js";
+import { writeMessages } from "./history.js";
 
 const PATH = "/v1/sessions/{session}";
 const MESSAGE_PATH = `${PATH}/messages/{message}` as const;

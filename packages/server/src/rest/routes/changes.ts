@@ -1,10 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import { invalid, perObject, StemmaError, sleep } from "@stemma/model";
 import { allSessions, type Store } from "@stemma/store";
-import type { ServerOptions } from "../http/options.js";
-import { assertThere, type Call, json, type Routes } from "./route.js";
-import { text } from "./schemas.js";
-import { textStream } from "./streams.js";
+import type { ServerOptions } from "../../http/options.js";
+import { assertThere, type Call, json, type Routes } from "../route.js";
+import { text } from "../schemas.js";
+import { textStream } from "../streams.js";
 
 /** How often a store is asked, in milliseconds. */
 const INTERVAL = 1_000;
@@ -15,7 +15,7 @@ const LONGEST = 300_000;
 /** Streams and waiting requests of one key. */
 const MOST_STREAMS = 64;
 const MOST_WAIT = 60;
-/** What one transaction dated, another one may have stored earlier by so much. */
+/** Milliseconds: of two transactions, the one that was dated first may be stored last. */
 const SLACK = 2_000;
 const OLDEST = 3_600_000;
 
@@ -136,7 +136,7 @@ async function* looks(
   }
 }
 
-/** What changes in one session, from now on or since a change of it. */
+/** Looks for changes of one session, from now on or since a change of it. */
 async function lookAtOne(store: Store, session: string, after: string | undefined): Promise<Look> {
   const read = async () => encodeURIComponent(await store.session(session).change());
   let known = after ?? (await read());
@@ -149,7 +149,7 @@ async function lookAtOne(store: Store, session: string, after: string | undefine
   };
 }
 
-/** What changes in all sessions, from now on or since the time of a change. Errors: `INVALID_ARGUMENT`. */
+/** Looks for changes of all sessions, from now on or since the time of a change. Errors: `INVALID_ARGUMENT`. */
 async function lookAtAll(store: Store, after: string | undefined): Promise<Look> {
   const time = after === undefined ? Date.now() : Date.parse(after);
   if (!(Date.now() - time < OLDEST)) throw invalid("after is no change of the last hour: list the sessions instead.");

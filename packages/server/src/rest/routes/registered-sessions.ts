@@ -2,11 +2,11 @@ import { z } from "@hono/zod-openapi";
 import { StemmaError } from "@stemma/model";
 import type { SessionListOptions } from "@stemma/session";
 import type { SessionInfo, Store } from "@stemma/store";
-import { forbidden, notThere } from "../access/refusals.js";
-import { type Page, pageOf } from "./cursor.js";
-import { expectedBy, isKnown, isOther } from "./etag.js";
-import { assertThere, type Call, json, noContent, type Routes } from "./route.js";
-import { listOf, object, PAGE, PAGE_BODY, RECEIPT, SESSION, text } from "./schemas.js";
+import { forbidden, notThere } from "../../access/refusals.js";
+import { type Page, pageOf } from "../cursor.js";
+import { expectedBy, isKnown, isOther } from "../etag.js";
+import { assertThere, type Call, json, noContent, type Routes } from "../route.js";
+import { listOf, object, PAGE, PAGE_BODY, RECEIPT, SESSION, text } from "../schemas.js";
 
 const FILTERS = {
   order: z.enum(["change", "tokens", "cost", "messages", "registered"]).optional(),

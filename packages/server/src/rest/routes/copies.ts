@@ -1,9 +1,9 @@
 import { z } from "@hono/zod-openapi";
 import { invalid, StemmaError } from "@stemma/model";
-import { assertMediaType } from "./body.js";
-import { assertThere, type Call, json, type Routes } from "./route.js";
-import { text } from "./schemas.js";
-import { textStream } from "./streams.js";
+import { assertMediaType } from "../body.js";
+import { assertThere, type Call, json, type Routes } from "../route.js";
+import { text } from "../schemas.js";
+import { textStream } from "../streams.js";
 
 const PATH = "/v1/sessions/{session}";
 const LINES = ["application/x-ndjson"] as const;

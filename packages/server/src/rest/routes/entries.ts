@@ -9,11 +9,10 @@ import {
   type SearchEntriesOptions,
   type Store,
 } from "@stemma/store";
-import { assertOwner, noVersion } from "./blocks.js";
-import { pageOf } from "./cursor.js";
-import { expectedBy, isKnown, isOther, tagOf } from "./etag.js";
-import { memoryOf } from "./owner.js";
-import { type Call, json, noContent, type Routes } from "./route.js";
+import { pageOf } from "../cursor.js";
+import { expectedBy, isKnown, isOther, tagOf } from "../etag.js";
+import { memoryOf } from "../owner.js";
+import { type Call, json, noContent, type Routes } from "../route.js";
 import {
   anything,
   ENTRY,
@@ -26,7 +25,8 @@ import {
   PAGE_BODY,
   text,
   VERSION,
-} from "./schemas.js";
+} from "../schemas.js";
+import { assertOwner, noVersion } from "./blocks.js";
 
 const LABELS = "/v1/memory/{owner}/entries";
 const LABEL = `${LABELS}/{label}` as const;

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
-import { assertThere, json, noContent, type Routes } from "./route.js";
-import { COMPACTION, listOf, MESSAGE, text } from "./schemas.js";
+import { assertThere, json, noContent, type Routes } from "../route.js";
+import { COMPACTION, listOf, MESSAGE, text } from "../schemas.js";
 
 const PATH = "/v1/sessions/{session}";
 

@@ -1,31 +1,16 @@
 import { z } from "@hono/zod-openapi";
 import { StemmaError } from "@stemma/model";
 import type { BlockKey, MemoryScope, Store } from "@stemma/store";
-import { pageOf } from "./cursor.js";
-import { type Expected, expectedBy, isKnown, isOther } from "./etag.js";
-import { memoryOf } from "./owner.js";
-import { assertThere, json, noContent, type Routes } from "./route.js";
-import { BLOCK, ERASED, listOf, PAGE, text, VERSION } from "./schemas.js";
+import { pageOf } from "../cursor.js";
+import { type Expected, expectedBy, isKnown, isOther } from "../etag.js";
+import { memoryOf } from "../owner.js";
+import { assertThere, json, noContent, type Routes } from "../route.js";
+import { BLOCK, listOf, PAGE, text, VERSION } from "../schemas.js";
 
 const PATH = "/v1/memory/{owner}";
 const BLOCK_PATH = `${PATH}/blocks/{label}` as const;
 
 export function blockRoutes(routes: Routes): void {
-  routes.add(
-    "delete",
-    PATH,
-    {
-      access: "write",
-      summary: "Erase a memory",
-      description: "All blocks and entries of the owner, with their versions.",
-      answers: { 200: ERASED },
-    },
-    async (call) => {
-      const { store, scope } = memoryOf(call.store, call.ids.owner);
-      return json(await store.deleteMemory(scope));
-    },
-  );
-
   routes.add(
     "get",
     `${PATH}/blocks`,

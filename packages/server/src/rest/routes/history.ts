@@ -10,11 +10,11 @@ import {
 } from "@stemma/model";
 import { coreOf, type SessionManager } from "@stemma/session";
 import type { MessageWrite, ReadOptions } from "@stemma/store";
-import { pageOf } from "./cursor.js";
-import { expectedBy, isKnown, isOther, tagOf } from "./etag.js";
-import { assertThere, type Call, json, jsonText, noContent, type Routes } from "./route.js";
-import { flag, listOf, MESSAGE, PAGE, text, whole } from "./schemas.js";
-import { lines, wantsLines } from "./streams.js";
+import { pageOf } from "../cursor.js";
+import { expectedBy, isKnown, isOther, tagOf } from "../etag.js";
+import { assertThere, type Call, json, jsonText, noContent, type Routes } from "../route.js";
+import { flag, listOf, MESSAGE, PAGE, text, whole } from "../schemas.js";
+import { lines, wantsLines } from "../streams.js";
 
 /** Messages that one request may append. */
 export const MOST_MESSAGES = 1_000;

@@ -1,0 +1,101 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { getRequestListener } from "@hono/node-server";
+import { invalid } from "@stemma/model";
+
+/** Longer than proxies keep a connection that nobody uses (60 seconds): it is they who close it. */
+const KEEP_ALIVE = 65_000;
+/** For the header of a request, then for its body: a client that sends a byte now and then holds nothing for long. */
+const HEADER_WITHIN = 20_000;
+const BODY_WITHIN = 120_000;
+
+export interface RunningServer {
+  readonly port: number;
+  /** Breaks off what runs. */
+  close(): Promise<void>;
+}
+
+export interface DrainingServer extends RunningServer {
+  /** Asks clients from now on to take another connection. */
+  leave(): void;
+  /** Takes no connection more, and resolves when the requests that run are answered, at the latest after so many milliseconds. */
+  drain(within: number): Promise<void>;
+}
+
+/** Hosts of this machine alone. */
+const LOOPBACK: readonly string[] = ["127.0.0.1", "localhost", "::1"];
+
+/** True for a host that only this machine reaches. */
+export function isLoopback(host: string): boolean {
+  return LOOPBACK.includes(host);
+}
+
+/** The hosts, each with its port, by which a server on this machine alone is reached. */
+export function localHosts(port: number): string[] {
+  return ["localhost", "127.0.0.1", "[::1]"].map((name) => `${name}:${port}`);
+}
+
+/** The address of a host and a port, as a URL without a slash at its end. */
+export function addressOf(host: string, port: number): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/**
+ * Serves a function from a request to a response on a port, 0 for a free one. The request's `signal` is aborted when its client
+ * leaves. Errors: `INVALID_ARGUMENT` for a port that is taken, or a host that is none of this machine's.
+ */
+export async function listen(
+  handler: (request: Request) => Promise<Response>,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<DrainingServer> {
+  let isLeaving = false;
+  const answer = getRequestListener(handler);
+  const limits = { keepAliveTimeout: KEEP_ALIVE, headersTimeout: HEADER_WITHIN, requestTimeout: BODY_WITHIN };
+  const server = createServer(limits, (incoming, outgoing) => {
+    if (isLeaving) outgoing.setHeader("connection", "close");
+    void answer(incoming, outgoing);
+  });
+  await new Promise<void>((listening, refused) => {
+    server.once("error", (error: NodeJS.ErrnoException) => refused(cannotListen(error, host, port)));
+    server.listen(port, host, listening);
+  });
+  const leave = () => {
+    isLeaving = true;
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    leave,
+    drain: (within) => {
+      leave();
+      const ended = closed(server);
+      return Promise.race([ended, sleep(within, undefined, { ref: false }).then(() => server.closeAllConnections())]);
+    },
+    close: () => {
+      const ended = closed(server);
+      server.closeAllConnections();
+      return ended;
+    },
+  };
+}
+
+function closed(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+  });
+}
+
+function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  const refuse = (message: string) => invalid(message, { host, port }, { cause: error });
+  switch (error.code) {
+    case "EADDRINUSE":
+      return refuse(`Port ${port} is taken. Name another one with --port; --port 0 takes a free one.`);
+    case "EACCES":
+      return refuse(`You may not use port ${port}. Name one above 1023 with --port.`);
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+      return refuse(`"${host}" is no address of this machine. Name another one with --host.`);
+    default:
+      return error;
+  }
+}

@@ -1,0 +1,59 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { invalid, isJsonObject, reasonOf } from "@stemma/model";
+import type { ServerChat, ServerHandler, ServerOptions } from "@stemma/server";
+
+/** What a module of --config may give beside settings: the parts that are no text. */
+export interface ConfigParts {
+  /** The model and the other options of chats. */
+  readonly chat?: ServerChat;
+  /** Gives each manager its blocks, its compaction and what it learns with. */
+  readonly sessions?: ServerOptions["sessions"];
+  /** Lets requests in by a session of your own; null leaves them to keys and tokens. */
+  readonly authenticate?: (request: Request) => unknown;
+  readonly handlers?: Readonly<Record<string, ServerHandler>>;
+}
+
+const PARTS = ["chat", "sessions", "authenticate", "handlers"] as const;
+
+export interface ConfigFile {
+  readonly settings: unknown;
+  readonly parts: ConfigParts;
+}
+
+/**
+ * Reads the file of --config: JSON, or a module whose default export has settings and parts. Errors: `INVALID_ARGUMENT` for a file
+ * that cannot be read.
+ */
+export async function readConfig(path: string): Promise<ConfigFile> {
+  const value = await (/\.json$/i.test(path) ? readJson(path) : readModule(path));
+  if (!isJsonObject(value)) return { settings: value, parts: {} };
+  const isPart = ([name]: [string, unknown]) => (PARTS as readonly string[]).includes(name);
+  const entries = Object.entries(value);
+  return {
+    settings: Object.fromEntries(entries.filter((entry) => !isPart(entry))),
+    parts: Object.fromEntries(entries.filter(isPart)),
+  };
+}
+
+function readJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+async function readModule(path: string): Promise<unknown> {
+  try {
+    const { default: value } = await import(pathToFileURL(resolve(path)).href);
+    return value;
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+function unreadable(path: string, error: unknown): Error {
+  return invalid(`The file of --config cannot be read: ${reasonOf(error)}`, { path }, { cause: error });
+}

@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { StemmaError } from "@stemma/model";
+import {
+  ApiKeys,
+  AuditLog,
+  authenticator,
+  createServer,
+  type Principal,
+  RateLimits,
+  type ServerHandler,
+  UserTokens,
+} from "@stemma/server";
+import type { SessionManager } from "@stemma/session";
+import type { Store } from "@stemma/store";
+import { addressOf, type DrainingServer, isLoopback, listen, localHosts } from "../http/listen.js";
+import { assertToken, isBearer, randomToken } from "../http/tokens.js";
+import { languageModel } from "../summarizer.js";
+import type { ConfigParts } from "./config-file.js";
+import type { ServerLog } from "./log.js";
+import { createMcp } from "./mcp-handler.js";
+import { Metrics } from "./metrics.js";
+import type { Settings } from "./settings.js";
+
+const MIB = 1024 * 1024;
+const SECOND = 1_000;
+
+export interface ServedStore {
+  readonly url: string;
+  /** A key that this process alone knows, where the store has none yet. */
+  readonly key: string | null;
+  /** Lets what runs end, and takes nothing new. */
+  drain(): Promise<void>;
+}
+
+/** Without keys nothing listens where others than this machine come. */
+export class NoKeysError extends Error {}
+
+/** Serves a store. Errors: `NoKeysError`, `INVALID_ARGUMENT`, `MODEL_UNAVAILABLE`, and what the database refuses. */
+export async function serve(
+  store: Store,
+  settings: Settings,
+  parts: ConfigParts,
+  log: ServerLog,
+): Promise<ServedStore> {
+  const { host, origins, studio, rateLimit, auditDays, maxBodyMb } = settings;
+  await store.migrate();
+  const keys = new ApiKeys(store);
+  const adminKey = settings.adminKey ?? (await keyWhereNoneIs(keys, settings, parts));
+  assertToken(adminKey);
+  const tellFault = (error: unknown) => log.fault(error, null);
+  const audit = auditDays === 0 ? undefined : new AuditLog(store, { days: auditDays, onError: tellFault });
+  const metrics = new Metrics();
+  const mcp = settings.mcp ? createMcp(tellFault) : undefined;
+  const model = settings.model === undefined ? undefined : await languageModel(settings.model, settings.modelBaseUrl);
+
+  let isReady = true;
+  let answer = async (_request: Request): Promise<Response> => new Response(null, { status: 503 });
+  const server: DrainingServer = await listen(async (request) => {
+    metrics.begin();
+    try {
+      return await answer(request);
+    } finally {
+      metrics.end();
+    }
+  }, settings);
+  const url = settings.publicUrl ?? addressOf(host, server.port);
+  const tokens = new UserTokens(store, { audience: url });
+  answer = createServer(store, {
+    authenticate: authenticator({
+      keys,
+      tokens,
+      jwt: jwtOf(settings, url),
+      authenticate: ownPrincipal(parts, adminKey),
+    }),
+    tokens,
+    limits: new RateLimits({ perMinute: rateLimit }),
+    audit,
+    sessions: parts.sessions ?? withMemory,
+    studio,
+    chat: parts.chat ?? (model === undefined ? undefined : { model }),
+    handlers: {
+      ...(mcp !== undefined && { "/mcp": mcp.handler }),
+      "/metrics": metricsHandler(metrics),
+      ...parts.handlers,
+    },
+    oauth: oauthOf(settings, url),
+    origins,
+    // Of another machine nobody knows by which names it is reached; there only the key counts.
+    hosts: isLoopback(host) && settings.publicUrl === undefined ? localHosts(server.port) : undefined,
+    maxBodyBytes: maxBodyMb * MIB,
+    isReady: () => isReady,
+    onRequest: (record) => {
+      metrics.count(record);
+      log.request(record);
+    },
+    onError: (error, requestId) => log.fault(error, requestId),
+  });
+  return {
+    url,
+    key: settings.adminKey === undefined ? (adminKey ?? null) : null,
+    drain: async () => {
+      isReady = false;
+      server.leave();
+      await sleep(settings.drainDelay * SECOND);
+      const drained = server.drain(settings.drainTimeout * SECOND);
+      // Their streams would stay open for ever.
+      await mcp?.close();
+      await drained;
+      await audit?.flush();
+    },
+  };
+}
+
+async function keyWhereNoneIs(keys: ApiKeys, settings: Settings, parts: ConfigParts): Promise<string | undefined> {
+  const { host, jwtJwks } = settings;
+  if (jwtJwks !== undefined || parts.authenticate !== undefined || (await keys.list()).length > 0) return undefined;
+  if (isLoopback(host)) return randomToken();
+  throw new NoKeysError(
+    `With --host ${host} others can reach the server, and there are no keys yet: make one with \`stemma key create\`, or set STEMMA_ADMIN_KEY.`,
+  );
+}
+
+function ownPrincipal({ authenticate }: ConfigParts, adminKey: string | undefined) {
+  return async (request: Request): Promise<Principal | null> => {
+    if (adminKey !== undefined && isBearer(request.headers.get("authorization"), adminKey)) {
+      return { id: "admin", access: "admin" };
+    }
+    return ((await authenticate?.(request)) ?? null) as Principal | null;
+  };
+}
+
+function jwtOf({ jwtJwks, jwtIssuer, jwtAudience, jwtUserClaim }: Settings, url: string) {
+  if (jwtJwks === undefined && jwtIssuer === undefined) return undefined;
+  if (jwtJwks === undefined || jwtIssuer === undefined) {
+    throw new StemmaError("INVALID_ARGUMENT", {}, "Tokens of others need both --jwt-jwks and --jwt-issuer.");
+  }
+  return {
+    jwks: jwtJwks,
+    issuer: jwtIssuer,
+    audience: jwtAudience === undefined ? [url, `${url}/mcp`] : [jwtAudience],
+    userClaim: jwtUserClaim,
+  };
+}
+
+function oauthOf({ mcp, jwtIssuer }: Settings, url: string) {
+  return mcp && jwtIssuer !== undefined ? { resource: `${url}/mcp`, authorizationServers: [jwtIssuer] } : undefined;
+}
+
+function metricsHandler(metrics: Metrics): ServerHandler {
+  return (_request, { principal }) => {
+    if (principal.access !== "admin") throw new StemmaError("FORBIDDEN", {}, "Metrics are for administrators.");
+    return new Response(metrics.text(), { headers: { "content-type": "text/plain; version=0.0.4" } });
+  };
+}
+
+/** Where no module says so, a chat remembers what its user tells. */
+function withMemory(sessions: SessionManager): SessionManager {
+  return sessions
+    .withContext("memory", { description: "What is known of the user", maxTokens: 2_000, scope: "user" })
+    .withCachedPrompt();
+}

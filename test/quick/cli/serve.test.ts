@@ -1,0 +1,116 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Io } from "../../../packages/cli/src/io.js";
+import { ServerLog } from "../../../packages/cli/src/serve/log.js";
+import { Metrics } from "../../../packages/cli/src/serve/metrics.js";
+import { readSettings, shownSettings } from "../../../packages/cli/src/serve/settings.js";
+import { run, temporaryFolder } from "../../cli/run.js";
+
+const folder = temporaryFolder();
+
+describe("the settings of stemma serve", () => {
+  it("takes a flag before a variable, that before the file, and that before what is usual", () => {
+    const file = { port: 3, host: "10.0.0.3", rateLimit: 30, origins: ["https://a.example.com"] };
+    const variables = { STEMMA_PORT: "2", PORT: "9", HOST: "10.0.0.2" };
+    const settings = readSettings({ port: 1 }, variables, file);
+    expect(settings).toMatchObject({ port: 1, host: "10.0.0.2", rateLimit: 30, drainDelay: 5, studio: true });
+    expect(settings.origins).toEqual(["https://a.example.com"]);
+    expect(readSettings({}, { DATABASE_URL: "postgres://h/d", STEMMA_DB: "" }, undefined).db).toBe("postgres://h/d");
+    expect(readSettings({}, { DATABASE_URL: "postgres://h/d", STEMMA_DB: "a.db" }, undefined).db).toBe("a.db");
+    expect(readSettings({}, { PORT: "9", STEMMA_STUDIO: "no" }, undefined)).toMatchObject({ port: 9, studio: false });
+  });
+
+  it.each([
+    [{}, { PORT: "80x" }, undefined],
+    [{}, { STEMMA_STUDIO: "maybe" }, undefined],
+    [{}, { STEMMA_PUBLIC_URL: "https://example.com/memory" }, undefined],
+    [{}, {}, { prot: 1 }],
+    [{}, {}, { port: "no" }],
+    [{}, {}, []],
+    [{}, {}, { origins: ["app.example.com"] }],
+  ])("refuses %j, %j, %j", (flags, variables, file) => {
+    expect(() => readSettings(flags, variables, file)).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
+  });
+
+  it("shows no secret", () => {
+    const settings = readSettings(
+      {},
+      { STEMMA_ADMIN_KEY: "hidden-hidden-hidden", STEMMA_DB: "postgres://u:pw@h/d" },
+      undefined,
+    );
+    expect(JSON.stringify(shownSettings(settings))).not.toMatch(/hidden|pw/);
+  });
+});
+
+describe("stemma serve", () => {
+  const db = join(folder, "serve.db");
+
+  it("listens where others come only with keys", async () => {
+    const { code, err } = await run(["--db", db, "serve", "--host", "0.0.0.0", "--port", "0"]);
+    expect(code).toBe(2);
+    expect(err).toContain("stemma key create");
+  });
+
+  it("tells of a file that cannot be read, of a key that can be guessed, and of tokens of nobody", async () => {
+    const config = join(folder, "broken.json");
+    writeFileSync(config, "{");
+    const broken = await run(["--db", db, "serve", "--config", config]);
+    expect([broken.code, broken.err]).toEqual([1, expect.stringContaining("--config cannot be read")]);
+    writeFileSync(config, JSON.stringify({ adminKey: "short", port: 0 }));
+    expect((await run(["--db", db, "serve", "--config", config])).err).toContain("A token has at least 16");
+    const half = await run(["--db", db, "serve", "--port", "0", "--jwt-issuer", "https://login.example.com"]);
+    expect(half.err).toContain("--jwt-jwks and --jwt-issuer");
+  });
+});
+
+describe("what a server tells of itself", () => {
+  const record = {
+    id: "r",
+    method: "GET",
+    route: "/v1/sessions",
+    status: 200,
+    ms: 7,
+    principal: "k",
+    code: null,
+  };
+  const written = (work: (io: Io) => void) => {
+    let text = "";
+    const add = (more: string) => {
+      text += more;
+    };
+    work({ write: async (more: string) => add(more), writeError: add } as unknown as Io);
+    return text;
+  };
+
+  it("logs of a fault what kind it is and where, not what it says", () => {
+    const cause = Object.assign(new Error("duplicate key: the canary sings"), { code: "23505" });
+    const text = written((io) => new ServerLog(io, true).fault(new Error("canary", { cause }), "r-1"));
+    expect(JSON.parse(text)).toMatchObject({ event: "fault", requestId: "r-1", cause: { code: "23505" } });
+    expect(text).not.toContain("canary");
+    expect(written((io) => new ServerLog(io, true).fault("canary", null))).not.toContain("canary");
+  });
+
+  it("writes a line of a request, and none of a health check that went well", () => {
+    const log = (isJson: boolean, more: object = {}) =>
+      written((io) => new ServerLog(io, isJson).request({ ...record, ...more }));
+    expect(log(false)).toBe("GET /v1/sessions 200 7 ms\n");
+    expect(log(false, { route: null, status: 404, code: "NOT_FOUND" })).toBe("GET ? 404 NOT_FOUND 7 ms\n");
+    expect(JSON.parse(log(true))).toMatchObject({ level: "info", event: "request", status: 200 });
+    expect(log(true, { route: "/healthz" })).toBe("");
+    expect(log(true, { route: "/readyz", status: 503 })).not.toBe("");
+  });
+
+  it("counts requests as Prometheus reads them", () => {
+    const metrics = new Metrics();
+    metrics.begin();
+    metrics.count(record);
+    metrics.count({ ...record, ms: 30_000, method: 'X"\n', route: null });
+    const text = metrics.text();
+    expect(text).toContain('stemma_http_requests_total{method="GET",route="/v1/sessions",status="200"} 1\n');
+    expect(text).toContain('_bucket{method="GET",route="/v1/sessions",le="0.005"} 0\n');
+    expect(text).toContain('_bucket{method="GET",route="/v1/sessions",le="0.01"} 1\n');
+    expect(text).toContain('method="X__",route="none",le="10"} 0\n');
+    expect(text).toContain("stemma_http_requests_in_flight 1\n");
+  });
+});
