@@ -634,12 +634,6 @@ export interface Routes {
       isMoreDue: boolean;
     };
   };
-  /** Erase a memory. */
-  "DELETE /v1/memory/{owner}": {
-    query: undefined;
-    body: undefined;
-    answer: Erased;
-  };
   /** List blocks. */
   "GET /v1/memory/{owner}/blocks": {
     query: {
@@ -879,6 +873,12 @@ export interface Routes {
       ms: number;
       isLate: boolean;
     };
+  };
+  /** Erase a memory. */
+  "DELETE /v1/memory/{owner}": {
+    query: undefined;
+    body: undefined;
+    answer: Erased;
   };
   /** Erase a user. */
   "DELETE /v1/users/{user}": {

@@ -65,7 +65,7 @@ export class StemmaClient extends Resource {
     filters: Omit<Body<"POST /v1/search">, "query"> = {},
     init?: ReadInit,
   ): Pages<Hit, { entries: FoundEntry[] }> {
-    return this.pagesBy("POST /v1/search", [], init, { query, ...filters });
+    return this.pages("POST /v1/search", [], init, { query, ...filters });
   }
 
   /** Recalls what a user's memory holds about a text, cut to what fits. */

@@ -2,26 +2,18 @@ import { type ErrorCode, StemmaError, shorten } from "@stemma/model";
 import { asObject, findObject } from "./find-object.js";
 
 /** What the server itself says, beside the library's codes. */
-const OF_THE_SERVER = ["NOT_FOUND", "METHOD_NOT_ALLOWED", "UNSUPPORTED_MEDIA_TYPE", "FOREIGN_HOST", "INTERNAL"];
+const OF_THE_SERVER = /^(NOT_FOUND|METHOD_NOT_ALLOWED|UNSUPPORTED_MEDIA_TYPE|FOREIGN_HOST|INTERNAL)$/;
 
-/** The error for an answer that refuses. What does not come from the server, such as a proxy's page, is `REQUEST_REFUSED`. */
-export function refusalOf({ status, headers }: Response, text: string): StemmaError {
+/** The error for an answer that refuses, or is not as the API says: `REQUEST_REFUSED` for what is not Stemma's, such as a proxy's page. */
+export function refusalOf({ status, headers } = new Response(), text = ""): StemmaError {
   const { type, code, detail, details, requestId = headers.get("x-request-id") } = findObject(text) ?? {};
   const about = { ...asObject(details), status, requestId, ...retryAfterOf(headers) };
   const isOurs = typeof code === "string" && type === `urn:stemma:error:${code}`;
-  const message = isOurs ? String(detail) : `The server answered with ${status}: ${shorten(text)}`;
-  if (isOurs && !OF_THE_SERVER.includes(code)) return new StemmaError(code as ErrorCode, about, message);
+  const message = isOurs
+    ? String(detail)
+    : `The server answered with ${status}, and not as Stemma does: ${shorten(text)}`;
+  if (isOurs && !OF_THE_SERVER.test(code)) return new StemmaError(code as ErrorCode, about, message);
   return new StemmaError("REQUEST_REFUSED", { ...about, code: isOurs ? code : null }, message);
-}
-
-/** The error for an answer that is not as the API says. */
-export function malformed(response?: Response): StemmaError {
-  const about = {
-    status: response?.status ?? null,
-    requestId: response?.headers.get("x-request-id") ?? null,
-    code: null,
-  };
-  return new StemmaError("REQUEST_REFUSED", about, "This is no answer of Stemma: where does the baseUrl lead?");
 }
 
 /** The error for a request without a whole answer. */

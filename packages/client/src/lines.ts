@@ -1,4 +1,4 @@
-import { lost, malformed } from "./failures.js";
+import { lost, refusalOf } from "./failures.js";
 import { findObject } from "./find-object.js";
 
 /** The lines of a text that comes in pieces. Errors: `CONNECTION_LOST` where the last one has no end. */
@@ -19,7 +19,7 @@ export async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<st
 export async function* valuesOf<T>(pieces: AsyncIterable<string>): AsyncGenerator<T> {
   for await (const line of linesOf(pieces)) {
     const value = findObject(line);
-    if (value === null) throw malformed();
+    if (value === null) throw refusalOf();
     yield value as T;
   }
 }

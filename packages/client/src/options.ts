@@ -1,5 +1,4 @@
 import { invalid, LONGEST_TIMER } from "@stemma/model";
-import { asObject } from "./find-object.js";
 
 export interface StemmaClientOptions {
   /** The server's address, such as `https://memory.example.com`. Default: the environment's `STEMMA_BASE_URL`. */
@@ -50,7 +49,7 @@ const whole = (least: number): Rule => [
 
 export const CLIENT: Rules<StemmaClientOptions> = {
   // A path alone is an address on the server that a page is from.
-  baseUrl: ["the address of a server", (value) => /^(https?:\/)?\/[^@?#\s]+$/i.test(String(value))],
+  baseUrl: ["the address of a server, as STEMMA_BASE_URL", (value) => /^(https?:\/)?\/[^@?#\s]+$/i.test(String(value))],
   apiKey: HEADER,
   token: CALLABLE,
   fetch: CALLABLE,
@@ -63,14 +62,12 @@ export const INIT: Rules<WriteInit> = {
   timeout: whole(1),
   idempotencyKey: HEADER,
   ifMatch: HEADER,
-  ifNoneMatch: ['"*"', (value) => value === "*"],
+  ifNoneMatch: HEADER,
 };
 
 /** Throws `INVALID_ARGUMENT`. The table of options that other wings have would be a tenth of the client. */
 export function assertOptions(rules: Readonly<Record<string, Rule>>, options: object, owner: string): void {
-  const given = asObject(options);
-  if (given === null) throw invalid(`The options of ${owner} are an object.`);
-  for (const [option, value] of Object.entries(given)) {
+  for (const [option, value] of Object.entries(options)) {
     const [wanted, holds] = (Object.hasOwn(rules, option) && rules[option]) || [];
     if (holds === undefined) {
       const known = Object.keys(rules).join(", ");

@@ -1,4 +1,4 @@
-import { malformed } from "./failures.js";
+import { refusalOf } from "./failures.js";
 
 /** A page of a list, as the server gives it. */
 export interface Page<Item> {
@@ -25,7 +25,7 @@ export class Pages<Item, More extends object = object> implements AsyncIterable<
       yield page;
       if (page.nextCursor === null) return;
       // It would be the same page for ever.
-      if (page.nextCursor === cursor) throw malformed();
+      if (page.nextCursor === cursor) throw refusalOf();
       cursor = page.nextCursor;
     }
   }
@@ -47,6 +47,6 @@ export class Pages<Item, More extends object = object> implements AsyncIterable<
   async #page(cursor: string | undefined): Promise<Page<Item> & More> {
     const page = await this.#read(cursor);
     if (Array.isArray(page.data) && (page.nextCursor === null || typeof page.nextCursor === "string")) return page;
-    throw malformed();
+    throw refusalOf();
   }
 }

@@ -1,11 +1,11 @@
 import { invalid, once, StemmaError } from "@stemma/model";
 import type { Routes } from "./api.js";
-import { lost, malformed, refusalOf } from "./failures.js";
+import { lost, refusalOf } from "./failures.js";
 import { findObject } from "./find-object.js";
 import { assertOptions, CLIENT, INIT, isHeader, type StemmaClientOptions } from "./options.js";
 import { type AnyRoute, type Asked, isRead, type Route, requestOf } from "./request.js";
 import { pause, pauseBefore } from "./retries.js";
-import { TimeLimit } from "./time-limit.js";
+import { type TimeLimit, timeLimit } from "./time-limit.js";
 
 const TIMEOUT = 60_000;
 const RETRIES = 2;
@@ -18,10 +18,8 @@ export class Transport {
   #bearer: () => Promise<string | undefined>;
 
   constructor(options: StemmaClientOptions) {
-    assertOptions(CLIENT, options, "StemmaClient");
-    const { token, apiKey = environment("STEMMA_API_KEY"), baseUrl = environment("STEMMA_BASE_URL") } = options;
-    assertOptions(CLIENT, { apiKey, baseUrl }, "StemmaClient");
-    if (baseUrl === undefined) throw invalid("StemmaClient needs a baseUrl: give it, or set STEMMA_BASE_URL.");
+    const { token, apiKey = environment("STEMMA_API_KEY"), baseUrl = environment("STEMMA_BASE_URL") ?? "" } = options;
+    assertOptions(CLIENT, { ...options, apiKey, baseUrl }, "StemmaClient");
     this.#baseUrl = baseUrl;
     this.#options = options;
     this.#bearer = async () => apiKey;
@@ -42,7 +40,7 @@ export class Transport {
       limit.end();
       if (response.status === 204) return undefined;
       const answer = isOf(response, "application/json") ? findObject(text) : null;
-      if (answer === null) throw malformed(response);
+      if (answer === null) throw refusalOf(response, text);
       const tag = response.headers.get("etag");
       if (tag !== null) this.#tags.set(answer, tag);
       return answer;
@@ -52,7 +50,7 @@ export class Transport {
   /** The text of an answer, as it comes. Errors: `CONNECTION_LOST` where it breaks off. */
   async *text(route: Route, asked: Asked & { readonly accept: string }): AsyncGenerator<string> {
     const { reader, limit } = await this.#send(route, asked, async (response, limit) => {
-      if (!isOf(response, asked.accept) || response.body === null) throw malformed(response);
+      if (!isOf(response, asked.accept) || response.body === null) throw refusalOf(response);
       return { reader: response.body.pipeThrough(new TextDecoderStream()).getReader(), limit };
     });
     try {
@@ -75,7 +73,7 @@ export class Transport {
     read: (response: Response, limit: TimeLimit) => Promise<T>,
   ): Promise<T> {
     const { init = {}, body } = asked;
-    assertOptions(INIT, init, "a call of StemmaClient");
+    assertOptions(INIT, { ...init }, "a call of StemmaClient");
     const { maxRetries = RETRIES, fetch = globalThis.fetch, token } = this.#options;
     const { timeout = this.#options.timeout ?? TIMEOUT, signal } = init;
     const make = requestOf(this.#baseUrl, route, asked);
@@ -83,21 +81,21 @@ export class Transport {
     const isOnce = body instanceof ReadableStream;
     let hasNewToken = false;
     for (let attempt = 0; ; ) {
-      const bearer = await this.#bearer();
-      const limit = new TimeLimit(timeout, signal);
+      const bearerOf = this.#bearer;
+      const bearer = await bearerOf();
+      const limit = timeLimit(timeout, signal);
       let failure: StemmaError;
       try {
         const response = await limit.within(fetch(make(bearer, limit.signal)));
         if (response.ok) return await read(response, limit);
-        failure = refusalOf(response, await limit.within(response.text()));
-        limit.end();
+        throw refusalOf(response, await limit.within(response.text()));
       } catch (error) {
         limit.end();
         failure = failureOf(error, asked, "The connection failed.");
       }
       if (failure.details.status === 401 && token !== undefined) {
         // Another call may have got a new one meanwhile.
-        if ((await this.#bearer()) === bearer) this.#renew(token);
+        if (this.#bearer === bearerOf) this.#renew(token);
         if (!hasNewToken && !isOnce) {
           hasNewToken = true;
           continue;
@@ -113,7 +111,7 @@ export class Transport {
   #renew(token: () => Promise<string>): void {
     this.#bearer = once(async () => {
       const given = await token();
-      if (!isHeader(given)) throw invalid("token() gave no text of visible ASCII characters.");
+      if (!isHeader(given)) throw invalid("The token must be visible ASCII characters.");
       return given;
     });
   }

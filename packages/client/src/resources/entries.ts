@@ -21,7 +21,7 @@ export class Entries extends Resource {
 
   /** Lists entries by tags and values. */
   query(owner: Owner, label: string, filters: Body<`POST ${typeof ALL}/query`>, init?: ReadInit): Pages<Entry> {
-    return this.pagesBy(`POST ${ALL}/query`, [owner, label], init, filters);
+    return this.pages(`POST ${ALL}/query`, [owner, label], init, filters);
   }
 
   /** Searches entries: the best come first. */

@@ -29,27 +29,16 @@ export class Resource {
     return this.transport.call(route, { ids, init, body, query });
   }
 
-  /** A list that is filtered by its query. */
+  /** A list that is filtered by its query, or by its body. */
   protected pages<R extends ListRoute>(
     route: R,
     ids: readonly string[],
     init?: ReadInit,
-    query?: Routes[R]["query"],
+    filters?: Routes[R]["query"] | Routes[R]["body"],
   ): ListOf<R> {
+    const field = route.startsWith("GET") ? "query" : "body";
     return new Pages<unknown>((cursor) =>
-      this.transport.call(route, { ids, init, query: { ...query, ...(cursor && { cursor }) } }),
-    ) as unknown as ListOf<R>;
-  }
-
-  /** A list that is filtered by its body. */
-  protected pagesBy<R extends ListRoute>(
-    route: R,
-    ids: readonly string[],
-    init: ReadInit | undefined,
-    body: Body<R>,
-  ): ListOf<R> {
-    return new Pages<unknown>((cursor) =>
-      this.transport.call(route, { ids, init, body: { ...body, ...(cursor && { cursor }) } }),
+      this.transport.call(route, { ids, init, [field]: { ...filters, ...(cursor && { cursor }) } }),
     ) as unknown as ListOf<R>;
   }
 }

@@ -5,7 +5,6 @@ import { LINES_TYPE } from "../request.js";
 import { type Answer, type Body, type Query, Resource } from "./resource.js";
 
 const ONE = "/v1/sessions/{session}";
-const EXPORTED: Readonly<Record<string, string>> = { markdown: "text/markdown", html: "text/html" };
 
 /** The registry of sessions. */
 export class Sessions extends Resource {
@@ -21,7 +20,7 @@ export class Sessions extends Resource {
 
   /** Lists sessions by fields of their metadata, too; null for a field that is not there. */
   query(filters: Body<"POST /v1/sessions/query">, init?: ReadInit): Pages<Session> {
-    return this.pagesBy("POST /v1/sessions/query", [], init, filters);
+    return this.pages("POST /v1/sessions/query", [], init, filters);
   }
 
   /** Reads a session's entry; its tag changes with each write to the session. Errors: `SESSION_NOT_FOUND`. */
@@ -51,7 +50,8 @@ export class Sessions extends Resource {
 
   /** Exports a session, in pieces of text: `jsonl`, the default, has everything. */
   export(session: string, query: Query<`GET ${typeof ONE}/export`> = {}, init?: ReadInit): AsyncGenerator<string> {
-    const accept = EXPORTED[query.format ?? ""] ?? LINES_TYPE;
+    const { format } = query;
+    const accept = format === "markdown" || format === "html" ? `text/${format}` : LINES_TYPE;
     return this.transport.text(`GET ${ONE}/export`, { ids: [session], query, init, accept });
   }
 
