@@ -41,6 +41,7 @@ export const GUIDE = [
       { text: "Chats with the AI SDK", link: "/ai-sdk" },
       { text: "Memory for a model", link: "/ai-sdk-middleware" },
       { text: "A memory that others reach", link: "/server" },
+      { text: "The client of a server", link: "/client" },
       { text: "Session runner", link: "/agent" },
       { text: "OpenAI Agents and Claude", link: "/adapters" },
       { text: "LangChain and LangGraph", link: "/langgraph" },

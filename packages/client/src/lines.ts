@@ -12,7 +12,7 @@ export async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<st
       rest = other;
     }
   }
-  if (rest !== "") throw lost("The answer was cut.");
+  if (rest !== "") throw lost("The answer broke off.");
 }
 
 /** The JSON of each line. Errors: `REQUEST_REFUSED` where a line has none. */

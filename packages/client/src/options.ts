@@ -40,7 +40,7 @@ type Rules<Options> = { readonly [Name in keyof Options]-?: Rule };
 /** True for what can stand in a header. Whatever else refuses it would repeat a key in its message. */
 export const isHeader = (value: unknown) => typeof value === "string" && /^[!-~]+$/.test(value);
 
-const HEADER: Rule = ["visible ASCII characters", isHeader];
+const HEADER: Rule = ["visible ASCII", isHeader];
 const CALLABLE: Rule = ["a function", (value) => typeof value === "function"];
 const whole = (least: number): Rule => [
   `a whole number from ${least} on`,

@@ -8,8 +8,8 @@ export interface Page<Item> {
 }
 
 /**
- * A list that is read page by page: `for await` gives all its items, `await` the first page, `pages()` one page after the other.
- * Nothing is sent before. `More` is what a page has beside its items.
+ * A list that is read page by page: `for await` gives all its items, `await` one page, whose `nextCursor` is the `cursor`
+ * of the next call. Nothing is sent before. `More` is what a page has beside its items.
  */
 export class Pages<Item, More extends object = object> implements AsyncIterable<Item>, PromiseLike<Page<Item> & More> {
   readonly #read: (cursor: string | undefined) => Promise<Page<Item> & More>;
@@ -18,21 +18,16 @@ export class Pages<Item, More extends object = object> implements AsyncIterable<
     this.#read = read;
   }
 
-  /** Reads page after page. */
-  async *pages(): AsyncGenerator<Page<Item> & More> {
-    for (let cursor: string | undefined; ; ) {
-      const page = await this.#page(cursor);
-      yield page;
-      if (page.nextCursor === null) return;
-      // It would be the same page for ever.
-      if (page.nextCursor === cursor) throw refusalOf();
-      cursor = page.nextCursor;
-    }
-  }
-
-  /** Reads all items. */
+  /** Reads all items, page after page. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Item> {
-    for await (const page of this.pages()) for (const item of page.data) yield item;
+    for (let cursor: string | undefined; ; ) {
+      const { data, nextCursor } = await this.#page(cursor);
+      for (const item of data) yield item;
+      if (nextCursor === null) return;
+      // It would be the same page for ever.
+      if (nextCursor === cursor) throw refusalOf();
+      cursor = nextCursor;
+    }
   }
 
   /** Reads the first page. */

@@ -68,7 +68,7 @@ function given(fields: object = {}): [string, string][] {
 
 /** An id as a segment of a path. One that is empty, `.` or `..` would be lost there, and has a `~` before it. */
 function segmentOf(id: unknown): string {
-  if (typeof id !== "string" || /[\ud800-\udfff]/u.test(id)) throw invalid("An id is a text of whole characters.");
+  if (typeof id !== "string" || /[\ud800-\udfff]/u.test(id)) throw invalid("An id must be a text of whole characters.");
   return encodeURIComponent(/^(~.*|\.{0,2})$/s.test(id) ? `~${id}` : id);
 }
 
@@ -76,7 +76,7 @@ function textOf(body: unknown): string {
   try {
     return JSON.stringify(body);
   } catch (cause) {
-    throw invalid("What is sent must be JSON.", {}, { cause });
+    throw invalid("The body must be JSON.", {}, { cause });
   }
 }
 

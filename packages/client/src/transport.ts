@@ -111,7 +111,7 @@ export class Transport {
   #renew(token: () => Promise<string>): void {
     this.#bearer = once(async () => {
       const given = await token();
-      if (!isHeader(given)) throw invalid("The token must be visible ASCII characters.");
+      if (!isHeader(given)) throw invalid("The token must be visible ASCII.");
       return given;
     });
   }

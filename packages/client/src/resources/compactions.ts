@@ -19,8 +19,8 @@ export class Compactions extends Resource {
   }
 
   /** Compacts the history with the server's function; null where there was nothing to compact. */
-  async compact(session: string, init?: WriteInit): Promise<Answer<`POST ${typeof ONE}/compact`>["compaction"]> {
-    return (await this.call(`POST ${ONE}/compact`, [session], init)).compaction;
+  compact(session: string, init?: WriteInit): Promise<Answer<`POST ${typeof ONE}/compact`>> {
+    return this.call(`POST ${ONE}/compact`, [session], init);
   }
 
   /** Removes a summary; the messages that it covered show again. */

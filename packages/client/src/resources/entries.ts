@@ -25,14 +25,14 @@ export class Entries extends Resource {
   }
 
   /** Searches entries: the best come first. */
-  async search(
+  search(
     owner: Owner,
     label: string,
     query: string,
     filters: Omit<Body<`POST ${typeof ALL}/search`>, "query"> = {},
     init?: ReadInit,
-  ): Promise<FoundEntry[]> {
-    return (await this.call(`POST ${ALL}/search`, [owner, label], init, { query, ...filters })).data;
+  ): Promise<{ data: FoundEntry[] }> {
+    return this.call(`POST ${ALL}/search`, [owner, label], init, { query, ...filters });
   }
 
   /** Reads an entry, also one that has ended or expired. Errors: `ENTRY_NOT_FOUND`. */

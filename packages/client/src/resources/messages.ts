@@ -56,11 +56,6 @@ export class Messages extends Resource {
     return this.call(`POST ${ALL}/delete`, [session], init, { ids });
   }
 
-  /** Deletes one message. Errors: `MESSAGE_NOT_FOUND`. */
-  deleteOne(session: string, message: string, init?: WriteInit): Promise<undefined> {
-    return this.call(`DELETE ${ONE}`, [session, message], init);
-  }
-
   /** Appends a message beside another one, as an edit does; it becomes the active leaf. */
   edit(
     session: string,
@@ -87,8 +82,8 @@ export class Messages extends Resource {
   }
 
   /** Reads the message that one is attached to; null for a root. */
-  async parent(session: string, message: string, init?: ReadInit): Promise<Message | null> {
-    return (await this.call(`GET ${ONE}/parent`, [session, message], init)).parent;
+  parent(session: string, message: string, init?: ReadInit): Promise<Answer<`GET ${typeof ONE}/parent`>> {
+    return this.call(`GET ${ONE}/parent`, [session, message], init);
   }
 
   /** Lists what was remembered from a message. */

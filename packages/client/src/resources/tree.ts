@@ -3,9 +3,10 @@ import { valuesOf } from "../lines.js";
 import type { ReadInit, WriteInit } from "../options.js";
 import type { Pages } from "../pages.js";
 import { LINES_TYPE } from "../request.js";
-import { type Query, Resource } from "./resource.js";
+import { type Answer, type Query, Resource } from "./resource.js";
 
 const ONE = "/v1/sessions/{session}";
+type Leaf = Answer<`GET ${typeof ONE}/leaf`>;
 
 /** The trees that messages form, and which branch is active. */
 export class Tree extends Resource {
@@ -19,24 +20,24 @@ export class Tree extends Resource {
     return valuesOf(this.transport.text(`GET ${ONE}/tree`, { ids: [session], init, accept: LINES_TYPE }));
   }
 
-  /** Reads the id of the active leaf; null where the next message is a new root. */
-  async leaf(session: string, init?: ReadInit): Promise<string | null> {
-    return (await this.call(`GET ${ONE}/leaf`, [session], init)).messageId;
+  /** Reads the id of the active leaf: null where the next message is a new root. */
+  leaf(session: string, init?: ReadInit): Promise<Leaf> {
+    return this.call(`GET ${ONE}/leaf`, [session], init);
   }
 
   /** Makes a message the active leaf; null: what is appended next is a new root. Errors: `LEAF_MOVED`. */
-  async setLeaf(
+  setLeaf(
     session: string,
     messageId: string | null,
     where: { readonly expectedLeaf?: string | null | undefined } = {},
     init?: WriteInit,
-  ): Promise<string | null> {
-    return (await this.call(`PUT ${ONE}/leaf`, [session], init, { messageId, ...where })).messageId;
+  ): Promise<Leaf> {
+    return this.call(`PUT ${ONE}/leaf`, [session], init, { messageId, ...where });
   }
 
   /** Makes the branch of a message the active one. Resolves to its newest leaf, which is active now. */
-  async select(session: string, messageId: string, init?: WriteInit): Promise<string | null> {
-    return (await this.call(`POST ${ONE}/select`, [session], init, { messageId })).messageId;
+  select(session: string, messageId: string, init?: WriteInit): Promise<Leaf> {
+    return this.call(`POST ${ONE}/select`, [session], init, { messageId });
   }
 
   /** Goes back to a message: the session's own blocks and entries become what they were then. */

@@ -14,14 +14,14 @@ export class Turns extends Resource {
     return this.call(`POST ${ONE}/turn`, [session], init, turn);
   }
 
-  /** Runs a tool that a turn gave. Resolves to the text for the model. Errors: `TOOL_REFUSED` where the user must agree first. */
-  async runTool(
+  /** Runs a tool that a turn gave: its `output` is the text for the model. Errors: `TOOL_REFUSED` where the user must agree first. */
+  runTool(
     session: string,
     tool: string,
     call: Body<`POST ${typeof ONE}/tools/{tool}`>,
     init?: WriteInit,
-  ): Promise<string> {
-    return (await this.call(`POST ${ONE}/tools/{tool}`, [session, tool], init, call)).output;
+  ): Promise<Answer<`POST ${typeof ONE}/tools/{tool}`>> {
+    return this.call(`POST ${ONE}/tools/{tool}`, [session, tool], init, call);
   }
 
   /** Has the server learn from what is new. */
