@@ -100,7 +100,8 @@ function joined(parts, mode) {
 
 function objectOf(fields, mode) {
   const lines = fields.map(({ name, schema, required, description }) => {
-    const about = description === undefined ? "" : `/** ${description} */\n`;
+    // A docstring that begins with "What" leans on the name before it.
+    const about = description === undefined ? "" : `/** ${description.replace(/^What /, "All that ")} */\n`;
     const type = typeOf(schema, mode);
     return `${about}${mode}${name}${required ? "" : "?"}: ${type}${required ? "" : " | undefined"};`;
   });

@@ -713,7 +713,7 @@ export interface Routes {
       readonly includeExpired?: boolean | undefined;
       /** Only what held in the world at this time. */
       readonly asOf?: string | undefined;
-      /** What the store knew at this time. */
+      /** All that the store knew at this time. */
       readonly knownAt?: string | undefined;
       readonly limit?: number | undefined;
       /** The `nextCursor` of the page before, with the same other fields. */
@@ -734,7 +734,7 @@ export interface Routes {
       readonly includeExpired?: boolean | undefined;
       /** Only what held in the world at this time. */
       readonly asOf?: string | undefined;
-      /** What the store knew at this time. */
+      /** All that the store knew at this time. */
       readonly knownAt?: string | undefined;
       /** `{ tags, value, and, or }`; docs/facts.md shows them. */
       readonly filter?: Record<string, unknown> | undefined;
@@ -762,7 +762,7 @@ export interface Routes {
       readonly includeExpired?: boolean | undefined;
       /** Only what held in the world at this time. */
       readonly asOf?: string | undefined;
-      /** What the store knew at this time. */
+      /** All that the store knew at this time. */
       readonly knownAt?: string | undefined;
       /** `{ tags, value, and, or }`; docs/facts.md shows them. */
       readonly filter?: Record<string, unknown> | undefined;

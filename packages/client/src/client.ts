@@ -12,7 +12,7 @@ import { Turns } from "./resources/turns.js";
 import { Usage } from "./resources/usage.js";
 import { Transport } from "./transport.js";
 
-/** What a token is made for. */
+/** The user of a token, and how far it reaches. */
 export interface NewToken {
   readonly userId: string;
   readonly project?: string | undefined;

@@ -1,7 +1,7 @@
 import { type ErrorCode, StemmaError, shorten } from "@stemma/model";
 import { asObject, findObject } from "./find-object.js";
 
-/** What the server itself says, beside the library's codes. */
+/** Codes of the server itself, beside the library's codes. */
 const OF_THE_SERVER = /^(NOT_FOUND|METHOD_NOT_ALLOWED|UNSUPPORTED_MEDIA_TYPE|FOREIGN_HOST|INTERNAL)$/;
 
 /** The error for an answer that refuses, or is not as the API says: `REQUEST_REFUSED` for what is not Stemma's, such as a proxy's page. */

@@ -33,7 +33,7 @@ export interface WriteInit extends ReadInit {
   readonly ifNoneMatch?: "*" | undefined;
 }
 
-/** What an option must be, in words, and whether it is. */
+/** Says of an option, in words, how it must be, and whether it is. */
 type Rule = readonly [wanted: string, holds: (value: unknown) => boolean];
 type Rules<Options> = { readonly [Name in keyof Options]-?: Rule };
 

@@ -9,7 +9,7 @@ export type AnyRoute = Route | "POST /v1/tokens";
 const JSON_TYPE = "application/json";
 export const LINES_TYPE = "application/x-ndjson";
 
-/** What a call of a route is about. */
+/** The ids, filters and body of one call. */
 export interface Asked {
   /** Those of the path, in their order. */
   readonly ids?: readonly string[] | undefined;
@@ -68,7 +68,7 @@ function given(fields: object = {}): [string, string][] {
 
 /** An id as a segment of a path. One that is empty, `.` or `..` would be lost there, and has a `~` before it. */
 function segmentOf(id: unknown): string {
-  if (typeof id !== "string" || /[\ud800-\udfff]/u.test(id)) throw invalid("An id must be a text of whole characters.");
+  if (typeof id !== "string" || /[\ud800-\udfff]/u.test(id)) throw invalid("An id must be a well-formed text.");
   return encodeURIComponent(/^(~.*|\.{0,2})$/s.test(id) ? `~${id}` : id);
 }
 

@@ -5,7 +5,7 @@ import { Blocks } from "./blocks.js";
 import { Entries } from "./entries.js";
 import { type Owner, Resource } from "./resource.js";
 
-/** What is remembered: texts of the prompt, and texts that are searched. */
+/** Blocks and entries: texts of the prompt, and texts that are searched. */
 export class Memory extends Resource {
   readonly blocks: Blocks;
   readonly entries: Entries;

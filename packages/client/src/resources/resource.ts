@@ -15,7 +15,7 @@ export type Owner = "user" | `user:${string}` | `session:${string}` | `key:${str
 type ListRoute = { [R in Route]: Answer<R> extends Page<unknown> ? R : never }[Route];
 type ListOf<R extends ListRoute> = Pages<Answer<R>["data"][number], Omit<Answer<R>, keyof Page<unknown>>>;
 
-/** What all resources of a client do. */
+/** A group of calls. */
 export class Resource {
   constructor(protected readonly transport: Transport) {}
 

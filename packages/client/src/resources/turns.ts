@@ -3,7 +3,7 @@ import { type Answer, type Body, Resource } from "./resource.js";
 
 const ONE = "/v1/sessions/{session}";
 
-/** What a program with a model of its own needs. */
+/** Turns of a program with a model of its own. */
 export class Turns extends Resource {
   /** Gives what a request to a model needs, after the user's message was appended: the prompt, the history, and tools as JSON Schema. */
   prepare(
