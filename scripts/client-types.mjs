@@ -20,7 +20,9 @@ const KNOWN = { Message: "HistoryMessage" };
 /** The types as a source file. */
 export function clientTypes() {
   const { paths, components } = JSON.parse(readFileSync(DOCUMENT, "utf8"));
-  const schemas = Object.entries(components.schemas).map(([name, schema]) => {
+  // Of a refusal an error is made.
+  const { Problem: _, ...named } = components.schemas;
+  const schemas = Object.entries(named).map(([name, schema]) => {
     const about = name in KNOWN ? "A message of a conversation." : `\`${name}\` of the REST API.`;
     return `/** ${about} */\nexport type ${name} = ${KNOWN[name] ?? typeOf(schema, "")};\n`;
   });

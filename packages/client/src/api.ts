@@ -18,18 +18,6 @@ export type Session = {
   updatedAt: string;
 };
 
-/** `Problem` of the REST API. */
-export type Problem = {
-  type: string;
-  title: string;
-  status: number;
-  code: string;
-  detail: string;
-  details: Record<string, unknown>;
-  requestId: string;
-  retryable: boolean;
-};
-
 /** `ErasureReceipt` of the REST API. */
 export type ErasureReceipt = Erased & {
   residue: "none" | "pending" | "unknown";
