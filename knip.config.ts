@@ -32,7 +32,7 @@ export default {
         "reliability/{main,pauses}.mjs",
         "reliability/tools/{run,run-row,expect}.ts",
         // Reached by other ways than an import: rewritten docs, an alias, bundles and processes of their own.
-        "test/docs/scripted-{anthropic,model}.ts",
+        "test/docs/scripted-{anthropic,client,model}.ts",
         "test/runtimes/better-sqlite3.ts",
         "test/workers/**/*.ts",
         "test/types/*.ts",

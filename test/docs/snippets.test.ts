@@ -12,6 +12,8 @@ const FOLDER = mkdtempSync(join(ROOT, "test/docs/.generated-"));
 const SCRIPTED = [
   ['from "@ai-sdk/anthropic"', 'from "../scripted-model.js"'],
   ['from "@anthropic-ai/sdk"', 'from "../scripted-anthropic.js"'],
+  // It has a server of its own, in the process.
+  ['from "stemma/client"', 'from "../scripted-client.js"'],
 ] as const;
 
 // That all of it compiles is tested in test/platforms/package/compiled.test.ts.

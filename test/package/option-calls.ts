@@ -18,6 +18,7 @@ import {
   stemmaMiddleware,
 } from "../../packages/stemma/src/ai-sdk.js";
 import { memoryTool } from "../../packages/stemma/src/claude.js";
+import { StemmaClient } from "../../packages/stemma/src/client.js";
 import { copyStore } from "../../packages/stemma/src/copy.js";
 import { durableObject } from "../../packages/stemma/src/durable-object.js";
 import { evaluateRecall } from "../../packages/stemma/src/eval.js";
@@ -130,6 +131,7 @@ export const OPTION_CALLS: Record<string, (options: never) => unknown> = {
   postgres: (options) => postgres("postgres://localhost/none", options),
   schemaSql,
   localModel,
+  "new StemmaClient": (options) => new StemmaClient(options),
   durableObject: (options) => durableObject({} as never, options),
   chatHandler,
   lint: (options) => lint([], "any", options),

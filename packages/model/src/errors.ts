@@ -80,7 +80,8 @@ export const ERROR_CODES = {
   REQUEST_TOO_LARGE: "The body of a request is larger than the handler takes.",
   RUN_LOST:
     "Another process took a chat's answer over from one that stood still longer than its lease; nothing more was stored.",
-  REQUEST_REFUSED: "The server of a chat refused a request of useChatTree, or did not answer with JSON.",
+  REQUEST_REFUSED:
+    "A server refused a request of useChatTree or StemmaClient with no code of this table, or did not answer as it should.",
   // over the network
   NOT_ALLOWED: "A request has no key or token, or one that is unknown, revoked or expired.",
   FORBIDDEN: "The key or token does not reach what the call is about, or may not write there.",

@@ -22,6 +22,7 @@ const ORDER = [
   "eval",
   "studio",
   "server",
+  "client",
   "cli",
   // The package that is published: its entry points, made of the others.
   "stemma",

@@ -1,0 +1,104 @@
+import type { ErasureReceipt, FoundEntry, Hit } from "./api.js";
+import { type Change, type ChangesQuery, changesOf } from "./changes.js";
+import type { ReadInit, StemmaClientOptions, WriteInit } from "./options.js";
+import type { Pages } from "./pages.js";
+import { Compactions } from "./resources/compactions.js";
+import { Memory } from "./resources/memory.js";
+import { Messages } from "./resources/messages.js";
+import { type Answer, type Body, Resource } from "./resources/resource.js";
+import { Sessions } from "./resources/sessions.js";
+import { Tree } from "./resources/tree.js";
+import { Turns } from "./resources/turns.js";
+import { Usage } from "./resources/usage.js";
+import { Transport } from "./transport.js";
+
+/** The user of a token, and how far it reaches. */
+export interface NewToken {
+  readonly userId: string;
+  readonly project?: string | undefined;
+  /** Keys of memory that it reaches. */
+  readonly keys?: readonly string[] | undefined;
+  readonly readOnly?: boolean | undefined;
+  /** Seconds until it expires. */
+  readonly ttl?: number | undefined;
+}
+
+export interface Token {
+  readonly token: string;
+  readonly expiresAt: string;
+}
+
+/**
+ * Calls the REST API of a server. What fails is sent again where that is safe: a read, or a write that was refused for the moment.
+ * Errors of its calls: a `StemmaError` with the server's code, and with `status` and `requestId` in its details; `CONNECTION_LOST` if no
+ * answer came; `REQUEST_REFUSED` for an answer of something else. A call whose signal is aborted rejects with the signal's reason.
+ * Errors: `INVALID_ARGUMENT` for wrong options.
+ * @example
+ * const client = new StemmaClient({ baseUrl: "https://memory.example.com", apiKey: "stm_…" });
+ * await client.messages.append("trip", { id: "q1", role: "user", parts: [{ type: "text", text: "When does the ferry go?" }] });
+ * for await (const message of client.messages.list("trip")) console.log(message.parts);
+ */
+export class StemmaClient extends Resource {
+  readonly sessions: Sessions;
+  readonly messages: Messages;
+  readonly tree: Tree;
+  readonly compactions: Compactions;
+  readonly turns: Turns;
+  readonly memory: Memory;
+  readonly usage: Usage;
+
+  constructor(options: StemmaClientOptions = {}) {
+    const transport = new Transport(options);
+    super(transport);
+    this.sessions = new Sessions(transport);
+    this.messages = new Messages(transport);
+    this.tree = new Tree(transport);
+    this.compactions = new Compactions(transport);
+    this.turns = new Turns(transport);
+    this.memory = new Memory(transport);
+    this.usage = new Usage(transport);
+  }
+
+  /** Searches messages, and with `owners` entries, which come with the first page. Of each the best come first. */
+  search(
+    query: string,
+    filters: Omit<Body<"POST /v1/search">, "query"> = {},
+    init?: ReadInit,
+  ): Pages<Hit, { entries: FoundEntry[] }> {
+    return this.pages("POST /v1/search", [], init, { query, ...filters });
+  }
+
+  /** Recalls what a user's memory holds about a text, cut to what fits. */
+  recall(
+    query: string,
+    about: Omit<Body<"POST /v1/recall">, "query"> = {},
+    init?: ReadInit,
+  ): Promise<Answer<"POST /v1/recall">> {
+    return this.call("POST /v1/recall", [], init, { query, ...about });
+  }
+
+  /** Hears which sessions change, without an end. It goes on by itself after a broken connection; a change may come twice. */
+  changes(query: ChangesQuery = {}, init?: ReadInit): AsyncGenerator<Change> {
+    return changesOf(this.transport, query, init);
+  }
+
+  /** Makes a token for a user, with a key whose access is `mint` or `admin`. */
+  createToken(token: NewToken, init?: WriteInit): Promise<Token> {
+    return this.transport.call("POST /v1/tokens", { body: token, init }) as Promise<Token>;
+  }
+
+  /** Erases all sessions, blocks and entries that are kept for a user. */
+  eraseUser(user: string, init?: WriteInit): Promise<ErasureReceipt> {
+    return this.call("DELETE /v1/users/{user}", [user], init);
+  }
+
+  /** Reads what the server holds requests to. */
+  limits(init?: ReadInit): Promise<Answer<"GET /v1/limits">> {
+    return this.call("GET /v1/limits", [], init);
+  }
+
+  /** The tag of the version that was read, for `ifMatch`; undefined for an answer without one. */
+  tagOf(answer: object): string | undefined {
+    return this.transport.tagOf(answer);
+  }
+}

@@ -1,0 +1,19 @@
+export type {
+  Block,
+  Compaction,
+  Entry,
+  Erased,
+  ErasureReceipt,
+  FoundEntry,
+  Hit,
+  Message,
+  Rows,
+  Session,
+  TreeNode,
+  Version,
+} from "./api.js";
+export type { Change, ChangesQuery } from "./changes.js";
+export { type NewToken, StemmaClient, type Token } from "./client.js";
+export type { ReadInit, StemmaClientOptions, WriteInit } from "./options.js";
+export type { Page, Pages } from "./pages.js";
+export type { Owner } from "./resources/resource.js";

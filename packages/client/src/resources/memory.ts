@@ -1,0 +1,23 @@
+import type { Erased } from "../api.js";
+import type { WriteInit } from "../options.js";
+import type { Transport } from "../transport.js";
+import { Blocks } from "./blocks.js";
+import { Entries } from "./entries.js";
+import { type Owner, Resource } from "./resource.js";
+
+/** Blocks and entries: texts of the prompt, and texts that are searched. */
+export class Memory extends Resource {
+  readonly blocks: Blocks;
+  readonly entries: Entries;
+
+  constructor(transport: Transport) {
+    super(transport);
+    this.blocks = new Blocks(transport);
+    this.entries = new Entries(transport);
+  }
+
+  /** Erases all blocks and entries of an owner, with their versions. */
+  delete(owner: Owner, init?: WriteInit): Promise<Erased> {
+    return this.call("DELETE /v1/memory/{owner}", [owner], init);
+  }
+}

@@ -1,0 +1,44 @@
+import type { Routes } from "../api.js";
+import type { ReadInit, WriteInit } from "../options.js";
+import { type Page, Pages } from "../pages.js";
+import type { Route } from "../request.js";
+import type { Transport } from "../transport.js";
+
+export type Query<R extends Route> = NonNullable<Routes[R]["query"]>;
+export type Body<R extends Route> = NonNullable<Routes[R]["body"]>;
+export type Answer<R extends Route> = Routes[R]["answer"];
+
+/** Whose memory: that of the token's user, of a user, of a session, or of a key that several share. */
+export type Owner = "user" | `user:${string}` | `session:${string}` | `key:${string}`;
+
+/** The routes whose answers are pages. */
+type ListRoute = { [R in Route]: Answer<R> extends Page<unknown> ? R : never }[Route];
+type ListOf<R extends ListRoute> = Pages<Answer<R>["data"][number], Omit<Answer<R>, keyof Page<unknown>>>;
+
+/** A group of calls. */
+export class Resource {
+  constructor(protected readonly transport: Transport) {}
+
+  protected call<R extends Route>(
+    route: R,
+    ids: readonly string[],
+    init?: WriteInit,
+    body?: Routes[R]["body"],
+    query?: Routes[R]["query"],
+  ): Promise<Answer<R>> {
+    return this.transport.call(route, { ids, init, body, query });
+  }
+
+  /** A list that is filtered by its query, or by its body. */
+  protected pages<R extends ListRoute>(
+    route: R,
+    ids: readonly string[],
+    init?: ReadInit,
+    filters?: Routes[R]["query"] | Routes[R]["body"],
+  ): ListOf<R> {
+    const field = route.startsWith("GET") ? "query" : "body";
+    return new Pages<unknown>((cursor) =>
+      this.transport.call(route, { ids, init, [field]: { ...filters, ...(cursor && { cursor }) } }),
+    ) as unknown as ListOf<R>;
+  }
+}

@@ -1,0 +1,23 @@
+import type { ReadInit, WriteInit } from "../options.js";
+import type { Pages } from "../pages.js";
+import { type Answer, type Body, type Query, Resource } from "./resource.js";
+
+const ONE = "/v1/sessions/{session}/usage";
+
+/** How many tokens were used, and what they cost. */
+export class Usage extends Resource {
+  /** Sums usage up by day, model or session. */
+  sum(query: Query<"GET /v1/usage">, init?: ReadInit): Pages<Answer<"GET /v1/usage">["data"][number]> {
+    return this.pages("GET /v1/usage", [], init, query);
+  }
+
+  /** Reads a session's usage by day and model. */
+  list(session: string, init?: ReadInit): Pages<Answer<`GET ${typeof ONE}`>["data"][number]> {
+    return this.pages(`GET ${ONE}`, [session], init);
+  }
+
+  /** Counts a request to a model. */
+  add(session: string, usage: Body<`POST ${typeof ONE}`>, init?: WriteInit): Promise<undefined> {
+    return this.call(`POST ${ONE}`, [session], init, usage);
+  }
+}

@@ -1,0 +1,27 @@
+export type {
+  Block,
+  Change,
+  ChangesQuery,
+  Compaction,
+  Entry,
+  Erased,
+  ErasureReceipt,
+  FoundEntry,
+  Hit,
+  Message,
+  NewToken,
+  Owner,
+  Page,
+  Pages,
+  ReadInit,
+  Rows,
+  Session,
+  StemmaClientOptions,
+  Token,
+  TreeNode,
+  Version,
+  WriteInit,
+} from "@stemma/client";
+export { StemmaClient } from "@stemma/client";
+export type { ErrorCode } from "@stemma/model";
+export { StemmaError } from "@stemma/model";
