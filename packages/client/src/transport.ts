@@ -3,7 +3,7 @@ import type { Routes } from "./api.js";
 import { lost, refusalOf } from "./failures.js";
 import { findObject } from "./find-object.js";
 import { assertOptions, CLIENT, INIT, isHeader, type StemmaClientOptions } from "./options.js";
-import { type AnyRoute, type Asked, isRead, type Route, requestOf } from "./request.js";
+import { type AnyRoute, type Asked, type Route, requestOf } from "./request.js";
 import { pause, pauseBefore } from "./retries.js";
 import { type TimeLimit, timeLimit } from "./time-limit.js";
 
@@ -101,7 +101,7 @@ export class Transport {
           continue;
         }
       }
-      const wait = attempt < maxRetries && !isOnce ? pauseBefore(attempt, failure, isRead(route)) : null;
+      const wait = attempt < maxRetries && !isOnce ? pauseBefore(attempt, failure) : null;
       if (wait === null) throw failure;
       attempt += 1;
       await pause(wait, signal);
