@@ -69,12 +69,26 @@ const mcpApart = {
   resolveId: (id: string) => (id === "./sdk.js" ? { id: "../cli/mcp/sdk.js", external: true as const } : undefined),
 };
 
+/** Libraries that are no ES modules ask for Node's own ones when they need them: whoever loads the chunk with them beside others need not have any. */
+const lazyRequire = {
+  name: "lazy-require",
+  renderChunk: (code: string) =>
+    code.includes("createRequire(import.meta.url)")
+      ? code
+          .replace(/import \{ createRequire \} from "node:module";\n/, "")
+          .replaceAll(
+            "createRequire(import.meta.url)",
+            '((name) => process.getBuiltinModule("node:module").createRequire(import.meta.url)(name))',
+          )
+      : null,
+};
+
 export default defineConfig({
   ...SHARED,
   // A file for each entry point, and chunks for what several use: 300 small files take longer to load than to run.
   dts: false,
   clean: true,
-  plugins: [mcpApart],
+  plugins: [mcpApart, lazyRequire],
   outputOptions: { chunkFileNames: "chunks/[name]-[hash].js" },
   hooks: {
     "build:done": async () => {

@@ -29,7 +29,14 @@ import { createMcpServer } from "../../packages/stemma/src/mcp.js";
 import { memory } from "../../packages/stemma/src/memory.js";
 import { instrument } from "../../packages/stemma/src/opentelemetry.js";
 import { postgres, schemaSql } from "../../packages/stemma/src/postgres.js";
-import { AuditLog, authenticator, guard, RateLimits, UserTokens } from "../../packages/stemma/src/server.js";
+import {
+  AuditLog,
+  authenticator,
+  createServer,
+  guard,
+  RateLimits,
+  UserTokens,
+} from "../../packages/stemma/src/server.js";
 import {
   AgentContextProvider,
   AgentSearchProvider,
@@ -158,6 +165,8 @@ export const OPTION_CALLS: Record<string, (options: never) => unknown> = {
   memoryTool: (options) => memoryTool(session(), options),
   "new StemmaSaver": (options) => new StemmaSaver(store, options),
   "new StemmaStore": (options) => new StemmaStore(store, options),
+  createServer: (options) =>
+    createServer(store, { authenticate: () => ({ id: "key", access: "memory" }), ...(options as object) }),
   guard: (options) => guard(store, { id: "key", access: "memory" }, options),
   authenticator,
   "new AuditLog": (options) => new AuditLog(store, options),

@@ -36,7 +36,8 @@ it("read null and an empty text as absence, and numbers, booleans and lists in t
   }
   expect(await run("read", { path: "a.txt", offset: "2", limit: "1" })).toBe("2\ttwo\n(Lines 2 to 2 of 3.)");
   expect(await run("grep", { pattern: "TWO", ignoreCase: "true" })).toContain("a.txt:2: two");
-  expect(await run("todo", { items: '[{"text":"Dig","status":"done"}]', more: 1 })).toBe("- [x] Dig");
+  expect(await run("todo", { items: '[{"text":"Dig","status":"done"}]', more: null })).toBe("- [x] Dig");
+  expect(await run("todo", { items: [], more: 1 })).toBe("Error: the input takes no more: its fields are items.");
   expect(await run("write", { path: "a.txt", content: "" })).toBe("Wrote 0 characters to a.txt.");
   expect(await run("write", { path: "a.txt" })).toBe("Error: content is missing: send a text (The whole text).");
   expect(await run("todo", { items: [{ text: "Dig", status: "later" }] })).toBe(
