@@ -1,7 +1,7 @@
 import { invalid, StemmaError } from "../errors.js";
 import { findJsonObject, type JsonObject } from "./json.js";
 
-/** Reads the body of a request as a JSON object; `advice` says what to do when it is too large. Errors: `REQUEST_TOO_LARGE`, `INVALID_ARGUMENT`. */
+/** Reads the body of a request as a JSON object; `advice` says what to do when it is too large. Errors: `REQUEST_TOO_LARGE`, `INVALID_TEXT`; `INVALID_ARGUMENT`, also for one that breaks off. */
 export async function readJsonObject(
   request: Request,
   { maxBytes, advice }: { readonly maxBytes: number; readonly advice: string },
@@ -18,17 +18,28 @@ export async function readJsonObject(
 // Null for a body that is larger.
 async function readText(request: Request, maxBytes: number): Promise<string | null> {
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) return null;
-  const decoder = new TextDecoder();
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const decode = (bytes?: Uint8Array<ArrayBuffer>) => {
+    try {
+      return decoder.decode(bytes, { stream: bytes !== undefined });
+    } catch (cause) {
+      throw new StemmaError("INVALID_TEXT", {}, "The body of the request is not UTF-8.", { cause });
+    }
+  };
   let text = "";
   let size = 0;
   const reader = request.body?.getReader();
-  for (let read = await reader?.read(); read !== undefined && !read.done; read = await reader?.read()) {
+  const next = () =>
+    reader?.read().catch((cause) => {
+      throw invalid("The body of the request broke off.", {}, { cause });
+    });
+  for (let read = await next(); read !== undefined && !read.done; read = await next()) {
     size += read.value.byteLength;
     if (size > maxBytes) {
       await reader?.cancel();
       return null;
     }
-    text += decoder.decode(read.value, { stream: true });
+    text += decode(read.value);
   }
-  return text + decoder.decode();
+  return text + decode();
 }

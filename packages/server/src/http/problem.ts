@@ -31,7 +31,6 @@ const TITLES: Readonly<Record<number, string>> = {
   422: "Refused",
   429: "Too many requests",
   500: "The server failed",
-  501: "Not offered",
   503: "Not available now",
 };
 
@@ -81,9 +80,9 @@ const STATUS: Partial<Record<ErrorCode | HttpCode, number>> = {
   COMPACTION_INVALID_RANGE: 422,
   SESSION_LIMIT: 422,
   RATE_LIMITED: 429,
-  STORE_UNSUPPORTED: 501,
-  SEARCH_UNAVAILABLE: 501,
-  PROVIDER_REQUIRED: 501,
+  STORE_UNSUPPORTED: 422,
+  SEARCH_UNAVAILABLE: 422,
+  PROVIDER_REQUIRED: 422,
   STORE_LOCKED: 503,
   CONNECTION_LOST: 503,
   STORE_CLOSED: 503,

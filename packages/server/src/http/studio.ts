@@ -7,6 +7,8 @@ import type { ServerHandler, ServerOptions } from "./server-options.js";
 const COOKIE = "stemma-key";
 const DAY = 86_400;
 const MOST_CHARACTERS = 8_192;
+/** What a header may hold. */
+const KEY = /^[!-~]+$/;
 
 /** The studio, of what a principal reaches. It writes where they may. */
 export function studioHandler(base: string, { hosts, onError }: ServerOptions): ServerHandler {
@@ -51,10 +53,12 @@ export function studioSignIn(app: ServerApp, authenticate: ServerOptions["authen
     if (refusalOfOrigin(raw, undefined) !== null)
       throw new StemmaError("FORBIDDEN", {}, "Another site may not sign in.");
     const key = new URLSearchParams(await readForm(raw)).get("key")?.trim() ?? "";
+    const unknown = () => page(401, "This key is not known, or has ended.");
+    if (!KEY.test(key)) return unknown();
     try {
       await authenticate(new Request(raw.url, { headers: { authorization: `Bearer ${key}` } }));
     } catch (error) {
-      if (StemmaError.isInstance(error, "NOT_ALLOWED")) return page(401, "This key is not known, or has ended.");
+      if (StemmaError.isInstance(error, "NOT_ALLOWED")) return unknown();
       throw error;
     }
     const secure = isSecure(raw) ? "; Secure" : "";
@@ -83,7 +87,8 @@ export function studioSignIn(app: ServerApp, authenticate: ServerOptions["authen
 function cookieOf(request: Request): string | null {
   const found = /(?:^|;\s*)stemma-key=([^;]*)/.exec(request.headers.get("cookie") ?? "")?.[1];
   try {
-    return found === undefined ? null : decodeURIComponent(found);
+    const key = found === undefined ? "" : decodeURIComponent(found);
+    return KEY.test(key) ? key : null;
   } catch {
     return null;
   }

@@ -9,7 +9,8 @@ export type PathIds<Path extends string> = Readonly<Record<NamesIn<Path>, string
 /** Throws `INVALID_ARGUMENT` for an address that is not percent-encoded UTF-8: it would be taken for what it is not. */
 export function assertEncoded({ url }: Request): void {
   try {
-    decodeURIComponent(new URL(url).pathname);
+    const { pathname, search } = new URL(url);
+    decodeURIComponent(pathname + search);
   } catch (cause) {
     throw invalid("The address is not UTF-8 that is percent-encoded.", {}, { cause });
   }

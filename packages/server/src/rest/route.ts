@@ -55,6 +55,8 @@ const OF_A_SESSION: ReadonlySet<string> = new Set([
   "BLOCK_NOT_FOUND",
   "ENTRY_NOT_FOUND",
   "VERSION_NOT_FOUND",
+  "SESSION_NOT_FOUND",
+  "SESSION_CONFLICT",
 ]);
 
 /** Adds routes to an app: each is checked by the schemas that its document shows. */
@@ -103,7 +105,7 @@ export class Routes {
       try {
         return await answer(call);
       } catch (error) {
-        throw await asSeen(call, error);
+        throw await asSeen(call, definition.access, error);
       }
     });
   }
@@ -142,11 +144,17 @@ export async function assertThere(store: Store, sessionId: string): Promise<void
   if ((await store.sessions.get(sessionId)) === null) throw notThere(sessionId);
 }
 
-// One message of another's session, and one of a session that is not there, are refused alike.
-async function asSeen({ ids, store }: Pick<Call, "ids" | "store">, error: unknown): Promise<unknown> {
+// One message of another's session, and one of a session that is not there, are refused alike. A write may make its session, and
+// is told what else is wrong with it.
+async function asSeen(
+  { ids, store }: Pick<Call, "ids" | "store">,
+  access: "read" | "write",
+  error: unknown,
+): Promise<unknown> {
   const { session, owner } = ids as Partial<Record<string, string>>;
   const id = session ?? (owner?.startsWith("session:") ? owner.slice("session:".length) : undefined);
-  if (id === undefined || !StemmaError.isInstance(error) || !OF_A_SESSION.has(error.code)) return error;
+  if (id === undefined || !StemmaError.isInstance(error) || !(access === "read" || OF_A_SESSION.has(error.code)))
+    return error;
   return (await store.sessions.get(id)) === null ? notThere(id) : error;
 }
 

@@ -37,8 +37,8 @@ const BODIES: Readonly<Record<string, object>> = {
   "PUT /v1/sessions/{session}/messages/{message}": said("m1", "Another text"),
 };
 
-/** Their answers tell of the state that they find, too: what is left to erase, and whether the prompt was there. */
-const TELLING = ["DELETE /v1/users/{user}", "POST /v1/sessions/{session}/turn"];
+/** Their answers tell of the state that they find, too: what is left to erase, whether the prompt was there, what is new. */
+const TELLING = ["DELETE /v1/users/{user}", "POST /v1/sessions/{session}/turn", "POST /v1/sessions/{session}/import"];
 
 async function world(compactionPath: string) {
   const server = await serveRest({

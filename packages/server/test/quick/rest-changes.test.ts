@@ -65,9 +65,21 @@ describe("REST: changes", () => {
     const { signal } = leaves;
     const waiting = Array.from({ length: 64 }, () => send("GET", "/v1/sessions/a/changes?wait=20", { signal }));
     await expect.poll(async () => (await ask("GET", "/v1/sessions/a/changes?wait=1")).body.code).toBe("RATE_LIMITED");
+    expect((await ask("GET", "/v1/changes")).status).toBe(429);
     isReady = false;
     expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(Array(64).fill(200));
     const stream = await send("GET", "/v1/changes");
     expect(await stream.text()).toBe("retry: 1000\n\n");
+  });
+
+  it("takes no place for an answer without a body, and gives that of a reader who left to others", async () => {
+    const { send } = await serveRest();
+    for (let times = 0; times < 65; times += 1) {
+      expect((await send("HEAD", "/v1/changes")).status).toBe(200);
+    }
+    const streams = await Promise.all(Array.from({ length: 64 }, () => send("GET", "/v1/changes")));
+    expect((await send("GET", "/v1/changes")).status).toBe(429);
+    await Promise.all(streams.map(({ body }) => body?.cancel()));
+    expect((await send("GET", "/v1/changes")).status).toBe(200);
   });
 });

@@ -1,3 +1,4 @@
+import type { Store } from "@stemma/store";
 import { memory } from "@stemma/store/memory";
 import { type Access, ApiKeys, authenticator, createServer, UserTokens } from "../../src/index.js";
 
@@ -7,7 +8,7 @@ type Options = Partial<Parameters<typeof createServer>[1]>;
 type Sent = Omit<RequestInit, "body"> & { readonly key?: string; readonly json?: unknown; readonly body?: BodyInit };
 
 /** A server on a store in memory, and what sends requests to it: with a key of a backend unless another one is given. */
-export async function serveRest(options: Options = {}, store = memory()) {
+export async function serveRest(options: Options = {}, store: Store = memory()) {
   const keys = new ApiKeys(store);
   const errors: unknown[] = [];
   const server = createServer(store, {

@@ -57,7 +57,7 @@ describe("REST: turns", () => {
     expect((await ask("GET", "/v1/memory/user/blocks/memory", { key })).body.content).toBe("Likes tea.");
     const { ask: askOther } = await serveRest();
     await askOther("POST", `${PATH}/messages`, { json: { messages: [said("q1")] } });
-    expect((await askOther("POST", `${PATH}/learn`)).body).toMatchObject({ status: 501, code: "STORE_UNSUPPORTED" });
+    expect((await askOther("POST", `${PATH}/learn`)).body).toMatchObject({ status: 422, code: "STORE_UNSUPPORTED" });
   });
 
   it("tells of learning that failed by its code alone", async () => {

@@ -18,6 +18,7 @@ const MOST_WAIT = 60;
 /** Milliseconds: of two transactions, the one that was dated first may be stored last. */
 const SLACK = 2_000;
 const OLDEST = 3_600_000;
+const EVENTS = "text/event-stream; charset=utf-8";
 
 interface Change {
   /** To go on behind it. */
@@ -86,20 +87,20 @@ async function answer({ query, request, store }: ChangesCall, look: Look, option
     }
     return json({ data: [] });
   }
-  return textStream(
-    events(looks(store, look, request.signal, LONGEST, options)),
-    "text/event-stream; charset=utf-8",
-    1,
-  );
+  // Of such an answer nobody reads what follows, so that nothing would end it.
+  if (request.method === "HEAD") return new Response(null, { headers: { "content-type": EVENTS } });
+  return textStream(events(looks(store, look, request.signal, LONGEST, options)), EVENTS, 1);
 }
 
 async function* events(all: AsyncIterable<readonly Change[]>): AsyncGenerator<string> {
-  yield "retry: 1000\n\n";
+  let text = "retry: 1000\n\n";
   let silentSince = performance.now();
   for await (const changes of all) {
-    for (const { id, ...change } of changes) yield `id: ${id}\ndata: ${JSON.stringify(change)}\n\n`;
-    if (changes.length === 0 && performance.now() - silentSince < SILENCE) continue;
-    if (changes.length === 0) yield ": nothing\n\n";
+    for (const { id, ...change } of changes) text += `id: ${id}\ndata: ${JSON.stringify(change)}\n\n`;
+    if (text === "" && performance.now() - silentSince >= SILENCE) text = ": nothing\n\n";
+    if (text === "") continue;
+    yield text;
+    text = "";
     silentSince = performance.now();
   }
 }
@@ -122,6 +123,8 @@ async function* looks(
   }
   streams.count += 1;
   try {
+    // It is let in: an answer may begin.
+    yield [];
     const end = performance.now() + lasts;
     while (!signal.aborted && isReady?.() !== false) {
       const changes = await look();

@@ -39,6 +39,7 @@ export function copyRoutes(routes: Routes, maxBodyBytes: number): void {
     `${PATH}/import`,
     {
       access: "write",
+      isDoneOnce: false,
       summary: "Import a session",
       description:
         "A file of one session, of this library or of another program. What is stored stays as it is: a second import adds nothing. It becomes the user's of the key, whoever's it was.",
