@@ -1,7 +1,7 @@
 import { StemmaError } from "@stemma/model";
+import type { ReadInit } from "./client-options.js";
 import { findObject } from "./find-object.js";
 import { linesOf } from "./lines.js";
-import type { ReadInit } from "./options.js";
 import { pause } from "./retries.js";
 import type { Transport } from "./transport.js";
 

@@ -1,15 +1,15 @@
 import type { ErasureReceipt, FoundEntry, Hit } from "./api.js";
 import { type Change, type ChangesQuery, changesOf } from "./changes.js";
-import type { ReadInit, StemmaClientOptions, WriteInit } from "./options.js";
+import type { ReadInit, StemmaClientOptions, WriteInit } from "./client-options.js";
 import type { Pages } from "./pages.js";
-import { Compactions } from "./resources/compactions.js";
-import { Memory } from "./resources/memory.js";
-import { Messages } from "./resources/messages.js";
+import { Compactions } from "./resources/compactions-resource.js";
+import { Memory } from "./resources/memory-resource.js";
+import { Messages } from "./resources/messages-resource.js";
 import { type Answer, type Body, Resource } from "./resources/resource.js";
-import { Sessions } from "./resources/sessions.js";
-import { Tree } from "./resources/tree.js";
-import { Turns } from "./resources/turns.js";
-import { Usage } from "./resources/usage.js";
+import { Sessions } from "./resources/sessions-resource.js";
+import { Tree } from "./resources/tree-resource.js";
+import { Turns } from "./resources/turns-resource.js";
+import { Usage } from "./resources/usage-resource.js";
 import { Transport } from "./transport.js";
 
 /** The user of a token, and how far it reaches. */
@@ -29,11 +29,13 @@ export interface Token {
 }
 
 /**
- * Calls the REST API of a server. What fails is sent again where that is safe: a read, or a write that was refused for the moment.
+ * Calls the REST API of a server. What fails for the moment is sent again; a write has a key, and takes effect once.
  * Errors of its calls: a `StemmaError` with the server's code, and with `status` and `requestId` in its details; `CONNECTION_LOST` if no
  * answer came; `REQUEST_REFUSED` for an answer of something else. A call whose signal is aborted rejects with the signal's reason.
  * Errors: `INVALID_ARGUMENT` for wrong options.
  * @example
+ * import { StemmaClient } from "stemma/client";
+ *
  * const client = new StemmaClient({ baseUrl: "https://memory.example.com", apiKey: "stm_…" });
  * await client.messages.append("trip", { id: "q1", role: "user", parts: [{ type: "text", text: "When does the ferry go?" }] });
  * for await (const message of client.messages.list("trip")) console.log(message.parts);

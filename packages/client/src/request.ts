@@ -1,6 +1,6 @@
 import { invalid } from "@stemma/model";
 import type { Routes } from "./api.js";
-import type { WriteInit } from "./options.js";
+import type { WriteInit } from "./client-options.js";
 
 export type Route = keyof Routes;
 /** With those that the document lacks. */

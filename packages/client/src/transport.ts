@@ -1,8 +1,8 @@
 import { invalid, once, StemmaError } from "@stemma/model";
 import type { Routes } from "./api.js";
+import { assertOptions, CLIENT, INIT, isHeader, type StemmaClientOptions } from "./client-options.js";
 import { lost, refusalOf } from "./failures.js";
 import { findObject } from "./find-object.js";
-import { assertOptions, CLIENT, INIT, isHeader, type StemmaClientOptions } from "./options.js";
 import { type AnyRoute, type Asked, type Route, requestOf } from "./request.js";
 import { pause, pauseBefore } from "./retries.js";
 import { type TimeLimit, timeLimit } from "./time-limit.js";

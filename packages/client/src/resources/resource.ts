@@ -1,5 +1,5 @@
 import type { Routes } from "../api.js";
-import type { ReadInit, WriteInit } from "../options.js";
+import type { ReadInit, WriteInit } from "../client-options.js";
 import { type Page, Pages } from "../pages.js";
 import type { Route } from "../request.js";
 import type { Transport } from "../transport.js";

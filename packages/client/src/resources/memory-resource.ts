@@ -1,8 +1,8 @@
 import type { Erased } from "../api.js";
-import type { WriteInit } from "../options.js";
+import type { WriteInit } from "../client-options.js";
 import type { Transport } from "../transport.js";
-import { Blocks } from "./blocks.js";
-import { Entries } from "./entries.js";
+import { Blocks } from "./blocks-resource.js";
+import { Entries } from "./entries-resource.js";
 import { type Owner, Resource } from "./resource.js";
 
 /** Blocks and entries: texts of the prompt, and texts that are searched. */

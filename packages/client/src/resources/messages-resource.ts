@@ -1,6 +1,6 @@
 import type { Message } from "../api.js";
+import type { ReadInit, WriteInit } from "../client-options.js";
 import { valuesOf } from "../lines.js";
-import type { ReadInit, WriteInit } from "../options.js";
 import type { Pages } from "../pages.js";
 import { LINES_TYPE } from "../request.js";
 import { type Answer, type Body, type Query, Resource } from "./resource.js";

@@ -1,5 +1,5 @@
 import type { Block, Version } from "../api.js";
-import type { ReadInit, WriteInit } from "../options.js";
+import type { ReadInit, WriteInit } from "../client-options.js";
 import type { Pages } from "../pages.js";
 import { type Body, type Owner, type Query, Resource } from "./resource.js";
 

@@ -1,4 +1,4 @@
-import type { WriteInit } from "../options.js";
+import type { WriteInit } from "../client-options.js";
 import { type Answer, type Body, Resource } from "./resource.js";
 
 const ONE = "/v1/sessions/{session}";

@@ -1,5 +1,5 @@
 import type { Compaction, Message } from "../api.js";
-import type { ReadInit, WriteInit } from "../options.js";
+import type { ReadInit, WriteInit } from "../client-options.js";
 import type { Pages } from "../pages.js";
 import { type Answer, type Body, Resource } from "./resource.js";
 

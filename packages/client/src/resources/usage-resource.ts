@@ -1,4 +1,4 @@
-import type { ReadInit, WriteInit } from "../options.js";
+import type { ReadInit, WriteInit } from "../client-options.js";
 import type { Pages } from "../pages.js";
 import { type Answer, type Body, type Query, Resource } from "./resource.js";
 
