@@ -7,7 +7,7 @@ import type { ServerHandler, ServerOptions } from "./server-options.js";
 const COOKIE = "stemma-key";
 const DAY = 86_400;
 const MOST_CHARACTERS = 8_192;
-/** What a header may hold. */
+/** Characters that a header holds. */
 const KEY = /^[!-~]+$/;
 
 /** The studio, of what a principal reaches. It writes where they may. */
