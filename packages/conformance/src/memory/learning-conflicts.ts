@@ -135,6 +135,20 @@ export const learningConflicts = defineTopic("learning conflicts", (it) => {
     }
   });
 
+  it("stores the rest of an answer of which the store refuses one edit", async ({ store }) => {
+    const facts = world(store, () => [
+      fact("circle", "Lives in Rome.", { subject: "x", validFrom: "2023-01-01", supersedes: ["late"] }),
+      fact("tea", "Drinks tea.", { subject: "diet" }),
+    ]);
+    // The successor began before it: what it says of itself cannot be true.
+    await facts.set("circle", "Lives in Bonn.", { validFrom: "2024-01-01", tags: ["subject:x"] });
+    const late = { validFrom: "2022-01-01", supersedes: ["circle"], tags: ["subject:x"] };
+    await facts.set("late", "Lives in Graz.", late);
+    await facts.learn("I moved.");
+    expect([facts.noticed.errors, await facts.holding()]).toEqual([[], ["Drinks tea.", "Lives in Graz."]]);
+    expect(facts.noticed.skipped.map((reason) => reason.includes("its own successor"))).toEqual([true]);
+  });
+
   it("counts edits that the store refuses again and again as a failure, so that the model is asked three times", async ({
     store,
   }) => {

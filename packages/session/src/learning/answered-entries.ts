@@ -43,11 +43,13 @@ export class AnsweredEntries {
     const [first = ""] = keys;
     if (first === "") throw refused("an entry needs a key");
     this.#assertUnchanged(label, first, edit);
-    const key = keys.find((each) => !isEnded(this.#entry(label, each), since));
+    const key = keys.find((each) => !isEnded(this.#linkOf(label, each), since));
     if (key === undefined) throw refused(ENDED);
+    this.#assertPossible(key);
     const present = this.#entry(label, key);
     const name = nameOf(label, key);
-    const before = (this.#contents.has(name) ? this.#contents.get(name) : present?.content) ?? "";
+    const isEdited = this.#contents.has(name);
+    const before = (isEdited ? this.#contents.get(name) : present?.content) ?? "";
     const content = editedEntry(before, edit);
     if (content === null) {
       if (isEnded(present, null)) throw refused(ENDED);
@@ -56,7 +58,10 @@ export class AnsweredEntries {
     }
     const isSame = content === before;
     if (!isSame) assertKept(block, content, edit, this.context);
-    const closing = closingOf(edit, this.#shownIn(label, key, present));
+    const closing = closingOf(
+      edit,
+      this.#shownIn(label, key, before === "" && isEdited ? null : this.#linkOf(label, key)),
+    );
     const said = isSame ? present : before === "" ? this.#saying(label, content, closing) : null;
     if (isSame || said !== null) return this.#timed(block, said, edit, closing);
     const { fields, supersededBy, notes } = closing;
@@ -81,9 +86,10 @@ export class AnsweredEntries {
     return this.context.shown.filter((each) => foldLabel(each.label) === foldLabel(label));
   }
 
-  #shownIn(label: string, key: string, written: ListedEntry | null): ShownEntries {
+  #shownIn(label: string, key: string, written: Link | null): ShownEntries {
     const others = this.#written.filter((each) => each.label === label && each.key !== key);
     return {
+      key,
       written,
       shown: this.#shown(label),
       // What another edit of the answer writes or removes is no longer what was shown.
@@ -104,10 +110,11 @@ export class AnsweredEntries {
     const {
       createdAt = new Date().toISOString(),
       validFrom = null,
+      validTo = null,
       supersedes = [],
       tags = [],
-    } = { ...present, ...fields };
-    this.#links.set(nameOf(label, key), { key, createdAt, validFrom, validTo: until, supersedes, tags: tags ?? [] });
+    } = { ...this.#linkOf(label, key), ...fields };
+    this.#links.set(nameOf(label, key), { key, createdAt, validFrom, validTo: until ?? validTo, supersedes, tags });
     this.#written.push({ label, key });
     if (present === null) for (const each of [edit.key ?? key, key]) this.#added.set(nameOf(label, each), key);
     for (const by of supersededBy) {
@@ -124,6 +131,11 @@ export class AnsweredEntries {
     if (present === null) throw refused("somebody removed the entry meanwhile");
     if (isEnded(present, null) || (action !== "add" && present.content !== before.content))
       throw refused("somebody changed the entry meanwhile");
+  }
+
+  #assertPossible(key: string): void {
+    const reason = this.context.impossible.get(key);
+    if (reason !== undefined) throw refused(reason);
   }
 
   #assertMayEnd(label: string, { key }: ListedEntry, { validTo }: EntryFields): void {
@@ -144,6 +156,7 @@ export class AnsweredEntries {
     const validTo = isEdited || known.validTo !== null ? null : (fields.validTo ?? null);
     if (isEdited || (validFrom === null && validTo === null)) throw refused("it says nothing new");
     const { key, content } = known;
+    this.#assertPossible(key);
     assertKept(block, content, edit, this.context);
     const moved = { ...(validFrom !== null && { validFrom }), ...(validTo !== null && { validTo }) };
     this.#assertMayEnd(label, known, moved);
@@ -165,7 +178,8 @@ export class AnsweredEntries {
 
 const nameOf = (label: string, key: string) => JSON.stringify([label, key]);
 
-const isEnded = (entry: ListedEntry | null, since: string | null) => entry !== null && isOver(entry, since);
+const isEnded = (entry: Pick<ListedEntry, "validTo"> | null, since: string | null) =>
+  entry !== null && isOver(entry, since);
 
 // Nothing becomes more trustworthy by learning.
 const originOf = (present: ListedEntry | null) => (present?.origin === "web" ? "web" : "learning");

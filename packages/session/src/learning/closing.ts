@@ -9,8 +9,10 @@ export type Link = Pick<ListedEntry, "key" | "validFrom" | "validTo" | "supersed
 
 /** The entries that an edit may close, and the dates of its messages. */
 export interface ShownEntries {
-  /** The entry that the edit writes, as it is now; null for a new one. */
-  readonly written: ListedEntry | null;
+  /** The key that the edit writes. */
+  readonly key: string;
+  /** The entry that is there, as it is now or as an earlier edit of the answer leaves it; null for a new one. */
+  readonly written: Link | null;
   /** The entries of the edit's block that were shown. */
   readonly shown: readonly LearnEntry[];
   /** An entry as it is now. */
@@ -66,7 +68,7 @@ export function heldSince({ validFrom, createdAt }: Pick<Link, "validFrom" | "cr
  * that one. Errors: `LEARNING_FAILED` for an end that is none.
  */
 export function closingOf(edit: LearnEdit, entries: ShownEntries): Closing {
-  const { written, shown, entry, link, added, answered, dateOf } = entries;
+  const { key: own, written, shown, entry, link, added, answered, dateOf } = entries;
   const named = [...new Set(edit.supersedes ?? [])];
   const notes: string[] = [];
   const { tags, subject } = tagsOf(edit, written, notes);
@@ -77,14 +79,15 @@ export function closingOf(edit: LearnEdit, entries: ShownEntries): Closing {
   // A clock that went back tells no order: what is told now comes after what was written before.
   const ahead =
     told !== undefined ? [] : named.flatMap((key) => entry(key) ?? []).filter(({ createdAt }) => createdAt > now);
-  const [validFrom = null] = [
-    isOld ? (told ?? null) : beginningOf(edit, dateOf),
-    ...ahead.map((each) => each.validFrom),
-  ]
+  const predecessors = isOld ? written.supersedes.flatMap((key) => link(key) ?? []) : [];
+  const stays = told != null && predecessors.some((each) => (heldSince(each) ?? "") >= told);
+  if (stays) notes.push("its beginning stays: what it took the place of began later");
+  const begins = isOld ? (stays ? null : (told ?? null)) : beginningOf(edit, dateOf);
+  const [validFrom = null] = [begins, ...ahead.map((each) => each.validFrom)]
     .filter((time) => time !== null)
     .sort()
     .reverse();
-  const end = endOf(edit, validFrom ?? (isOld ? heldSince(written) : null));
+  const end = endOf(edit, validFrom ?? (written && heldSince(written)));
   const supersedes = new Set<string>();
   const later: Link[] = [];
   const place = (other: Link) => {
@@ -92,7 +95,7 @@ export function closingOf(edit: LearnEdit, entries: ShownEntries): Closing {
     const since = validFrom ?? end;
     if (since === null || began === null) supersedes.add(other.key);
     else if (began > since || (began === since && validFrom === null)) {
-      const { next, before } = placeBefore(other, since, subject, link);
+      const { next, before } = placeBefore(other, since, subject, (each) => (each === own ? null : link(each)));
       later.push(next);
       for (const each of before) supersedes.add(each);
     } else if (validFrom === null) return `when it began is unknown, and "${other.key}" holds already`;
@@ -103,24 +106,21 @@ export function closingOf(edit: LearnEdit, entries: ShownEntries): Closing {
   };
   const close = (key: string) => {
     const before = shown.find((each) => each.key === key);
-    const own = before === undefined ? added(key) : null;
-    const present = own ?? entry(key);
+    const other = before === undefined ? added(key) : null;
+    const present = other ?? entry(key);
     const about = present === null ? null : subjectOf(present.tags);
-    if (before === undefined && own === null) return `"${key}" was not shown`;
+    if (before === undefined && other === null) return `"${key}" was not shown`;
     if (present === null || (before !== undefined && entry(key)?.content !== before.content))
       return `"${key}" was changed meanwhile`;
-    if (own === null && present.validTo !== null) return `"${key}" has an end already`;
+    if (other === null && present.validTo !== null) return `"${key}" has an end already`;
     if (about === null ? named.length > 1 : about !== subject) return `"${key}" is of another subject`;
     return place(present);
   };
   const refusals = told === null ? ["its validFrom is no date"] : named.map(close);
   // Others of the answer that take the same place stand before it or behind it.
   const beside = answered.filter(
-    ({ key, supersedes: theirs, tags: own }) =>
-      key !== written?.key &&
-      !supersedes.has(key) &&
-      theirs.some((each) => supersedes.has(each)) &&
-      (subjectOf(own) ?? subject) === subject,
+    ({ key, supersedes: theirs, tags }) =>
+      !supersedes.has(key) && theirs.some((each) => supersedes.has(each)) && (subjectOf(tags) ?? subject) === subject,
   );
   refusals.push(...beside.map(place));
   const isClosing = named.length > 0;
@@ -148,7 +148,7 @@ function endOf(edit: LearnEdit, since: string | null): string | null {
 }
 
 // Null where an edit says nothing of them.
-function tagsOf({ subject: given, tags = [] }: LearnEdit, written: ListedEntry | null, notes: string[]) {
+function tagsOf({ subject: given, tags = [] }: LearnEdit, written: Link | null, notes: string[]) {
   const isList = Array.isArray(tags) && tags.every((tag) => typeof tag === "string" && tag !== "");
   if (!isList) notes.push("left out: tags, which are no list of texts");
   const added = isList ? tags.map((tag) => tag.replaceAll("\0", "").toWellFormed()) : [];

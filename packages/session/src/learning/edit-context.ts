@@ -23,6 +23,8 @@ export interface EditContext {
   readonly same: (label: string, content: string) => readonly ListedEntry[];
   /** The entries that the learn function was shown. */
   readonly shown: readonly LearnEntry[];
+  /** Keys of entries that the store refused to write as this answer says, with why. */
+  readonly impossible: ReadonlyMap<string, string>;
   /** The messages that may be named, with when they were written where that is known. */
   readonly messages: ReadonlyMap<string, string | null>;
   /** Whether somebody removed what these messages said before. */
