@@ -18,6 +18,7 @@ import { entryValues } from "./memory/entry-values.js";
 import { factChains } from "./memory/fact-chains.js";
 import { facts } from "./memory/facts.js";
 import { learnedFacts } from "./memory/learned-facts.js";
+import { learnedTimes } from "./memory/learned-times.js";
 import { learning } from "./memory/learning.js";
 import { learningAnywhere } from "./memory/learning-anywhere.js";
 import { learningConflicts } from "./memory/learning-conflicts.js";
@@ -92,6 +93,7 @@ const TOPICS: readonly Topic[] = [
   learning,
   learningAnywhere,
   learnedFacts,
+  learnedTimes,
   learningConflicts,
   consolidating,
   titles,

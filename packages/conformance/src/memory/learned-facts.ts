@@ -20,7 +20,7 @@ export const fact = (key: string, content: string, more: Partial<LearnEdit> = {}
 });
 
 /** A user's facts, as entries, and a way to say something that a script learns from. */
-function world(everything: Store, { user = "ada", label }: { user?: string; label?: string } = {}) {
+export function world(everything: Store, { user = "ada", label }: { user?: string; label?: string } = {}) {
   const store = everything.forUser(user);
   const given: LearnRequest[] = [];
   let script: (request: LearnRequest) => readonly LearnEdit[] | PromiseLike<readonly LearnEdit[]> = () => [];
@@ -131,12 +131,13 @@ export const learnedFacts = defineTopic("learned facts", (it) => {
       'nothing is closed: "invented" was not shown',
       'nothing is closed: "tea" is of another subject',
     ]);
-    // What is no date says nothing, and no list no keys.
+    // What is no date leaves the beginning unknown, and no list names no keys.
     await learn("c", [
       fact("x", "Likes x.", { subject: "x", validFrom: "soon" }),
       fact("y", "Likes y.", { supersedes: "tea" as never }),
     ]);
-    expect([(await facts.get("x"))?.validFrom, facts.skipped]).toEqual(["2026-06-01T10:00:00.000Z", ["it is no edit"]]);
+    expect((await facts.get("x"))?.validFrom).toBe(null);
+    expect(facts.skipped).toEqual(["its beginning is unknown: its validFrom is no date", "it is no edit"]);
   });
 
   it("stores what is told late, and is older, as closed", async ({ store }) => {
@@ -232,8 +233,8 @@ export const learnedFacts = defineTopic("learned facts", (it) => {
       fact("oslo", "Has a flat in Oslo."),
     ];
     await learn("b", edits);
-    expectParts(await get("rome"), { content: "Lives in Rome." });
-    expect(facts.skipped).toEqual(["the entry that it names has ended"]);
+    expectParts(await get("rome"), { content: "Lives in Rome.", validTo: "2021-01-01T00:00:00.000Z" });
+    expect([facts.skipped, (await facts.holding()).includes("Lives in Rome again.")]).toEqual([[], true]);
     expectParts(await get("oslo"), { content: "Has a flat in Oslo." });
   });
 

@@ -99,7 +99,7 @@ export const learningConflicts = defineTopic("learning conflicts", (it) => {
     expect(facts.noticed.skipped).toEqual([
       'nothing is closed: "berlin" was changed meanwhile',
       'nothing is closed: "rome" was changed meanwhile',
-      'nothing is closed: "oslo" was not shown',
+      'nothing is closed: "oslo" began at the same time',
     ]);
     expect(await facts.holding()).toEqual(["Now in oslo.", "Now in porto.", "Now in rome."]);
     // Each of two in the place of the other, and both of a third.
@@ -111,11 +111,42 @@ export const learningConflicts = defineTopic("learning conflicts", (it) => {
     ];
     await facts.learn("I moved.", undefined, "two");
     expectParts(facts.noticed, { errors: [], asked: 2 });
-    expectParts(await facts.get("porto"), {
-      validTo: "2026-04-01T00:00:00.000Z",
-      supersededBy: ["bern", "graz"],
-    });
+    // Of two in one place, the earlier ends where the later begins.
+    expectParts(await facts.get("porto"), { validTo: "2026-04-01T00:00:00.000Z", supersededBy: ["bern", "graz"] });
+    expectParts(await facts.get("bern"), { validTo: "2026-05-01T00:00:00.000Z", supersededBy: ["graz"] });
     expectParts(await facts.get("rome"), { supersedes: ["oslo"], supersededBy: [] });
+  });
+
+  it("leaves removed or ended what a person removes or ends while learning runs", async ({ store }) => {
+    for (const action of ["add", "replace", "remove"] as const) {
+      for (const isEnded of [false, true]) {
+        const facts = world(store, () => [fact("tea", `To ${action}.`, { action, validFrom: "2026-06-01" })]);
+        const { entries } = facts.store;
+        await facts.set("tea", "Drinks tea.");
+        const act = async () => {
+          if (isEnded) await facts.set("tea", "Drinks tea.", { validTo: "2026-05-01" });
+          else await entries.delete(SCOPE, "tea");
+        };
+        await facts.learn("About tea.", act, `${action} ${isEnded}`);
+        expect([action, isEnded, await facts.holding()]).toEqual([action, isEnded, []]);
+        expect(facts.noticed.skipped).toEqual([`somebody ${isEnded ? "changed" : "removed"} the entry meanwhile`]);
+        await entries.delete(SCOPE, "tea", { keepVersions: 0 });
+      }
+    }
+  });
+
+  it("stores the rest of an answer of which the store refuses one edit", async ({ store }) => {
+    const facts = world(store, () => [
+      fact("circle", "Lives in Rome.", { subject: "x", validFrom: "2023-01-01", supersedes: ["late"] }),
+      fact("tea", "Drinks tea.", { subject: "diet" }),
+    ]);
+    // The successor began before it: what it says of itself cannot be true.
+    await facts.set("circle", "Lives in Bonn.", { validFrom: "2024-01-01", tags: ["subject:x"] });
+    const late = { validFrom: "2022-01-01", supersedes: ["circle"], tags: ["subject:x"] };
+    await facts.set("late", "Lives in Graz.", late);
+    await facts.learn("I moved.");
+    expect([facts.noticed.errors, await facts.holding()]).toEqual([[], ["Drinks tea.", "Lives in Graz."]]);
+    expect(facts.noticed.skipped.map((reason) => reason.includes("its own successor"))).toEqual([true]);
   });
 
   it("counts edits that the store refuses again and again as a failure, so that the model is asked three times", async ({

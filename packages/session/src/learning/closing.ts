@@ -1,42 +1,55 @@
-import { type EntryFields, type ListedEntry, subjectOf } from "@stemma/store";
+import { type EntryFields, type ListedEntry, SUBJECT_TAG, subjectOf } from "@stemma/store";
+import { readDate } from "./dates.js";
 import type { LearnEdit, LearnEntry } from "./edits.js";
+import { refused } from "./refused.js";
 import { subjectIn, withSubject } from "./subjects.js";
 
 /** An entry as it stands among those that took each other's place. */
-export type Link = Pick<ListedEntry, "key" | "validFrom" | "validTo" | "supersedes" | "tags">;
+export type Link = Pick<ListedEntry, "key" | "validFrom" | "validTo" | "supersedes" | "tags" | "createdAt">;
 
 /** The entries that an edit may close, and the dates of its messages. */
 export interface ShownEntries {
-  /** The entry that the edit writes, as it is now; null for a new one. */
-  readonly written: ListedEntry | null;
+  /** The key that the edit writes. */
+  readonly key: string;
+  /** The entry that is there, as it is now or as an earlier edit of the answer leaves it; null for a new one. */
+  readonly written: Link | null;
   /** The entries of the edit's block that were shown. */
   readonly shown: readonly LearnEntry[];
   /** An entry as it is now. */
   readonly entry: (key: string) => ListedEntry | null;
   /** An entry as it is now, or as an earlier edit of the answer leaves it. */
   readonly link: (key: string) => Link | null;
+  /** What an earlier edit of the answer added under this key; null for none. */
+  readonly added: (key: string) => Link | null;
+  /** What the earlier edits of the answer wrote to the block. */
+  readonly answered: readonly Link[];
   /** When a message was written, as ISO text; null where that is not known. */
   readonly dateOf: (messageId: string) => string | null;
 }
 
-/** The times that an edit gives its entry, and why what else it would close stays open. */
+/** The times that an edit gives its entry, and what else it says that is left out. */
 export interface Closing {
   readonly fields: EntryFields;
   /** Keys of entries that began later and take its place. */
   readonly supersededBy: readonly string[];
-  /** When these begin; null where there are none. */
+  /** When it ends, by itself or by these; null where it does not. */
   readonly until: string | null;
-  readonly refused: readonly string[];
+  /** What is left out, and why. */
+  readonly notes: readonly string[];
 }
 
 /** When the fact of an edit began: when it says, or else when it was told. Null where neither is known. */
 export function beginningOf(edit: LearnEdit, dateOf: ShownEntries["dateOf"]): string | null {
-  return isoDate(edit.validFrom) ?? toldAt(edit, dateOf);
+  const told = readDate(edit.validFrom);
+  const since = told === undefined ? toldAt(edit, dateOf) : told;
+  const end = told === undefined ? readDate(edit.validTo) : null;
+  // What had ended when it was told began before.
+  return end && since !== null && end <= since ? null : since;
 }
 
 // The clock of whoever wrote a message may be ahead: what was told holds.
 function toldAt({ messageIds }: LearnEdit, dateOf: ShownEntries["dateOf"]): string | null {
-  const [latest = null] = messageIds
+  const [latest = null] = (Array.isArray(messageIds) ? messageIds : [])
     .flatMap((id) => dateOf(id) ?? [])
     .sort()
     .reverse();
@@ -44,61 +57,116 @@ function toldAt({ messageIds }: LearnEdit, dateOf: ShownEntries["dateOf"]): stri
   return latest !== null && latest > now ? now : latest;
 }
 
+/** The latest time at which an entry began to hold: where its beginning is unknown, it held when it was written. Null where a clock went back. */
+export function heldSince({ validFrom, createdAt }: Pick<Link, "validFrom" | "createdAt">): string | null {
+  return validFrom ?? (createdAt > new Date().toISOString() ? null : createdAt);
+}
+
 /**
- * The time of the entry that an edit adds, and what it closes: entries that were shown, have not changed since, are of its subject
- * and began earlier. Where one of these began later, what is told late takes its place among those that came before that one.
+ * The time of the entry that an edit adds, and what it closes: entries that were shown or that the answer adds, have not changed since,
+ * are of its subject and began earlier. Where one of these began later, what is told late takes its place among those that came before
+ * that one. Errors: `LEARNING_FAILED` for an end that is none.
  */
-export function closingOf(edit: LearnEdit, { written, shown, entry, link, dateOf }: ShownEntries): Closing {
+export function closingOf(edit: LearnEdit, entries: ShownEntries): Closing {
+  const { key: own, written, shown, entry, link, added, answered, dateOf } = entries;
   const named = [...new Set(edit.supersedes ?? [])];
-  const subject = subjectIn(edit.subject);
+  const notes: string[] = [];
+  const { tags, subject } = tagsOf(edit, written, notes);
+  const told = readDate(edit.validFrom);
   // What is not new stays as old as it is, unless it takes another's place.
   const isOld = written !== null && named.length === 0;
-  const told = isoDate(edit.validFrom);
   const now = new Date().toISOString();
   // A clock that went back tells no order: what is told now comes after what was written before.
   const ahead =
-    told !== null ? [] : named.flatMap((key) => entry(key) ?? []).filter(({ createdAt }) => createdAt > now);
-  const [validFrom = null] = [isOld ? told : beginningOf(edit, dateOf), ...ahead.map((each) => each.validFrom)]
+    told !== undefined ? [] : named.flatMap((key) => entry(key) ?? []).filter(({ createdAt }) => createdAt > now);
+  const predecessors = isOld ? written.supersedes.flatMap((key) => link(key) ?? []) : [];
+  const stays = told != null && predecessors.some((each) => (heldSince(each) ?? "") >= told);
+  if (stays) notes.push("its beginning stays: what it took the place of began later");
+  const begins = isOld ? (stays ? null : (told ?? null)) : beginningOf(edit, dateOf);
+  const [validFrom = null] = [begins, ...ahead.map((each) => each.validFrom)]
     .filter((time) => time !== null)
     .sort()
     .reverse();
-  const refused: string[] = [];
+  const end = endOf(edit, validFrom ?? (written && heldSince(written)));
   const supersedes = new Set<string>();
   const later: Link[] = [];
-  for (const key of named) {
+  const place = (other: Link) => {
+    const began = heldSince(other);
+    const since = validFrom ?? end;
+    if (since === null || began === null) supersedes.add(other.key);
+    else if (began > since || (began === since && validFrom === null)) {
+      const { next, before } = placeBefore(other, since, subject, (each) => (each === own ? null : link(each)));
+      later.push(next);
+      for (const each of before) supersedes.add(each);
+    } else if (validFrom === null) return `when it began is unknown, and "${other.key}" holds already`;
+    // Where nobody said when, what is told next is what holds next.
+    else if (began < since || other.validFrom === null || told === undefined) supersedes.add(other.key);
+    else return `"${other.key}" began at the same time`;
+    return null;
+  };
+  const close = (key: string) => {
     const before = shown.find((each) => each.key === key);
-    const present = entry(key);
-    const own = present === null ? null : subjectOf(present.tags);
-    if (before === undefined) refused.push(`"${key}" was not shown`);
-    else if (present === null || present.content !== before.content) refused.push(`"${key}" was changed meanwhile`);
-    else if (present.validTo !== null) refused.push(`"${key}" has an end already`);
-    else if (own === null ? named.length > 1 : own !== subject) refused.push(`"${key}" is of another subject`);
-    else if (present.validFrom === null || validFrom === null || present.validFrom < validFrom) supersedes.add(key);
-    else if (present.validFrom > validFrom) {
-      const place = placeBefore(present, validFrom, subject, link);
-      later.push(place.next);
-      for (const each of place.before) supersedes.add(each);
-      // Where nobody said when, what is told next is what holds next.
-    } else if (told === null) supersedes.add(key);
-    else refused.push(`"${key}" began at the same time`);
+    const other = before === undefined ? added(key) : null;
+    const present = other ?? entry(key);
+    const about = present === null ? null : subjectOf(present.tags);
+    if (before === undefined && other === null) return `"${key}" was not shown`;
+    if (present === null || (before !== undefined && entry(key)?.content !== before.content))
+      return `"${key}" was changed meanwhile`;
+    if (other === null && present.validTo !== null) return `"${key}" has an end already`;
+    if (about === null ? named.length > 1 : about !== subject) return `"${key}" is of another subject`;
+    return place(present);
+  };
+  const refusals = told === null ? ["its validFrom is no date"] : named.map(close);
+  // Others of the answer that take the same place stand before it or behind it.
+  const beside = answered.filter(
+    ({ key, supersedes: theirs, tags }) =>
+      !supersedes.has(key) && theirs.some((each) => supersedes.has(each)) && (subjectOf(tags) ?? subject) === subject,
+  );
+  refusals.push(...beside.map(place));
+  const isClosing = named.length > 0;
+  for (const reason of refusals) {
+    if (reason !== null) notes.push(isClosing ? `nothing is closed: ${reason}` : `its beginning is unknown: ${reason}`);
   }
-  const [until = null] = later.flatMap((each) => each.validFrom ?? []).sort();
+  const [until = null] = later
+    .flatMap((each) => heldSince(each) ?? [])
+    .concat(end ?? [])
+    .sort();
   const fields: EntryFields = {
     ...(validFrom !== null && { validFrom }),
+    ...(end !== null && { validTo: end }),
     ...(supersedes.size > 0 && { supersedes: [...supersedes] }),
-    ...(subject !== null && { tags: withSubject(written?.tags ?? [], subject) }),
+    ...(tags !== null && { tags }),
   };
-  return { fields, supersededBy: [...new Set(later.map(({ key }) => key))], until, refused };
+  return { fields, supersededBy: [...new Set(later.map(({ key }) => key))], until, notes };
+}
+
+function endOf(edit: LearnEdit, since: string | null): string | null {
+  const end = readDate(edit.validTo);
+  if (end === null) throw refused("its validTo is no date");
+  if (end !== undefined && since !== null && end <= since) throw refused("it ends before it begins");
+  return end ?? null;
+}
+
+// Null where an edit says nothing of them.
+function tagsOf({ subject: given, tags = [] }: LearnEdit, written: Link | null, notes: string[]) {
+  const isList = Array.isArray(tags) && tags.every((tag) => typeof tag === "string" && tag !== "");
+  if (!isList) notes.push("left out: tags, which are no list of texts");
+  const added = isList ? tags.map((tag) => tag.replaceAll("\0", "").toWellFormed()) : [];
+  const subject = subjectIn(given ?? subjectOf(added));
+  if (given && subject === null) notes.push("left out: subject, which is no word of at most 60 characters");
+  if (added.length === 0 && subject === null) return { subject, tags: null };
+  const all = [...(written?.tags ?? []), ...added.filter((tag) => !tag.startsWith(SUBJECT_TAG))];
+  return { subject, tags: subject === null ? all : withSubject(all, subject) };
 }
 
 // Where a beginning belongs among what an entry and its predecessors took the place of: before `next`, behind `before`.
 function placeBefore(
-  entry: ListedEntry,
-  validFrom: string,
+  entry: Link,
+  since: string,
   subject: string | null,
   link: ShownEntries["link"],
 ): { readonly next: Link; readonly before: readonly string[] } {
-  let next: Link = link(entry.key) ?? entry;
+  let next = link(entry.key) ?? entry;
   const before: string[] = [];
   const seen = new Set<string>();
   const left = [...next.supersedes];
@@ -106,19 +174,11 @@ function placeBefore(
     const each = seen.has(key) ? null : link(key);
     seen.add(key);
     if (each === null || (subjectOf(each.tags) ?? subject) !== subject) continue;
-    if (each.validFrom !== null && each.validFrom > validFrom) {
-      if (each.validFrom < (next.validFrom ?? "")) next = each;
+    const began = heldSince(each);
+    if (began !== null && began > since) {
+      if (began < (heldSince(next) ?? "")) next = each;
       left.push(...each.supersedes);
-    } else if (each.validFrom !== validFrom && (each.validTo === null || each.validTo > validFrom)) before.push(key);
+    } else if (each.validFrom !== since && (each.validTo === null || each.validTo > since)) before.push(key);
   }
   return { next, before };
-}
-
-const DATE = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d))?$/;
-
-/** A date or a time with a zone as ISO text in UTC; null for what is none. */
-function isoDate(text: unknown): string | null {
-  if (typeof text !== "string" || !DATE.test(text)) return null;
-  const date = new Date(text);
-  return Number.isNaN(date.getTime()) || !/^\d{4}-/.test(date.toISOString()) ? null : date.toISOString();
 }

@@ -48,9 +48,16 @@ export interface LearnEdit {
   readonly content?: string | Readonly<Record<string, unknown>> | undefined;
   /** The subject of an entry, in a word, as `home`: an edit closes only entries of its subject. */
   readonly subject?: string | undefined;
-  /** When an entry began to hold: a date, or ISO text with a zone. */
+  /** When an entry began to hold: a year, a month, a date or an ISO time, in UTC where it has no zone. Default: when its message was written. */
   readonly validFrom?: string | undefined;
-  /** Keys of entries that are no longer true because of this one, which has a key of its own. They are closed, not removed. */
+  /** When an entry ceased to hold, exclusive, in the same forms. Default: it holds. */
+  readonly validTo?: string | undefined;
+  /** Words to filter an entry by, besides those that it has. */
+  readonly tags?: readonly string[] | undefined;
+  /**
+   * Keys of entries that are no longer true because of this one, which has a key of its own: ones that the function was shown, or that
+   * an earlier edit of the answer adds. They are closed, not removed.
+   */
   readonly supersedes?: readonly string[] | undefined;
   /** The ids of the messages that it comes from, one at least. */
   readonly messageIds: readonly string[];

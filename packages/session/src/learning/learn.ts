@@ -69,9 +69,14 @@ export function createLearnFunction(options: LearnOptions): LearnFunction {
     });
     if (answer === null || Array.isArray(answer)) return (answer ?? []) as readonly LearnEdit[];
     if (typeof answer === "string") return parseEdits(answer, request.messages);
-    const { edits, text = "[]", usage } = answer as Exclude<Extracted, string | readonly LearnEdit[] | null>;
+    const { edits, text, usage } = (answer ?? {}) as Exclude<Extracted, string | readonly LearnEdit[] | null>;
     try {
-      return { edits: edits ?? parseEdits(text, request.messages), usage };
+      if (edits === undefined && typeof text !== "string") {
+        throw new TypeError(
+          "extract resolves to a text, to an array of edits, to { text }, to { edits }, or to null for none.",
+        );
+      }
+      return { edits: edits ?? parseEdits(text ?? "", request.messages), usage };
     } catch (error) {
       // The model was paid for it.
       throw new StemmaError("LEARNING_FAILED", { usage }, reasonOf(error), { cause: error });
@@ -80,40 +85,33 @@ export function createLearnFunction(options: LearnOptions): LearnFunction {
 }
 
 /**
- * The edits in what a model answered to `buildLearnPrompt`: its JSON array, whatever stands around it. An edit that is none, or
- * that names a message there is not, is left out. Errors: `LEARNING_FAILED` where there is no array.
+ * The edits in what a model answered to `buildLearnPrompt`: its JSON array, whatever stands around it. What is no edit is given
+ * as it stands, to be refused with a reason. Errors: `LEARNING_FAILED` where there is no array.
  */
 export function parseEdits(answer: string, messages: readonly SessionMessage[]): LearnEdit[] {
   const items = findJsonArray(answer);
-  if (items !== null) return items.flatMap((item) => editOf(item, messages) ?? []);
+  if (items !== null) return items.map((item) => editOf(item, messages));
   throw new StemmaError("LEARNING_FAILED", {}, `The answer has no JSON array of edits: ${quote(answer)}.`);
 }
 
-const ACTIONS: readonly unknown[] = ["add", "replace", "remove"] satisfies LearnEdit["action"][];
+/** The names of fields as the prompt asks for them. */
+const NAMES: Readonly<Record<string, keyof LearnEdit>> = {
+  messages: "messageIds",
+  since: "validFrom",
+  until: "validTo",
+  closes: "supersedes",
+};
 
-function editOf(item: unknown, messages: readonly SessionMessage[]): LearnEdit | null {
-  if (!isJsonObject(item)) return null;
-  const { action, label, key, old, content, subject, since, closes } = item;
-  if (!ACTIONS.includes(action) || typeof label !== "string" || !isText(key) || !isText(old)) return null;
-  if (!isText(content) && !isJsonObject(content)) return null;
-  const ids = [item.messages].flat().map((number) => messages[Number(number) - 1]?.id);
-  if (ids.some((id) => id === undefined)) return null;
+function editOf(item: unknown, messages: readonly SessionMessage[]): LearnEdit {
+  if (!isJsonObject(item)) return item as never;
+  const fields = Object.entries(item).filter(([, value]) => value !== null);
+  const edit: Record<string, unknown> = Object.fromEntries(fields.map(([name, value]) => [NAMES[name] ?? name, value]));
+  const ids = [edit.messageIds ?? []].flat().map((number) => messages[Number(number) - 1]?.id ?? String(number));
   return {
-    action: action as LearnEdit["action"],
-    label,
-    ...(key != null && { key }),
-    ...(old != null && { old }),
-    ...(content != null && { content }),
-    ...(typeof subject === "string" && { subject }),
-    ...(typeof since === "string" && { validFrom: since }),
-    ...(closes != null && { supersedes: [closes].flat().filter((each): each is string => typeof each === "string") }),
-    messageIds: ids as string[],
-  };
-}
-
-/** True for a text, and for none. */
-function isText(value: unknown): value is string | null | undefined {
-  return value == null || typeof value === "string";
+    ...edit,
+    ...(edit.supersedes !== undefined && { supersedes: [edit.supersedes].flat() }),
+    messageIds: ids,
+  } as never;
 }
 
 const INSTRUCTIONS = `Keep what will still matter in other conversations: who the user is, what they prefer, decided or plan, the people, places and projects they speak of.
@@ -126,7 +124,7 @@ const FORMAT = `Answer with a JSON array of edits and nothing else; [] when ther
 "messages" are the numbers of the messages that the edit comes from. Do not add what is there already; replace what has changed; remove what no longer holds.
 Each block has room for so many tokens: where it is full, replace or remove.`;
 
-const FOR_ENTRIES = `Of a block that holds entries, name the entry: "key":"<title>" beside "label", without "old". Say with an "add" what it is about, "subject":"<${KNOWN_SUBJECTS.join("|")}, or a word of yours; of someone else with the name, as maya home>", and since when it holds where the messages tell, "since":"<date, as 2026-01-31>"; reckon from the date of the message.
+const FOR_ENTRIES = `Of a block that holds entries, name the entry: "key":"<title>" beside "label", without "old". Say with an "add" what it is about, "subject":"<${KNOWN_SUBJECTS.join("|")}, or a word of yours; of someone else with the name, as maya home>", and since when it holds where the messages tell, "since":"<date, as 2026-01-31>", and "until" where it has ended; reckon from the date of the message.
 Where it makes an entry above of the same subject untrue that began earlier, add it under a key of its own with "closes":["<that entry's key>"], and do not replace or remove that one.`;
 
 const FOR_SCHEMAS = `Of a block with a JSON Schema, "content" is an object with the fields that change ("replace"); to take one away, "remove" it with "key":"<field>".`;

@@ -5,6 +5,7 @@ import {
   estimateMessageTokens,
   foldLabel,
   isoTime,
+  reasonOf,
   type SessionMessage,
   StemmaError,
 } from "@stemma/model";
@@ -196,12 +197,13 @@ export class LearningRun {
     const blocks = this.#blocks();
     const ids = messages.map(({ id }) => id);
     const dates = new Map(messages.map(({ id, createdAt }) => [id, isoTime(createdAt)]));
+    const impossible = new Map<string, string>();
     for (let attempt = 1; ; attempt += 1) {
       const view = await readMemory(blocks, edits, shown, (id) => dates.get(id) ?? null);
       const isForgotten = await forgottenOf(this.parts.store, this.parts.backend.id, edits, (version) =>
         presentText(blocks, view, version),
       );
-      const applied = applyEdits(edits, { ...view, shown, messages: dates, isForgotten });
+      const applied = applyEdits(edits, { ...view, shown, messages: dates, isForgotten, impossible });
       const writes = keptWrites(applied.writes, view, blocks, this.parts.backend.id);
       try {
         const isWritten = await this.#write([...writes, this.#log.next(state, ids, version)], lease);
@@ -209,6 +211,9 @@ export class LearningRun {
         return isWritten;
       } catch (error) {
         if (!isConflict(error)) throw error;
+        // The first time, somebody may have changed what it was read beside.
+        const key = attempt === 1 ? undefined : refusedKey(error, applied);
+        if (key !== undefined) impossible.set(key, reasonOf(error));
         if (attempt < MAX_ATTEMPTS) continue;
         await this.#failed(error, progress, isHeard);
         return false;
@@ -256,6 +261,13 @@ const isConflict = (error: unknown) =>
   (["BLOCK_CONFLICT", "ENTRY_CONFLICT", "INVALID_ARGUMENT"] as const).some((code) =>
     StemmaError.isInstance(error, code),
   );
+
+// The entry whose write is impossible, as a circle and an end before the beginning are.
+function refusedKey(error: unknown, { writes }: AppliedEdits): string | undefined {
+  if (!StemmaError.isInstance(error, "INVALID_ARGUMENT")) return undefined;
+  const { key, predecessor } = error.details;
+  return [key, predecessor].flatMap((each) => writes.find((write) => write.key === each)?.key ?? [])[0];
+}
 
 /** How far a session was learned from. */
 interface LearnState {

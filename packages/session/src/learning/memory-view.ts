@@ -12,9 +12,12 @@ import type { LiveBlock } from "../context/live-block.js";
 import { AgentSearchProvider, type EntryPlace } from "../context/providers/agent-search.js";
 import { findDefaultScope } from "../context/providers/entry-scopes.js";
 import { placeOfBlock, StoreContextProvider } from "../context/providers/store-context.js";
-import { type EditedBlock, entryKeyOf, type LearnedWrite, sameFactAs } from "./apply.js";
-import { beginningOf, type ShownEntries } from "./closing.js";
+import { beginningOf, heldSince, type ShownEntries } from "./closing.js";
+import { readDate } from "./dates.js";
+import type { EditedBlock, LearnedWrite } from "./edit-context.js";
+import { sameFactAs } from "./edited-text.js";
 import type { LearnBlock, LearnEdit, LearnEntry } from "./edits.js";
+import { entryKeysOf, isOver } from "./entry-keys.js";
 import type { PresentText } from "./forgotten.js";
 import { nearestEntries } from "./nearest-entries.js";
 
@@ -80,10 +83,11 @@ export async function readMemory(
         const read = new EntryReads(place, shown);
         for (const edit of edits) {
           if (foldLabel(edit?.label) !== folded) continue;
-          const isNew = (await read.named(edit, dateOf)) === null;
-          if (isNew && typeof edit.content === "string") {
-            same.set(JSON.stringify([label, edit.content.trim()]), await read.saying(edit.content));
-          }
+          const known = await read.named(edit, dateOf);
+          const isNew = known === null && typeof edit.content === "string";
+          const saying = isNew ? await read.saying(edit.content) : [];
+          if (isNew) same.set(JSON.stringify([label, edit.content.trim()]), saying);
+          if (edit.validFrom !== undefined) await read.behind(known === null ? saying : [known]);
         }
         for (const [key, entry] of read.found) entries.set(JSON.stringify([label, key]), entry);
       }
@@ -109,14 +113,23 @@ class EntryReads {
 
   /** Reads the entries that an edit names, and what came before those that began later. Gives the one that it writes; null for none. */
   async named(edit: LearnEdit, dateOf: ShownEntries["dateOf"]): Promise<ListedEntry | null> {
-    const named = keysIn(edit.supersedes);
-    const since = named.length === 0 || !Array.isArray(edit.messageIds) ? null : beginningOf(edit, dateOf);
-    const left: string[] = [];
-    for (const key of named) left.push(...(await this.#before(key, since)));
-    for (let reads = 0; left.length > 0 && reads < MOST_BEFORE; reads += 1) {
-      left.push(...(await this.#before(left.pop() ?? "", since)));
+    const since = beginningOf(edit, dateOf);
+    const left = keysIn(edit.supersedes);
+    const most = left.length + MOST_BEFORE;
+    for (let reads = 0; left.length > 0 && reads < most; reads += 1) {
+      left.push(...(await this.#before(left.shift() ?? "", since ?? readDate(edit.validTo) ?? null)));
     }
-    return this.#get(entryKeyOf(edit, this.shown));
+    let written: ListedEntry | null = null;
+    for (const key of entryKeysOf(edit, this.shown, since)) {
+      written = await this.#get(key);
+      if (written === null || !isOver(written, since)) return written;
+    }
+    return written;
+  }
+
+  /** Reads what entries supersede. */
+  async behind(entries: readonly ListedEntry[]): Promise<void> {
+    for (const { supersedes } of entries) for (const key of supersedes) await this.#get(key);
   }
 
   /** Entries that say the same as a text. */
@@ -126,13 +139,14 @@ class EntryReads {
     const query = content.slice(0, SEARCHED).toWellFormed();
     const found = await store.entries.search(entries, query, { limit: LIKELY, includeEnded: true, rerank: false });
     const isSame = sameFactAs(content);
-    return found.filter((each) => isSame(each.content));
+    const keys = found.filter((each) => isSame(each.content)).map(({ key }) => key);
+    return (await Promise.all(keys.map((key) => this.#get(key)))).filter((each) => each !== null);
   }
 
   // What an entry superseded, where it began later.
   async #before(key: string, since: string | null): Promise<readonly string[]> {
     const entry = await this.#get(key);
-    return since === null || (entry?.validFrom ?? "") <= since ? [] : (entry?.supersedes ?? []);
+    return entry === null || since === null || (heldSince(entry) ?? "") < since ? [] : entry.supersedes;
   }
 
   async #get(key: string): Promise<ListedEntry | null> {
@@ -186,7 +200,7 @@ export async function presentText(
   return null;
 }
 
-/** The writes for a store. A block must still be as it was read, and so must an entry that is closed. */
+/** The writes for a store. A block must still be as it was read, and so must an entry that is written or closed. */
 export function keptWrites(
   writes: readonly LearnedWrite[],
   view: MemoryView,
@@ -230,7 +244,9 @@ function closedAsRead(writes: readonly LearnedWrite[], view: MemoryView, blocks:
     const place = placeIn(block);
     if (place === null) return [];
     const own = writes.filter((each) => each.label === label);
-    const keys = new Set(own.flatMap(({ fields, supersededBy }) => [...(fields.supersedes ?? []), ...supersededBy]));
+    const keys = new Set(
+      own.flatMap(({ key, fields, supersededBy }) => [key ?? "", ...(fields.supersedes ?? []), ...supersededBy]),
+    );
     return [...keys].sort().flatMap((key) => {
       const asRead = view.entry(label, key);
       return asRead === null ? [] : [{ entries: place.entries, asRead }];

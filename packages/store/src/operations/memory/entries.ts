@@ -151,7 +151,8 @@ function* linkSuccessors(
     const author = { ...note, origin: origin && { ...origin, messageIds: [] } };
     yield* recordEntry(scope, by, row, { content: row.content, fact: after }, author);
     yield* putFact(sql, scope, row, after);
-    ends.push({ validTo: successor.validFrom ?? now, invalidatedAt: now, by });
+    // Where its beginning is unknown, it held when it was written.
+    ends.push({ validTo: successor.validFrom ?? row.created_at, invalidatedAt: now, by });
   }
   return ends;
 }
