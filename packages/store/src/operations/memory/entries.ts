@@ -63,7 +63,7 @@ import {
 
 /** The operation behind `EntryStore.count`. */
 export function* countEntries(sql: Dialect, scope: EntryScope, view: EntryView): Operation<number> {
-  const chosen = chosenBy(scope, view);
+  const chosen = yield* chosenBy(sql, scope, view);
   if (!chosen.isWhole) return (yield* listEntries(sql, scope, { ...view, limit: Number.MAX_SAFE_INTEGER })).length;
   const { where, values } = inScope(sql, scope);
   const count = `SELECT count(*) AS count FROM cf_agents_search_entries e WHERE ${where} AND ${chosen.condition}`;
@@ -123,6 +123,7 @@ function* writtenFact(
     before,
     after,
     named: removed?.fact.supersedes ?? [],
+    versions: removed === null ? [] : (yield* readVersions(entryVersionKey(scope, key))).slice(1),
     merges,
     now,
   });
@@ -311,7 +312,7 @@ export function* searchEntries(
   const { limit, prefix, after, before, includeEnded, includeExpired, asOf, knownAt, filter } = options;
   const view = { includeEnded, includeExpired, asOf, knownAt, filter };
   const { where, values, sessionIds } = inScope(sql, scope);
-  const chosen = chosenBy(scope, view);
+  const chosen = yield* chosenBy(sql, scope, view);
   const keys = prefix === undefined ? ALL_KEYS : orderedPage(sql, "e.key", { prefix });
   const conditions = [
     { condition: where, values },
