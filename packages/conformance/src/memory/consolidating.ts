@@ -119,6 +119,12 @@ export const consolidating = defineTopic("consolidation", (it) => {
     // Whoever edits it later moves no end.
     await store.entries.set(FACTS, { key: "home-berlin", content: "Ada lives in Berlin.", origin: "web" });
     expect((await get("a"))?.validTo).toBe(MAY);
+    await store.entries.set(FACTS, { key: "lisbon", content: "Ada lives in Lisbon.", supersedes: ["home-berlin"] });
+    const [refused] = (await store.consolidate({ undo: done.merges })).skipped;
+    expect(refused?.reason).toBe(
+      '"home-berlin" is superseded by "lisbon" by now: undo or remove "lisbon" first, or let it supersede the originals itself',
+    );
+    await store.entries.delete(FACTS, "lisbon");
     expect((await store.consolidate({ undo: done.merges, dryRun: true })).merges).toEqual([merge]);
     expect((await store.consolidate({ undo: done.merges })).merges).toEqual([merge]);
     expect(await Promise.all(["a", "b", "c"].map(get))).toEqual(before);
