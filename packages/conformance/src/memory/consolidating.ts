@@ -315,8 +315,8 @@ export const consolidating = defineTopic("consolidation", (it) => {
     const fail = () => {
       throw new RangeError("no model today");
     };
-    const failure = await store.consolidate({ extract: fail }).catch((error: Error) => error.message);
-    expect(failure).toBe("no model today");
+    const { cause } = await expectError(store.consolidate({ extract: fail }), "LEARNING_FAILED");
+    expect(String(cause)).toBe("RangeError: no model today");
     const late = () => new Promise<never>(() => {});
     await expectError(store.consolidate({ extract: late, timeout: 20 }), "LEARNING_FAILED");
     for (const answer of ["I merge nothing.", {}, 7, undefined]) {
