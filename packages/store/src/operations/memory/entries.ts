@@ -96,8 +96,10 @@ export function* storeEntry(sql: Dialect, scope: EntryScope, given: StoredEntry,
   const { fact, createdAt } = yield* writtenFact(sql, scope, entry, known, note);
   // A version tells what was written, not what else that ends because something in between was removed.
   const said = entry.supersedes === undefined ? fact : { ...fact, supersedes: [...new Set(entry.supersedes)] };
-  yield* recordEntry(scope, entry.key, known, { content: entry.content, fact: said }, note);
-  yield* putEntry(sql, scope, { ...note, ...entry, fact, createdAt: note.createdAt ?? createdAt }, old);
+  const now = yield* recordEntry(scope, entry.key, known, { content: entry.content, fact: said }, note);
+  // Its first version tells when it was first stored, should it be removed and come back.
+  const times = { createdAt: note.createdAt ?? createdAt ?? now, updatedAt: note.updatedAt ?? now };
+  yield* putEntry(sql, scope, { ...entry, fact, ...times }, old);
 }
 
 /** An entry as it is written from now on. */
@@ -226,21 +228,23 @@ export function* checkEntry(sql: Dialect, scope: EntryScope, asRead: ListedEntry
   throw new StemmaError("ENTRY_CONFLICT", { label: scope.label, key }, message);
 }
 
-// Of an entry that is not kept in its history yet, what it said is kept as well.
+// Gives the time of the version. Of an entry that is not kept in its history yet, what it said is kept as well.
 function* recordEntry(
   scope: EntryScope,
   key: string,
   old: EntryRow | null,
   { content, fact }: { readonly content: string | null; readonly fact: KeptFact },
   note: VersionNote,
-): Operation<void> {
+): Operation<string> {
   const versionKey = entryVersionKey(scope, key);
   let version = yield* lastVersion(versionKey);
   if (old !== null && !version.isPresent) {
     version = { ...version, number: version.number + 1, isPresent: true };
     yield* keepVersion(versionKey, presentVersion(version.number, old), note.keepVersions);
   }
-  yield* keepVersion(versionKey, newVersion(version.number + 1, content, note, fact), note.keepVersions);
+  const written = newVersion(version.number + 1, content, note, fact);
+  yield* keepVersion(versionKey, written, note.keepVersions);
+  return written.writtenAt;
 }
 
 const presentVersion = (version: number, row: EntryRow) =>
@@ -272,8 +276,8 @@ export function* appendEntry(
   const next: StoredEntry = { key: entry.key, content: appendText(old?.content ?? "", entry.content) };
   if (old !== null && old.value !== null) next.value = parseValue(old.key, old.value);
   assertBudget(scope.label, next.content, maxTokens);
-  yield* recordEntry(scope, entry.key, old, { content: next.content, fact }, note);
-  yield* putEntry(sql, scope, { ...next, fact, createdAt }, own);
+  const now = yield* recordEntry(scope, entry.key, old, { content: next.content, fact }, note);
+  yield* putEntry(sql, scope, { ...next, fact, createdAt: createdAt ?? now, updatedAt: now }, own);
   return next;
 }
 
