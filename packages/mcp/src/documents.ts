@@ -11,7 +11,7 @@ import {
   senderName,
   shorten,
 } from "@stemma/model";
-import type { ListedBlock, SessionInfo, StoredVersion } from "@stemma/store";
+import type { ListedBlock, ListedEntry, SessionInfo, StoredVersion } from "@stemma/store";
 import { idOf, type Ref, uriOf } from "./fields.js";
 import { blockKey, entryScope, findSession, hasLabel, type McpScope } from "./scope.js";
 
@@ -33,6 +33,12 @@ export interface Provenance {
   readonly writtenBy: string;
   /** ISO time; null where it is not known. */
   readonly time: string | null;
+  /** ISO times of an entry, where it has them. */
+  readonly validFrom?: string | undefined;
+  readonly validTo?: string | undefined;
+  readonly expiresAt?: string | undefined;
+  /** The ids of the entries that took the place of an entry. */
+  readonly supersededBy?: readonly string[] | undefined;
 }
 
 /** The id and the address of a thing, as answers have them. */
@@ -143,13 +149,28 @@ export async function readEntry(scope: McpScope, ref: Ref & { kind: "entry" }): 
   const entry = name !== undefined || hasLabel(scope, label) ? await scope.store.entries.get(place, key) : null;
   if (entry === null) throw notFound("entry", ref);
   const versions = await scope.store.entries.versions(place, key);
-  return {
-    ...placeOf(ref),
-    title: titleOf(key),
-    // An adapter may keep a value and no text of it.
-    text: entry.content === "" && entry.value !== undefined ? JSON.stringify(entry.value) : entry.content,
-    metadata: memoryProvenance("entry", entry.updatedAt, versions, name),
+  // An adapter may keep a value and no text of it.
+  const text = entry.content === "" && entry.value !== undefined ? JSON.stringify(entry.value) : entry.content;
+  const { validFrom, validTo, expiresAt } = entry;
+  const supersededBy = entry.supersededBy.map((by) => idOf({ ...ref, key: by }));
+  const metadata = {
+    ...memoryProvenance("entry", entry.updatedAt, versions, name),
+    ...(validFrom !== null && { validFrom }),
+    ...(validTo !== null && { validTo }),
+    ...(supersededBy.length > 0 && { supersededBy }),
+    ...(expiresAt !== null && { expiresAt }),
   };
+  return { ...placeOf(ref), title: titleOf(key), text: whyEnded(entry, supersededBy) + text, metadata };
+}
+
+// In the text as well: resources have no metadata.
+function whyEnded({ validFrom, validTo, expiresAt }: ListedEntry, supersededBy: readonly string[]): string {
+  const now = new Date().toISOString();
+  const by = supersededBy.length === 0 ? "" : `, superseded by ${supersededBy.join(", ")}`;
+  const since = validFrom === null ? "" : ` from ${validFrom}`;
+  if (validTo !== null && validTo <= now) return `[No longer true: it held${since} until ${validTo}${by}.]\n\n`;
+  if (expiresAt !== null && expiresAt <= now) return `[Expired at ${expiresAt}.]\n\n`;
+  return validFrom !== null && validFrom > now ? `[Not true yet: it begins at ${validFrom}.]\n\n` : "";
 }
 
 function notFound(what: string, ref: Ref): StemmaError {

@@ -37,6 +37,10 @@ export const provenanceField = answerSchema(
     },
     scope: { ...textField, description: "The name of the scope that it is in; absent in the memory itself." },
     time: textOrNull,
+    validFrom: { ...textField, description: "Of an entry: since when it is true, where that is known." },
+    validTo: { ...textField, description: "Of an entry: until when it is true, where it has an end." },
+    supersededBy: listOf({ ...textField, description: "Of an entry: the ids of those that took its place." }),
+    expiresAt: { ...textField, description: "Of an entry: when it is forgotten." },
   },
   ["kind", "writtenBy", "time"],
 );

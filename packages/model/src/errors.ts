@@ -51,7 +51,7 @@ export const ERROR_CODES = {
   COMPACTION_NO_ROOM: "A compaction left less than half of the threshold free; the automatic trigger pauses.",
   // learning
   LEARNING_FAILED:
-    "A learn or title function, or the `extract` of a consolidation, gave no answer in time, or none that can be read.",
+    "A learn or title function, or the `extract` of a consolidation, gave no answer in time, or none that can be read; or `extract` threw, and its error is the cause.",
   // search
   SEARCH_UNAVAILABLE: "The session's provider or store has no search.",
   EMBEDDER_FAILED: "The embedder threw, or did not give one vector for each text.",

@@ -262,3 +262,17 @@ it("is refused where something else stores: by the handler and by sessionMemory"
     "without stemmaMiddleware()",
   );
 });
+
+it("refuses a session id and a model that are none, with an error that names them", async () => {
+  const sessions = manager();
+  for (const sessionId of [undefined, null, 5, {}, ["s"], "\ud800"]) {
+    const make = () => stemmaMiddleware({ sessions, sessionId: sessionId as never });
+    expect(make).toThrow(
+      expect.objectContaining({ name: "StemmaError", message: expect.stringMatching(/session id/i) }),
+    );
+  }
+  for (const model of [{}, { provider: 5 }, 5, []]) {
+    const made = sessionMemory(Session.create(memory()).forSession("t"), { model: model as never });
+    await expect(made).rejects.toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining("model") });
+  }
+});

@@ -267,6 +267,19 @@ describe("what an MCP server remembers", () => {
       metadata: { kind: "entry", writtenBy: "model" },
     });
     expect(await call(client, "fetch", { id: first.url })).toMatchObject({ text: "Test, tag, then push." });
+    const place = { sessionId: "", label: "memory", scope: { key: "memory" } };
+    const next = { key: "deploy-2", content: "Just push.", validFrom: "2025-06-01", supersedes: ["deploy-checklist"] };
+    await store.entries.set(place, next);
+    expect(await call(client, "fetch", { id: first.id })).toMatchObject({
+      text: "[No longer true: it held until 2025-06-01T00:00:00.000Z, superseded by entry/memory/deploy-2.]\n\nTest, tag, then push.",
+      metadata: { validTo: "2025-06-01T00:00:00.000Z", supersededBy: ["entry/memory/deploy-2"] },
+    });
+    await store.entries.set(place, { ...next, expiresAt: "2025-07-01" });
+    expect(await call(client, "fetch", { id: "entry/memory/deploy-2" })).toMatchObject({
+      text: "[Expired at 2025-07-01T00:00:00.000Z.]\n\nJust push.",
+      metadata: { validFrom: "2025-06-01T00:00:00.000Z", expiresAt: "2025-07-01T00:00:00.000Z" },
+    });
+    await store.entries.delete(place, "deploy-2");
     await call(client, "forget", { id: first.id });
     expect(await failureOf(client, "fetch", { id: first.id })).toContain("There is no entry");
     expect(await failureOf(client, "forget", { id: first.id })).toContain("There is no entry");

@@ -119,6 +119,12 @@ export const consolidating = defineTopic("consolidation", (it) => {
     // Whoever edits it later moves no end.
     await store.entries.set(FACTS, { key: "home-berlin", content: "Ada lives in Berlin.", origin: "web" });
     expect((await get("a"))?.validTo).toBe(MAY);
+    await store.entries.set(FACTS, { key: "lisbon", content: "Ada lives in Lisbon.", supersedes: ["home-berlin"] });
+    const [refused] = (await store.consolidate({ undo: done.merges })).skipped;
+    expect(refused?.reason).toBe(
+      '"home-berlin" is superseded by "lisbon" by now: undo or remove "lisbon" first, or let it supersede the originals itself',
+    );
+    await store.entries.delete(FACTS, "lisbon");
     expect((await store.consolidate({ undo: done.merges, dryRun: true })).merges).toEqual([merge]);
     expect((await store.consolidate({ undo: done.merges })).merges).toEqual([merge]);
     expect(await Promise.all(["a", "b", "c"].map(get))).toEqual(before);
@@ -309,8 +315,8 @@ export const consolidating = defineTopic("consolidation", (it) => {
     const fail = () => {
       throw new RangeError("no model today");
     };
-    const failure = await store.consolidate({ extract: fail }).catch((error: Error) => error.message);
-    expect(failure).toBe("no model today");
+    const { cause } = await expectError(store.consolidate({ extract: fail }), "LEARNING_FAILED");
+    expect(String(cause)).toBe("RangeError: no model today");
     const late = () => new Promise<never>(() => {});
     await expectError(store.consolidate({ extract: late, timeout: 20 }), "LEARNING_FAILED");
     for (const answer of ["I merge nothing.", {}, 7, undefined]) {

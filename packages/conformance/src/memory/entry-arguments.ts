@@ -229,6 +229,29 @@ export const entryArguments = defineTopic("arguments of entries", (it) => {
     ]);
   });
 
+  it("take what ends an entry only as it was read", async ({ store }) => {
+    await store.entries.set(FACTS, { ...TEA, validFrom: "2025-01-01" });
+    await store.entries.set(FACTS, { key: "coffee", content: "Likes coffee.", supersedes: ["tea"] });
+    await store.entries.set(FACTS, { key: "milk", content: "Likes milk.", validTo: "2025-01-01" });
+    const all = await store.entries.list(FACTS, { includeEnded: true });
+    for (const entry of all) await store.entries.set(FACTS, entry);
+    const again = await store.entries.list(FACTS, { includeEnded: true });
+    expect(again.map((entry) => ({ ...entry, updatedAt: "" }))).toEqual(
+      all.map((entry) => ({ ...entry, updatedAt: "" })),
+    );
+    const wrong = [{ supersededBy: ["coffee"] }, { invalidatedAt: "2019-01-01T00:00:00.000Z" }, { ends: "now" }];
+    for (const fields of [...wrong, { supersededBy: null }, { ends: [{ by: null, validTo: "2019-01-01" }] }]) {
+      for (const key of ["milk", "new"]) {
+        const write = () => store.entries.set(FACTS, { key, content: "Likes milk.", ...fields } as never);
+        await expectRefused(write, "set(scope, entry, { supersededBy: keys })", `set() with ${shown(fields)}`);
+      }
+    }
+    // What was read may stand for another one that nothing ends.
+    const [coffee] = all;
+    await store.entries.set(FACTS, { ...coffee, key: "new" } as StoredEntry);
+    expect((await store.entries.get(FACTS, "new"))?.content).toBe("Likes coffee.");
+  });
+
   it("are checked where they are written together", ["transactions"], async ({ store }) => {
     for (const [entry, names] of ENTRY.filter(([value]) => isPlain(value))) {
       const write = { entries: FACTS, ...(entry as object) } as never;

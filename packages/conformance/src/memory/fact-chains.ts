@@ -9,6 +9,14 @@ const FACTS = { sessionId: "main", label: "facts" };
 const pause = () => new Promise((resolve) => setTimeout(resolve, 5));
 const year = (number: number) => `${number}-01-01T00:00:00.000Z`;
 
+/** A time between two writes. */
+async function moment(): Promise<string> {
+  await pause();
+  const time = new Date().toISOString();
+  await pause();
+  return time;
+}
+
 /** A chain of facts, each of which takes the place of the one before. */
 function world(store: Store) {
   const { entries } = store;
@@ -65,7 +73,8 @@ export const factChains = defineTopic("chains of facts", (it) => {
     await restore("b");
     const after = await Promise.all(["a", "b", "c"].map(get));
     const plain = (entries: typeof after) =>
-      entries.map((entry) => ({ ...entry, createdAt: "", updatedAt: "", invalidatedAt: "", ends: [] }));
+      entries.map((entry) => ({ ...entry, updatedAt: "", invalidatedAt: "", ends: [] }));
+    // When it was first stored, too.
     expect(plain(after)).toEqual(plain(before));
     await remove("b");
     await remove("c");
@@ -235,19 +244,13 @@ export const factChains = defineTopic("chains of facts", (it) => {
     store,
   }) => {
     const { write, keys, remove, restore } = world(store);
-    const now = async () => {
-      await pause();
-      const time = new Date().toISOString();
-      await pause();
-      return time;
-    };
     const known = (knownAt: string, view: EntryView = {}) => keys({ knownAt, ...view });
     await write("a", 2010);
-    const first = await now();
+    const first = await moment();
     await write("b", 2015, { supersedes: ["a"] });
-    const second = await now();
+    const second = await moment();
     await remove("b");
-    const third = await now();
+    const third = await moment();
     expect([await known(first), await known(second), await known(third)]).toEqual([["a"], ["b"], ["a"]]);
     expect(await known(second, { asOf: year(2012) })).toEqual(["a"]);
     expect(await known(second, { includeEnded: true })).toEqual(["a", "b"]);
@@ -256,7 +259,7 @@ export const factChains = defineTopic("chains of facts", (it) => {
       { key: "b", content: "lives in b", supersedes: ["a"], validFrom: year(2015), validTo: null },
     ]);
     await restore("b");
-    const fourth = await now();
+    const fourth = await moment();
     await write("b", 2015, { supersedes: [] });
     expect([await known(second), await known(third), await known(fourth), await keys()]).toEqual([
       ["b"],
@@ -265,7 +268,7 @@ export const factChains = defineTopic("chains of facts", (it) => {
       ["a", "b"],
     ]);
     await write("c", 2024, { supersedes: ["b"] });
-    const fifth = await now();
+    const fifth = await moment();
     await remove("b");
     await remove("c");
     expect([await known(fifth), await known(fifth, { asOf: year(2020) })]).toEqual([
@@ -276,5 +279,101 @@ export const factChains = defineTopic("chains of facts", (it) => {
     expect(page.map(({ key }) => key)).toEqual(["b", "c"]);
     for (const key of ["b", "c"]) await remove(key, { keepVersions: 0 });
     expect([await known(second), await known(fifth)]).toEqual([["a"], ["a"]]);
+  });
+
+  it("reads what was known before the beginning of a successor was corrected", async ({ store }) => {
+    const { write, keys, remove } = world(store);
+    await write("a", 2010);
+    await write("b", 2015, { supersedes: ["a"] });
+    await write("c", 2024, { supersedes: ["b"] });
+    const first = await moment();
+    await write("b", 2018);
+    const second = await moment();
+    await write("b", 2012);
+    const third = await moment();
+    await remove("b");
+    const fourth = await moment();
+    await write("c", 2020);
+    const held = async (knownAt: string) =>
+      Promise.all([2011, 2013, 2016, 2019, 2022, 2025].map((at) => keys({ knownAt, asOf: year(at) })));
+    const [a, b, c] = [["a"], ["b"], ["c"]];
+    expect(await held(first)).toEqual([a, a, b, b, b, c]);
+    expect(await held(second)).toEqual([a, a, a, b, b, c]);
+    expect(await held(third)).toEqual([a, b, b, b, b, c]);
+    expect(await held(fourth)).toEqual([a, a, a, a, a, c]);
+    expect(await held(await moment())).toEqual([a, a, a, a, c, c]);
+  });
+
+  it("shows one fact of a chain at each time, also where no beginning is known", ["search"], async ({ store }) => {
+    const { write, keys, remove, restore } = world(store);
+    const times: string[] = [year(2020)];
+    for (const [at, key] of ["a", "b", "c", "d"].entries()) {
+      await write(key, null, at === 0 ? {} : { supersedes: [["a", "b", "c", "d"][at - 1] as string] });
+      times.push(await moment());
+    }
+    const held = async (view: EntryView = {}) => {
+      const all = times.map(async (asOf) => {
+        const listed = await keys({ asOf, ...view });
+        const found = await store.entries.search(FACTS, "lives", { asOf, ...view, limit: 9 });
+        // It looks for present words.
+        if (view.knownAt === undefined) expect(found.map(({ key }) => key).sort()).toEqual(listed);
+        expect(await store.entries.count(FACTS, { asOf, ...view })).toBe(listed.length);
+        return listed.join();
+      });
+      return Promise.all(all);
+    };
+    expect(await held()).toEqual(["a", "a", "b", "c", "d"]);
+    expect(await held({ knownAt: times[3] })).toEqual(["a", "a", "b", "c", "c"]);
+    const before = await moment();
+    await remove("b");
+    expect(await held()).toEqual(["a", "a", "a", "c", "d"]);
+    expect(await held({ knownAt: before })).toEqual(["a", "a", "b", "c", "d"]);
+    await restore("b");
+    expect(await held()).toEqual(["a", "a", "b", "c", "d"]);
+    await remove("c");
+    await remove("b");
+    expect(await held()).toEqual(["a", "a", "a", "a", "d"]);
+    await restore("c");
+    await restore("b");
+    expect(await held()).toEqual(["a", "a", "b", "c", "d"]);
+    expect(await held({ knownAt: before })).toEqual(["a", "a", "b", "c", "d"]);
+    // A plan that is given up never held: nothing waits for its end.
+    await write("plan", 2999);
+    await write("e", null, { supersedes: ["plan"] });
+    expect(await keys({ asOf: year(2021) })).toEqual(["a", "e"]);
+    expect(await keys({ asOf: year(2999) })).toEqual(["d", "e"]);
+  });
+
+  it("begins what replaces a chain where that has ended", ["transactions"], async ({ store }) => {
+    const { write, keys } = world(store);
+    await write("rome", null);
+    await write("b1", null, { supersedes: ["rome"] });
+    await write("b2", null);
+    await moment();
+    await write("b", null, { supersedes: ["b1", "b2"] }, { merges: true });
+    expect([await keys({ asOf: year(2020) }), await keys()]).toEqual([["rome"], ["b"]]);
+  });
+
+  it("ends a predecessor when it is written that the beginning of its successor is unknown", async ({ store }) => {
+    const { write, get, keys, remove, restore } = world(store);
+    await write("a", 2010);
+    await write("b", 2999, { supersedes: ["a"] });
+    expect(await keys()).toEqual(["a"]);
+    const before = await moment();
+    await write("b", null);
+    const end = (await get("a"))?.validTo ?? "";
+    expect([await keys(), end > before, end <= new Date().toISOString()]).toEqual([["b"], true, true]);
+    // What says nothing new leaves it there.
+    await moment();
+    await write("b", null, { tags: ["home"] });
+    expect((await get("a"))?.validTo).toBe(end);
+    expect(await keys({ knownAt: before })).toEqual(["a"]);
+    // What was removed meanwhile comes back with the end that it has by now.
+    await remove("a");
+    await write("b", 2020);
+    await restore("a");
+    expect((await get("a"))?.validTo).toBe(year(2020));
+    await write("b", 2021);
+    expect((await get("a"))?.validTo).toBe(year(2021));
   });
 });

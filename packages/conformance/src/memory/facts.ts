@@ -170,6 +170,10 @@ export const facts = defineTopic("facts in time", (it) => {
       { value: { a: { is: 1 } } },
       { or: [{ x: 1 }] },
       { value: { a: { lt: true } } },
+      { value: { a: { gte: Number.NaN } } },
+      { value: { a: () => 1 } },
+      { value: { a: { in: [{}] } } },
+      { value: { a: undefined } },
     ]) {
       await expectError(store.entries.list(FACTS, { filter: filter as never }), "INVALID_ARGUMENT");
     }
@@ -313,7 +317,7 @@ export const facts = defineTopic("facts in time", (it) => {
       await ada.entries.set(mine, { key: "pin", content: "1234", expiresAt: past });
       await ada.entries.set(mine, { key: "later", content: "1234", expiresAt: "2999-01-01" });
       expect((await manager.retain({ keepVersions: 50, dryRun: true })).deleted.entries).toBe(2);
-      expect((await manager.retain({ keepVersions: 50 })).deleted.entries).toBe(2);
+      expect((await manager.retain({})).deleted.entries).toBe(2);
       expect(await store.entries.get(FACTS, "hotel")).toBe(null);
       expect(await store.entries.versions(FACTS, "hotel")).toEqual([]);
       expect((await ends(store, "berlin")).slice(1)).toEqual(["ended", []]);

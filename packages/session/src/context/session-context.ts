@@ -205,10 +205,11 @@ class ToolAccess implements ContextAccess {
     const { content, scope } = entry;
     const text =
       block.config.approve === undefined ? content : await this.#approved(block, entry, content, action, call);
+    const before = await timesOfEntry(block, entry);
     await this.writes.entryByModel(block, { ...entry, content: text }, action, call);
     await block.readAfterWrite();
     if (block.text !== null) this.#listener(block.folded, block.text);
-    return { scope, times: await timesOfEntry(block, entry) };
+    return { scope, before, times: await timesOfEntry(block, entry) };
   }
 
   async keyOf(label: string, title: string, scope: string | undefined): Promise<string> {

@@ -74,7 +74,7 @@ export interface ErasureReceipt {
   readonly residue: Residue;
 }
 
-/** How long data is kept, and of which sessions. Give at least one of `olderThan`, `keepMessages` and `keepVersions`. */
+/** How long data is kept, and of which sessions. Without `olderThan`, `keepMessages` and `keepVersions` only expired entries are removed. */
 export interface RetainOptions {
   /** Sessions that did not change for so many milliseconds, or since a `Date`, are removed. */
   olderThan?: number | Date | undefined;

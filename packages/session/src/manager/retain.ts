@@ -1,4 +1,4 @@
-import { check, defineOptions, invalid } from "@stemma/model";
+import { check, defineOptions } from "@stemma/model";
 import type { Erased, MemoryScope, Pruned, Residue, RowCounts, Store } from "@stemma/store";
 import { allOwners, allSessions, assertUserId, storeTime } from "@stemma/store";
 import { storableFields } from "../session/arguments.js";
@@ -33,9 +33,6 @@ export async function retain(
 ): Promise<RetentionReceipt> {
   RETAIN.assert(options, "retain()");
   const { olderThan, keepMessages, keepVersions, userId, metadata, dryRun = false } = options;
-  if (olderThan === undefined && keepMessages === undefined && keepVersions === undefined) {
-    throw invalid("retain() needs to be told what to keep: olderThan, keepMessages or keepVersions.");
-  }
   const store = userId === undefined ? everything : everything.forUser(userId);
   const changedBefore = olderThan === undefined ? undefined : await timeOf(everything, olderThan);
   const found: Partial<RowCounts>[] = [];

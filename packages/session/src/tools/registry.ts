@@ -4,6 +4,7 @@ import { readTimes, TIMES } from "./times.js";
 import {
   type ContextAccess,
   createTool,
+  type EntryTimes,
   type FieldSchema,
   objectSchema,
   QUERY,
@@ -146,20 +147,21 @@ function isKeyed(block: ToolBlock): boolean {
   return block.isSkill || block.isSearchable;
 }
 
-/** Says why an entry is not shown now, as its times are after a write; "" where it is, and where it has none. */
-function whyHidden({ times }: WrittenEntry): string {
+/** Says why an entry is not shown now, as its times are after a write, or that it is shown again; "" where nothing is to be said. */
+function whyHidden({ times, before }: WrittenEntry): string {
   if (times === undefined) return "";
-  const { validFrom, validTo, expiresAt } = times;
   const now = new Date().toISOString();
+  const over = overSince(times, now);
   const why =
-    expiresAt !== null && expiresAt <= now
-      ? `it expired at ${expiresAt}`
-      : validTo !== null && validTo <= now
-        ? `it ended at ${validTo}`
-        : validFrom !== null && validFrom > now
-          ? `it only begins at ${validFrom}`
-          : null;
-  return why === null ? "" : ` It is not shown now, and searches leave it out: ${why}.`;
+    over ?? (times.validFrom !== null && times.validFrom > now ? `it only begins at ${times.validFrom}` : null);
+  if (why !== null) return ` It is not shown now, and searches leave it out: ${why}.`;
+  const was = before === undefined ? null : overSince(before, now);
+  return was === null ? "" : ` It was not shown before (${was}), and holds again now.`;
+}
+
+function overSince({ validTo, expiresAt }: EntryTimes, now: string): string | null {
+  if (expiresAt !== null && expiresAt <= now) return `it expired at ${expiresAt}`;
+  return validTo !== null && validTo <= now ? `it ended at ${validTo}` : null;
 }
 
 const isBlank = (title: string | undefined): title is undefined => title === undefined || title.trim() === "";

@@ -139,8 +139,13 @@ export interface WrittenEntry {
   /** The name of its scope; undefined where the block names none. */
   readonly scope?: string | undefined;
   /** Its times as they are stored; undefined where the block keeps none. */
-  readonly times?: Pick<EntryFact, "validFrom" | "validTo" | "expiresAt"> | undefined;
+  readonly times?: EntryTimes | undefined;
+  /** Its times before the write; undefined where it is new, or the block keeps none. */
+  readonly before?: EntryTimes | undefined;
 }
+
+/** When an entry holds and when it is forgotten. */
+export type EntryTimes = Pick<EntryFact, "validFrom" | "validTo" | "expiresAt">;
 
 /** A block that says something else than the model was shown, so that nothing was written. */
 export interface ConflictingBlock {

@@ -173,6 +173,11 @@ async function planUndo({ store, place, keepVersions }: MergeParts, merge: Entry
   const { label, key, content, originals } = merge;
   const scope = { ...place, label };
   const entry = await store.entries.get(scope, key);
+  const [successor] = entry?.supersededBy ?? [];
+  if (successor !== undefined) {
+    const advice = `undo or remove ${quote(successor)} first, or let it supersede the originals itself`;
+    throw new Refusal(`${quote(key)} is superseded by ${quote(successor)} by now: ${advice}`);
+  }
   const isSame = entry?.content === content && entry.ends.length === 0;
   if (!isSame || !originals.every((each) => entry.supersedes.includes(each.key))) {
     throw new Refusal(`${quote(key)} was changed since, or is undone already`);

@@ -50,7 +50,7 @@ export class Proposals {
     this.#left = options.limit;
   }
 
-  /** Finds merges until as many entries as the limit allows would be closed. Errors: what `extract` throws, `LEARNING_FAILED`; those of the store. */
+  /** Finds merges until as many entries as the limit allows would be closed. Errors: `LEARNING_FAILED`; those of the store. */
   async find(): Promise<this> {
     const { label } = this.options;
     const labels = label === undefined ? await this.store.entries.labels(this.place) : [{ label }];
@@ -93,7 +93,14 @@ export class Proposals {
       failed(
         `The extract of consolidate() gave no answer within ${timeout} ms. Pass consolidate({ timeout }) to wait longer.`,
       );
-    const answer: unknown = await raceWithTimer((async () => extract(request))(), timeout, late);
+    const asked = async () => {
+      try {
+        return await extract(request);
+      } catch (cause) {
+        throw failed("The extract of consolidate() threw: its error is the cause. Nothing was written.", cause);
+      }
+    };
+    const answer: unknown = await raceWithTimer(asked(), timeout, late);
     const { text, merges, usage: told } = answerIn(answer);
     const usage = told === null ? undefined : told;
     const isAmount = (value: unknown) => value === undefined || (typeof value === "number" && value >= 0);
@@ -181,4 +188,5 @@ function* batchesOf(groups: Groups): Generator<Groups> {
   if (batch.length > 0) yield batch;
 }
 
-const failed = (message: string) => new StemmaError("LEARNING_FAILED", {}, message);
+const failed = (message: string, cause?: unknown) =>
+  new StemmaError("LEARNING_FAILED", {}, message, cause === undefined ? {} : { cause });

@@ -61,8 +61,8 @@ export interface ConsolidateOptions extends Pick<VersionOptions, "keepVersions">
   /** Milliseconds since 1970, or a `Date`: only entries that are near one that was written at this time or later. Default: all. */
   readonly after?: number | Date | undefined;
   /**
-   * Finds in groups of near entries those that say the same: rules, or a model that answers to `prompt`. What it throws, the call
-   * fails with. Default: only entries with the same text say the same; case, spaces and the full stop do not count.
+   * Finds in groups of near entries those that say the same: rules, or a model that answers to `prompt`. What it throws is the
+   * cause of a `LEARNING_FAILED`. Default: only entries with the same text say the same; case, spaces and the full stop do not count.
    */
   readonly extract?: ((request: MergeRequest) => ExtractedMerges | PromiseLike<ExtractedMerges>) | undefined;
   /** How long `extract` may take each time, in milliseconds. Default: two minutes. */

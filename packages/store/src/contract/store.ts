@@ -89,8 +89,8 @@ export interface Store {
    * their earliest `validFrom`, their tags and their least trustworthy origin. All is stored in one transaction. An entry that
    * somebody changes meanwhile stays as it is; so does one that ends, expires or has a value, and what is of two subjects.
    * Removing a new entry opens its originals again; `undo` does so for all of a call. `extract` is for this process only. A store
-   * of your own takes the function `consolidate`. Errors: `USER_REQUIRED`, `INVALID_ARGUMENT`; what `extract` throws, and
-   * `LEARNING_FAILED` where its answer is late or cannot be read: then nothing is written.
+   * of your own takes the function `consolidate`. Errors: `USER_REQUIRED`, `INVALID_ARGUMENT`; `LEARNING_FAILED`
+   * where `extract` throws, or its answer is late or cannot be read: then nothing is written.
    */
   consolidate(options?: ConsolidateOptions): Promise<Consolidation>;
   /**

@@ -123,6 +123,10 @@ const optional =
   };
 
 const memory = table(MEMORY, "scope");
+
+/** Throws `INVALID_ARGUMENT` or `INVALID_TEXT` for what is no scope of blocks and entries. */
+export const assertMemoryScope: (value: MemoryScope, method: string) => void = memory;
+
 const scope = table(SCOPE, "scope");
 const key = text("key");
 const entry: Assert = (value, method) => {

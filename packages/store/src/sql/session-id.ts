@@ -30,6 +30,7 @@ export const isReserved = (sessionId: string) => sessionId === UPGRADED_ROWS || 
 
 /** Errors: `INVALID_TEXT`, and `INVALID_ARGUMENT` for an id that is reserved. */
 export function assertSessionId(sessionId: string): void {
+  if (typeof sessionId !== "string") throw invalid(`A session id must be a text; got ${kindOf(sessionId)}.`);
   assertStorableText(sessionId, "A session id");
   if (!isReserved(sessionId)) return;
   const message = `The session id "${sessionId}" is reserved: "${UPGRADED_ROWS}" and ids that begin with "${SCOPES}" name no session.`;

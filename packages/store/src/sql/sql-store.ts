@@ -29,7 +29,7 @@ import { deleteMemory } from "../operations/registry/erase.js";
 import { pruneVersions } from "../operations/registry/prune.js";
 import { catchUp } from "../operations/search/index-rows.js";
 import { type RankMessages, searchAtOnce, searchMessages } from "../operations/search/run-search.js";
-import { checkedEntries } from "./entry-arguments.js";
+import { assertMemoryScope, checkedEntries } from "./entry-arguments.js";
 import { OnceRunner } from "./once-runner.js";
 import { onceStore } from "./once-store.js";
 import { assertNames } from "./session-id.js";
@@ -216,12 +216,17 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
           now: () => callOrder.hold({}, () => runner.single(() => records.readServerTime(serverTime))),
         }),
       },
-      deleteMemory: (scope) => calls.eraseItems(scope, (owned) => deleteMemory(sql, owned)),
+      deleteMemory: async (scope) => {
+        assertMemoryScope(scope, "deleteMemory()");
+        return calls.eraseItems(scope, (owned) => deleteMemory(sql, owned));
+      },
       pruneVersions: async (scope, request) => {
+        assertMemoryScope(scope, "pruneVersions()");
         const prune = ({ sessionId }: MemoryScope) => pruneVersions(sessionId, request);
         return request.dryRun === true ? calls.listItems(scope, prune) : calls.eraseItems(scope, prune);
       },
       pruneExpired: async (scope, request) => {
+        assertMemoryScope(scope, "pruneExpired()");
         const prune = ({ sessionId }: MemoryScope) => entries.pruneExpired(sql, sessionId, request);
         return request.dryRun === true ? calls.listItems(scope, prune) : calls.eraseItems(scope, prune);
       },

@@ -9,7 +9,7 @@ export type ProviderName = string | { readonly provider: string; readonly modelI
 /** An option that names a provider. */
 export const providerName = check.rule<ProviderName>(
   "a model of the AI SDK, or the name of its provider",
-  (model) => typeof model === "string" || isJsonObject(model),
+  (model) => typeof model === "string" || (isJsonObject(model) && typeof model.provider === "string"),
 );
 
 /** Names of tools with letters, digits, _ and -. */

@@ -53,6 +53,8 @@ export interface RecalledEntryPlace {
   readonly key: string;
   /** ISO time: since when it holds, where that is known; else when it was last written. */
   readonly at: string;
+  /** ISO time: when it was last written. */
+  readonly updatedAt: string;
 }
 
 /** Where a message stands that was recalled. */

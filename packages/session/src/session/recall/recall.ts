@@ -172,7 +172,7 @@ async function findEntries(
       const found = await entries.search(place, query, { ...options, limit: RECALL_HITS }).catch(none);
       return found.flatMap((entry) => {
         const { key, content, score } = entry;
-        const is = { kind: "entry", scope, ...named, key, at: timeOf(entry) } as const;
+        const is = { kind: "entry", scope, ...named, key, at: timeOf(entry), updatedAt: entry.updatedAt } as const;
         const recalled: RecalledEntry = { ...is, title: titleOfEntry(entry), content };
         const isNew = holdsMatch(`${key}\n${content}`, telling) && !isKnown(recalled);
         return isNew ? [{ recalled, score }] : [];

@@ -1,8 +1,15 @@
 // What a turn asks of the memory, and what it leaves out of the answer.
 import { beginning, isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX, searchableText } from "@stemma/model";
 import type { SearchHit } from "@stemma/store";
+import { oneLine } from "../recall/quote.js";
 import type { RecallRequest } from "../recall/recall.js";
-import type { Recalled, RecalledPlace, RecallResult } from "../recall/recall-options.js";
+import type {
+  Recalled,
+  RecalledEntry,
+  RecalledMessagePlace,
+  RecalledPlace,
+  RecallResult,
+} from "../recall/recall-options.js";
 import type { TurnNote } from "./notes.js";
 
 /** All that a request shows without a recall. */
@@ -39,7 +46,11 @@ export function filtersOf(
   { system, messages, notes }: Shown,
 ): Pick<RecallRequest, "isShown" | "isKnown"> {
   const ids = new Set(messages.map(({ id }) => id));
-  const told = new Set([...notes.values()].flatMap(({ recalled }) => recalled.map(keyOf)));
+  const order = new Map(messages.map(({ id }, at) => [id, at]));
+  const placeIn = ({ messageId }: TurnNote) => order.get(messageId) ?? -1;
+  const told = new Map<string, Told>();
+  for (const { recalled, recall } of [...notes.values()].sort((a, b) => placeIn(a) - placeIn(b)))
+    for (const place of recalled) told.set(keyOf(place), { place, lines: recall.split("\n") });
   let texts: readonly string[] | null = null;
   const stands = (text: string) => {
     texts ??= [system, ...messages.map(searchableText), ...[...notes.values()].map(({ update }) => update)];
@@ -47,7 +58,8 @@ export function filtersOf(
   };
   return {
     isShown: (hit) => hit.sessionId === sessionId && (ids.has(hit.id) || !isSummarised(hit, ids)),
-    isKnown: (found) => told.has(keyOf(found)) || (found.kind === "entry" && stands(found.content.trim())),
+    isKnown: (found) =>
+      isTold(found, told.get(keyOf(found))) || (found.kind === "entry" && stands(found.content.trim())),
   };
 }
 
@@ -71,8 +83,21 @@ export function costOf({ tokens, ms, isLate }: Recalled): Omit<Recalled, "result
   return { tokens, ms, isLate };
 }
 
-// An entry that was written again is another one.
+/** A result that was quoted, with the lines of the quotes. */
+interface Told {
+  readonly place: RecalledPlace;
+  readonly lines: readonly string[];
+}
+
+// An entry that was written again is another one, unless it says the same.
+function isTold(found: RecalledMessagePlace | RecalledEntry, told: Told | undefined): boolean {
+  if (told === undefined || found.kind === "message" || told.place.kind === "message") return told !== undefined;
+  const { at, updatedAt } = told.place;
+  const said = `: ${oneLine(found.content, [], Number.POSITIVE_INFINITY)}`;
+  return at === found.at && (updatedAt === found.updatedAt || told.lines.some((line) => line.endsWith(said)));
+}
+
 function keyOf(place: RecalledPlace): string {
-  if (place.kind === "entry") return JSON.stringify([place.scope, place.label, place.key, place.at]);
+  if (place.kind === "entry") return JSON.stringify([place.scope, place.label, place.key]);
   return JSON.stringify([place.sessionId, place.messageId]);
 }

@@ -129,6 +129,33 @@ describe("a recall in a turn", () => {
     await store.close();
   });
 
+  it("quotes a fact again once its text has changed, and no more often", async () => {
+    const store = memory();
+    const ada = SessionManager.create(store).forUser("ada");
+    const { entries } = ada.store;
+    const home = { key: "home", validFrom: "2025-06-01" };
+    const session = ada.getSession("now");
+    let at = 0;
+    const recalled = async () => {
+      await session.appendMessage(said(`q${at}`, "user", "Where exactly do I live in Oslo?"));
+      const { messages, recalled } = await session.prepareTurn({ recall: {} });
+      await session.appendMessage(said(`a${at++}`, "assistant", "I see."));
+      const lines = messages.at(-1)?.parts.at(-1)?.text?.split("\n");
+      return recalled.results.length === 0 ? null : lines?.at(-1);
+    };
+    const quote = (text: string) => `> 2025-06-01 · home: ${text}`;
+    await entries.set(facts, { ...home, content: "Lives in Oslo." });
+    expect([await recalled(), await recalled()]).toEqual([quote("Lives in Oslo."), null]);
+    await entries.set(facts, { ...home, content: "Lives in Oslo, Grønland." });
+    expect([await recalled(), await recalled()]).toEqual([quote("Lives in Oslo, Grønland."), null]);
+    // What says the same is known; what was said before another text is not what the model goes by.
+    await entries.set(facts, { ...home, content: "Lives in Oslo, Grønland.", tags: ["home"] });
+    expect(await recalled()).toBe(null);
+    await entries.set(facts, { ...home, content: "Lives in Oslo." });
+    expect([await recalled(), await recalled()]).toEqual([quote("Lives in Oslo."), null]);
+    await store.close();
+  });
+
   it("finds what stands behind all that is shown already", async () => {
     const store = memory();
     const ada = SessionManager.create(store).forUser("ada");

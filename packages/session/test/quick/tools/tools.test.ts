@@ -377,7 +377,20 @@ describe("set_context", () => {
     expect(await kb.list({})).toEqual([]);
     // What was written before stays.
     expect(await write({ validTo: "2999-01-01" })).toContain("it expired at 2020-01-01");
+    expect(await write({})).toBe(
+      'Wrote entry "home" in kb. It was not shown before (it expired at 2020-01-01T10:00:00.000Z), and holds again now.',
+    );
     expect(await write({})).toBe('Wrote entry "home" in kb.');
+    await write({ validTo: "2020-01-01" });
+    const appended = await call(tools, "set_context", {
+      label: "kb",
+      content: "With a cat.",
+      action: "append",
+      metadata: { title: "Home" },
+    });
+    expect(appended).toBe(
+      'Appended to entry "home" in kb. It was not shown before (it ended at 2020-01-01T00:00:00.000Z), and holds again now.',
+    );
     expect(await write({ validFrom: "2998-01-01", validTo: "2999-01-01" })).toBe(
       `${hidden}it only begins at 2998-01-01T00:00:00.000Z.`,
     );

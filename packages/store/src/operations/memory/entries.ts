@@ -23,7 +23,7 @@ import { inScope } from "../messages/upgraded-rows.js";
 import { isoNow } from "../registry/session-head.js";
 import { dateSession } from "../registry/sessions.js";
 import { searchOf } from "../search/run-search.js";
-import { changedFact, checkedEnds, type KeptFact, NO_FACT } from "./entry-fact.js";
+import { changedFact, checkedEnds, type KeptFact, NO_FACT, shownFact } from "./entry-fact.js";
 import {
   ENTRY_COLUMNS,
   type EntryRow,
@@ -63,7 +63,7 @@ import {
 
 /** The operation behind `EntryStore.count`. */
 export function* countEntries(sql: Dialect, scope: EntryScope, view: EntryView): Operation<number> {
-  const chosen = chosenBy(scope, view);
+  const chosen = yield* chosenBy(sql, scope, view);
   if (!chosen.isWhole) return (yield* listEntries(sql, scope, { ...view, limit: Number.MAX_SAFE_INTEGER })).length;
   const { where, values } = inScope(sql, scope);
   const count = `SELECT count(*) AS count FROM cf_agents_search_entries e WHERE ${where} AND ${chosen.condition}`;
@@ -88,15 +88,25 @@ export function* writeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry,
 export type EntryNote = VersionNote & Omit<WriteEntryOptions, keyof VersionOptions>;
 
 /** Writes the next version of an entry, in place when the key is known. */
-export function* storeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry, note: EntryNote): Operation<void> {
-  const old = yield* findOwnEntryRow(scope, entry.key, sql.forUpdate);
-  const known = old ?? (yield* findEntryRow(sql, scope, entry.key));
-  assertExpected(scope, entry.key, known, note);
-  const fact = yield* writtenFact(sql, scope, entry, known, note);
+export function* storeEntry(sql: Dialect, scope: EntryScope, given: StoredEntry, note: EntryNote): Operation<void> {
+  const old = yield* findOwnEntryRow(scope, given.key, sql.forUpdate);
+  const known = old ?? (yield* findEntryRow(sql, scope, given.key));
+  assertExpected(scope, given.key, known, note);
+  const entry = note.ends === undefined ? saidIn(scope, given, known) : given;
+  const { fact, createdAt } = yield* writtenFact(sql, scope, entry, known, note);
   // A version tells what was written, not what else that ends because something in between was removed.
   const said = entry.supersedes === undefined ? fact : { ...fact, supersedes: [...new Set(entry.supersedes)] };
-  yield* recordEntry(scope, entry.key, known, { content: entry.content, fact: said }, note);
-  yield* putEntry(sql, scope, { ...note, ...entry, fact }, old);
+  const now = yield* recordEntry(scope, entry.key, known, { content: entry.content, fact: said }, note);
+  // Its first version tells when it was first stored, should it be removed and come back.
+  const times = { createdAt: note.createdAt ?? createdAt ?? now, updatedAt: note.updatedAt ?? now };
+  yield* putEntry(sql, scope, { ...entry, fact, ...times }, old);
+}
+
+/** An entry as it is written from now on. */
+interface Written {
+  readonly fact: KeptFact;
+  /** When it was first stored; undefined for now. */
+  readonly createdAt: string | undefined;
 }
 
 // What the entry says of its time from now on; what it supersedes is changed.
@@ -106,15 +116,18 @@ function* writtenFact(
   entry: StoredEntry,
   known: EntryRow | null,
   note: Pick<EntryNote, "ends" | "holds" | "merges" | "supersededBy"> & VersionNote,
-): Operation<KeptFact> {
+): Operation<Written> {
   const now = isoNow();
   const { ends, holds = false, merges = false, supersededBy = [] } = note;
   const { key } = entry;
   if (ends !== undefined) {
-    return { ...changedFact(NO_FACT, key, { ...entry, validTo: null }, now), ends: checkedEnds(ends) };
+    const fact = { ...changedFact(NO_FACT, key, { ...entry, validTo: null }, now), ends: checkedEnds(ends) };
+    return { fact, createdAt: known?.created_at };
   }
   const before = known === null ? null : factOf(known);
   const removed = before === null ? yield* lastVersion(entryVersionKey(scope, key)) : null;
+  const isBack = removed !== null && removed.number > 0;
+  const versions = isBack ? yield* readVersions(entryVersionKey(scope, key)) : [];
   const base =
     removed === null ? NO_FACT : { ...NO_FACT, ends: yield* presentEnds(sql, scope, key, removed.fact.ends) };
   const after = changedFact(holds ? heldAgain(scope, key, before ?? base, now) : (before ?? base), key, entry, now);
@@ -123,12 +136,14 @@ function* writtenFact(
     before,
     after,
     named: removed?.fact.supersedes ?? [],
+    versions: versions.slice(1),
     merges,
     now,
   });
-  if (removed !== null && removed.number > 0) yield* unbridge(sql, scope, linked);
+  if (isBack) yield* unbridge(sql, scope, linked);
   const later = yield* linkSuccessors(sql, scope, key, linked, supersededBy, note);
-  return { ...linked, ends: [...linked.ends, ...later] };
+  const createdAt = known?.created_at ?? versions.at(-1)?.writtenAt;
+  return { fact: { ...linked, ends: [...linked.ends, ...later] }, createdAt };
 }
 
 // Gives the ends by entries that supersede it from now on. It is no more than a word about their time: they stay as they are.
@@ -190,6 +205,21 @@ function assertExpected(scope: EntryScope, key: string, known: EntryRow | null, 
   throw new StemmaError("ENTRY_CONFLICT", { label: scope.label, key }, message);
 }
 
+/** What ends an entry, as a read gives it. */
+const READ_ENDS = ["invalidatedAt", "supersededBy", "ends"] as const;
+
+// An entry that was read may be written. What ends it is no field to write: an end that others give it does not become its own.
+function saidIn({ label }: EntryScope, entry: StoredEntry, known: EntryRow | null): StoredEntry {
+  const given = entry as Partial<ListedEntry>;
+  const names = READ_ENDS.filter((name) => given[name] !== undefined);
+  if (names.length === 0) return entry;
+  const present = shownFact(known === null ? NO_FACT : factOf(known));
+  const changed = names.find((name) => !sameJson(given[name], present[name]));
+  if (changed === undefined) return entry.validTo === present.validTo ? { ...entry, validTo: undefined } : entry;
+  const message = `Entry "${entry.key}" does not have the ${changed} that it is written with. What ends it is written as its validTo, or as keys of its successors: set(scope, entry, { supersededBy: keys }).`;
+  throw invalid(message, { label, key: entry.key, [changed]: given[changed] });
+}
+
 /** The operation behind `EntryCheck`. Errors: `ENTRY_CONFLICT`. */
 export function* checkEntry(sql: Dialect, scope: EntryScope, asRead: ListedEntry): Operation<void> {
   const { key } = asRead;
@@ -199,21 +229,23 @@ export function* checkEntry(sql: Dialect, scope: EntryScope, asRead: ListedEntry
   throw new StemmaError("ENTRY_CONFLICT", { label: scope.label, key }, message);
 }
 
-// Of an entry that is not kept in its history yet, what it said is kept as well.
+// Gives the time of the version. Of an entry that is not kept in its history yet, what it said is kept as well.
 function* recordEntry(
   scope: EntryScope,
   key: string,
   old: EntryRow | null,
   { content, fact }: { readonly content: string | null; readonly fact: KeptFact },
   note: VersionNote,
-): Operation<void> {
+): Operation<string> {
   const versionKey = entryVersionKey(scope, key);
   let version = yield* lastVersion(versionKey);
   if (old !== null && !version.isPresent) {
     version = { ...version, number: version.number + 1, isPresent: true };
     yield* keepVersion(versionKey, presentVersion(version.number, old), note.keepVersions);
   }
-  yield* keepVersion(versionKey, newVersion(version.number + 1, content, note, fact), note.keepVersions);
+  const written = newVersion(version.number + 1, content, note, fact);
+  yield* keepVersion(versionKey, written, note.keepVersions);
+  return written.writtenAt;
 }
 
 const presentVersion = (version: number, row: EntryRow) =>
@@ -241,12 +273,12 @@ export function* appendEntry(
   const own = yield* findOwnEntryRow(scope, entry.key, sql.forUpdate);
   const old = own ?? (yield* findEntryRow(sql, scope, entry.key));
   const { key, content } = entry;
-  const fact = yield* writtenFact(sql, scope, { key, content }, old, note);
+  const { fact, createdAt } = yield* writtenFact(sql, scope, { key, content }, old, note);
   const next: StoredEntry = { key: entry.key, content: appendText(old?.content ?? "", entry.content) };
   if (old !== null && old.value !== null) next.value = parseValue(old.key, old.value);
   assertBudget(scope.label, next.content, maxTokens);
-  yield* recordEntry(scope, entry.key, old, { content: next.content, fact }, note);
-  yield* putEntry(sql, scope, { ...next, fact }, own);
+  const now = yield* recordEntry(scope, entry.key, old, { content: next.content, fact }, note);
+  yield* putEntry(sql, scope, { ...next, fact, createdAt: createdAt ?? now, updatedAt: now }, own);
   return next;
 }
 
@@ -312,7 +344,7 @@ export function* searchEntries(
   const { limit, prefix, after, before, includeEnded, includeExpired, asOf, knownAt, filter } = options;
   const view = { includeEnded, includeExpired, asOf, knownAt, filter };
   const { where, values, sessionIds } = inScope(sql, scope);
-  const chosen = chosenBy(scope, view);
+  const chosen = yield* chosenBy(sql, scope, view);
   const keys = prefix === undefined ? ALL_KEYS : orderedPage(sql, "e.key", { prefix });
   const conditions = [
     { condition: where, values },

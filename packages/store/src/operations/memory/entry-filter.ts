@@ -1,4 +1,4 @@
-import { defineOptions, isJsonObject } from "@stemma/model";
+import { defineOptions, invalid, isJsonObject } from "@stemma/model";
 import type { EntryFilter, FieldFilter, FilterScalar, ListedEntry } from "../../contract/store.js";
 
 const isList = (value: unknown) => (Array.isArray(value) ? undefined : "a list");
@@ -11,15 +11,23 @@ const FILTER = defineOptions<EntryFilter>({
 const FIELD = defineOptions<Extract<FieldFilter, object>>({ in: isList, gte: mayCompare, lt: mayCompare });
 
 function mayCompare(value: string | number): string | undefined {
-  return typeof value === "string" || typeof value === "number" ? undefined : "a text or a number";
+  return typeof value === "string" || (typeof value === "number" && !Number.isNaN(value))
+    ? undefined
+    : "a text or a number";
 }
 
 /** Throws `INVALID_ARGUMENT` for what is no filter. */
 export function assertFilter(filter: EntryFilter): void {
   FILTER.assert(filter, "a filter");
-  for (const wanted of Object.values(filter.value ?? {}))
-    if (!isScalar(wanted)) FIELD.assert(wanted, "a field's filter");
+  for (const wanted of Object.values(filter.value ?? {})) assertField(wanted);
   for (const one of [...(filter.and ?? []), ...(filter.or ?? [])]) assertFilter(one);
+}
+
+function assertField(wanted: FieldFilter): void {
+  if (isScalar(wanted)) return;
+  FIELD.assert(wanted, "a field's filter");
+  if (wanted.in?.every(isValue) === false)
+    throw invalid("in of a field's filter must be a list of texts, numbers, true, false or null.");
 }
 
 /** True for an entry that a filter fits. */
@@ -50,4 +58,7 @@ function fieldFits(wanted: FieldFilter, field: unknown): boolean {
   );
 }
 
-const isScalar = (wanted: FieldFilter): wanted is FilterScalar => typeof wanted !== "object" || wanted === null;
+const isValue = (value: unknown): value is FilterScalar =>
+  value === null || ["string", "number", "boolean"].includes(typeof value);
+
+const isScalar = (wanted: FieldFilter): wanted is FilterScalar => isValue(wanted);

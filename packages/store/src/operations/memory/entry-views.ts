@@ -13,6 +13,7 @@ import { timeIn } from "./entry-fact.js";
 import { assertFilter, fits } from "./entry-filter.js";
 import { ENTRY_COLUMNS, entryOf } from "./entry-rows.js";
 import { isRemoved, KnownEntries, type KnownRow, withRemoved } from "./known-entries.js";
+import { notBegun } from "./not-begun.js";
 import { orderedPage } from "./ordered-page.js";
 
 /** How a read chooses among entries `e`. */
@@ -29,18 +30,24 @@ export interface ChosenEntries extends Condition {
 export const EVERY: EntryView = { includeEnded: true, includeExpired: true };
 
 /** The entries of a view. Errors: `INVALID_ARGUMENT`. */
-export function chosenBy(scope: EntryScope, view: EntryView): ChosenEntries {
+export function* chosenBy(sql: Dialect, scope: EntryScope, view: EntryView): Operation<ChosenEntries> {
   const { includeEnded = false, includeExpired = false, filter } = view;
   const now = isoNow();
   const knownAt = view.knownAt === undefined ? null : timeIn(view.knownAt, "knownAt");
   const asOf = view.asOf === undefined ? (knownAt ?? now) : timeIn(view.asOf, "asOf");
   if (filter !== undefined) assertFilter(filter);
+  const isPast = !includeEnded && asOf < (knownAt ?? now);
+  const later: ReadonlySet<string> = isPast ? yield* notBegun(sql, scope, asOf, knownAt) : new Set();
   const parts: Condition[] = [];
   if (!includeExpired) parts.push({ condition: "(e.expires_at IS NULL OR e.expires_at > ?)", values: [now] });
   // What was known then may say otherwise than the columns.
   if (knownAt === null && !includeEnded) {
     parts.push({ condition: "(e.valid_from IS NULL OR e.valid_from <= ?)", values: [asOf] });
     parts.push({ condition: "(e.valid_to IS NULL OR e.valid_to > ?)", values: [asOf] });
+    if (later.size > 0) {
+      const hasBegun = `(e.valid_from IS NOT NULL OR e.key NOT IN (SELECT text FROM ${sql.textTable} AS later))`;
+      parts.push({ condition: hasBegun, values: [JSON.stringify([...later])] });
+    }
   }
   // Most rows that lack a tag need not be read.
   for (const tag of (knownAt === null && filter?.tags) || []) {
@@ -50,8 +57,9 @@ export function chosenBy(scope: EntryScope, view: EntryView): ChosenEntries {
   const known = knownAt === null ? null : new KnownEntries(scope, knownAt);
   // The columns do not tell when an entry expires that is removed.
   const isExpired = ({ expiresAt }: ListedEntry) => !includeExpired && expiresAt !== null && expiresAt <= now;
+  const holds = (entry: ListedEntry) => holdsAt(entry, asOf) && !(entry.validFrom === null && later.has(entry.key));
   const isShown = (entry: ListedEntry, row: KnownRow) =>
-    (includeEnded || holdsAt(entry, asOf)) && !(isRemoved(row) && isExpired(entry));
+    (includeEnded || holds(entry)) && !(isRemoved(row) && isExpired(entry));
   return {
     condition: parts.map(({ condition }) => condition).join(" AND ") || "TRUE",
     values: parts.flatMap(({ values }) => values),
@@ -69,7 +77,7 @@ const LOOKED_AT = 500;
 
 /** The operation behind `EntryStore.list`. */
 export function* listEntries(sql: Dialect, scope: EntryScope, options: ListEntriesOptions): Operation<ListedEntry[]> {
-  const chosen = chosenBy(scope, options);
+  const chosen = yield* chosenBy(sql, scope, options);
   const { columns, condition: rows, values } = source(sql, scope, chosen);
   const { limit } = orderedPage(sql, "e.key", options);
   const most = chosen.isWhole ? limit : LOOKED_AT;

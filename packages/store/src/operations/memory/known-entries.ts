@@ -4,7 +4,7 @@ import { all, type Condition, type Operation } from "../../engine/operation.js";
 import { inScope } from "../messages/upgraded-rows.js";
 import { keptFact, shownFact } from "./entry-fact.js";
 import { ENTRY_COLUMNS, type EntryRow, entryOf, factOf } from "./entry-rows.js";
-import { entryVersionKey, lastVersion, VERSION_COLUMNS, type VersionRow, versionOf } from "./versions.js";
+import { endIn, entryVersionKey, lastVersion, VERSION_COLUMNS, type VersionRow, versionOf } from "./versions.js";
 
 /** The row of an entry, or one of `withRemoved`. */
 export interface KnownRow extends EntryRow {
@@ -56,18 +56,17 @@ export class KnownEntries {
     return { ...entryOf(row), ...said, ...shown };
   }
 
-  // By those that stand as they stood then, and by those that named it then, whatever became of them.
+  // By those that stand as they stood then, and by the others as their versions of then say.
   #endsBySuccessors(key: string, present: readonly EntryEnd[]): EntryEnd[] {
     const changed = this.#changed ?? new Map<string, readonly StoredVersion[]>();
     const ends = present.filter(({ by }) => by !== null && !changed.has(by));
     for (const [by, versions] of changed) {
-      const names = ({ content, fact }: StoredVersion) => content !== null && fact?.supersedes.includes(key) === true;
       const [then] = versions;
-      if (then === undefined || !names(then)) continue;
-      const isOther = versions.findIndex((version) => !names(version));
-      const { writtenAt } = versions.at(isOther < 0 ? -1 : isOther - 1) ?? then;
       const known = present.find((end) => end.by === by && end.invalidatedAt <= this.time);
-      ends.push(known ?? { validTo: then.fact?.validFrom ?? writtenAt, invalidatedAt: writtenAt, by });
+      // What it ended through a removed one, its versions do not say.
+      const end = endIn(versions, key) ?? known;
+      if (then === undefined || then.content === null || end === undefined) continue;
+      ends.push({ validTo: then.fact?.validFrom ?? end.validTo, invalidatedAt: (known ?? end).invalidatedAt, by });
     }
     return ends;
   }

@@ -57,7 +57,7 @@ export function* listUnregistered(sql: Dialect, options: ListOptions): Operation
 /** The operation behind `EntryStore.labels`. */
 export function* listLabels(sql: Dialect, { sessionId }: MemoryScope): Operation<{ label: string; count: number }[]> {
   const { where, values } = ofOwner(sql, sessionId);
-  const holding = chosenBy({ sessionId, label: "" }, {});
+  const holding = yield* chosenBy(sql, { sessionId, label: "" }, {});
   const query = `SELECT e.label AS label, count(CASE WHEN ${holding.condition} THEN 1 END) AS count FROM cf_agents_search_entries e
      WHERE ${where} GROUP BY e.label ORDER BY ${sql.bytes.ordered("e.label")}`;
   const rows = yield* all<{ label: string; count: number }>(query, ...holding.values, ...values);

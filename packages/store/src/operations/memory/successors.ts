@@ -1,5 +1,5 @@
 import { invalid } from "@stemma/model";
-import type { EntryEnd, EntryScope, FactOrigin } from "../../contract/store.js";
+import type { EntryEnd, EntryScope, FactOrigin, StoredVersion } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
 import { all, type Operation } from "../../engine/operation.js";
 import { inScope } from "../messages/upgraded-rows.js";
@@ -13,7 +13,7 @@ import {
   type NumberedRow,
   putFact,
 } from "./entry-rows.js";
-import { entryVersionKey, forgetInVersions, lastVersion } from "./versions.js";
+import { endIn, entryVersionKey, forgetInVersions, lastVersion, readVersions } from "./versions.js";
 
 /** Before every time that an entry can have. */
 const EARLIEST = "0000-01-01T00:00:00.000Z";
@@ -25,6 +25,8 @@ interface Change {
   readonly after: KeptFact;
   /** Predecessors of which nothing need be known. */
   readonly named: readonly string[];
+  /** The versions of an entry that comes back, the newest first, without its removal. */
+  readonly versions: readonly StoredVersion[];
   /** It says what its new predecessors say. */
   readonly merges: boolean;
   readonly now: string;
@@ -35,7 +37,7 @@ interface Change {
  * of them. Errors: `INVALID_ARGUMENT`.
  */
 export function* linkPredecessors(sql: Dialect, scope: EntryScope, change: Change): Operation<KeptFact> {
-  const { key, before, named, merges, now } = change;
+  const { key, before, versions, merges, now } = change;
   const known = new Set(before?.supersedes);
   const given = change.after.supersedes;
   const isFresh = (each: string) => !known.has(each);
@@ -55,21 +57,25 @@ export function* linkPredecessors(sql: Dialect, scope: EntryScope, change: Chang
   const isSame = before !== null && before.validFrom === after.validFrom && before.origin === after.origin;
   if (fresh.length === 0 && isSame) return after;
   const origins: (FactOrigin | null)[] = [after.origin];
+  const began = (before ?? versions[0]?.fact)?.validFrom;
   // Whoever writes two of them at once waits for the other in one order.
   for (const each of [...after.supersedes].sort()) {
     const row = yield* lockEntry(sql, scope, each);
     if (row === null) {
       const mayMiss =
-        known.has(each) || named.includes(each) || (yield* lastVersion(entryVersionKey(scope, each))).number > 0;
+        known.has(each) || change.named.includes(each) || (yield* lastVersion(entryVersionKey(scope, each))).number > 0;
       if (!mayMiss) throw noPredecessor(scope, key, each);
       continue;
     }
     const fact = factOf(row);
     const end = fact.ends.find(({ by }) => by === key);
     const time = row.created_at > now ? row.created_at : now;
-    // What ended when it was superseded stays so; another end moves with the beginning of the successor.
-    const hasOwnEnd = before?.validFrom != null && end !== undefined && end.validTo !== before.validFrom;
-    const validTo = (hasOwnEnd ? null : after.validFrom) ?? end?.validTo ?? (merges ? EARLIEST : now);
+    // An end moves with the beginning of the successor: it is now where that is taken away.
+    const isUndone = began != null && after.validFrom === null;
+    // What stands behind a removed one ends with it.
+    const [named = each] = given;
+    const kept = isUndone ? undefined : (end ?? endIn(versions, each) ?? endIn(versions, named))?.validTo;
+    const validTo = after.validFrom ?? kept ?? (merges ? EARLIEST : now);
     yield* putFact(sql, scope, row, { ...fact, ends: endedBy(fact.ends, key, validTo, time) });
     origins.push(fact.origin);
   }
@@ -151,14 +157,16 @@ export function* presentEnds(
   const { where, values } = inScope(sql, scope);
   const query = `SELECT ${ENTRY_COLUMNS} FROM cf_agents_search_entries e WHERE ${where} AND replace(fact, ?, '') <> fact`;
   const rows = yield* all<EntryRow>(query, ...values, JSON.stringify(key));
-  return rows.flatMap((row) => {
+  const ends: EntryEnd[] = [];
+  for (const row of rows) {
     const { supersedes, validFrom } = factOf(row);
-    if (!supersedes.includes(key)) return [];
-    const since = row.created_at;
-    return (
-      before.find(({ by }) => by === row.key) ?? { validTo: validFrom ?? since, invalidatedAt: since, by: row.key }
-    );
-  });
+    if (!supersedes.includes(key)) continue;
+    const known =
+      before.find(({ by }) => by === row.key) ?? endIn(yield* readVersions(entryVersionKey(scope, row.key)), key);
+    const { validTo, invalidatedAt } = known ?? { validTo: row.created_at, invalidatedAt: row.created_at };
+    ends.push({ validTo: validFrom ?? validTo, invalidatedAt, by: row.key });
+  }
+  return ends;
 }
 
 // Whoever takes the place of what is removed, takes that of what it superseded.

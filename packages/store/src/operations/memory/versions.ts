@@ -1,6 +1,7 @@
 import {
   type BlockKey,
   DEFAULT_KEPT_VERSIONS,
+  type EntryEnd,
   type EntryScope,
   type StoredVersion,
   type VersionOptions,
@@ -51,6 +52,23 @@ export function* lastVersion(
   const row = yield* first<{ version: number; present: number; fact: string | null }>(query, ...valuesOf(key));
   const fact = parseFact(row?.fact ?? null) ?? NO_FACT;
   return { number: Number(row?.version ?? 0), isPresent: Number(row?.present ?? 0) === 1, fact };
+}
+
+/**
+ * The end that versions of an entry, the newest first, give to one that it supersedes: since its present beginning, or where that is
+ * unknown since it was written so. Undefined where the newest does not name it.
+ */
+export function endIn(versions: readonly StoredVersion[], key: string): Omit<EntryEnd, "by"> | undefined {
+  const names = ({ content, fact }: StoredVersion) => content !== null && fact?.supersedes.includes(key) === true;
+  const oldest = (isSo: (version: StoredVersion) => boolean) => {
+    const other = versions.findIndex((version) => !isSo(version));
+    return versions.slice(0, other < 0 ? undefined : other).findLast(names)?.writtenAt;
+  };
+  const invalidatedAt = oldest(names);
+  // What is taken back stands as it stood before its removal.
+  const undated = oldest((version) => version.content === null || (names(version) && version.fact?.validFrom === null));
+  const validTo = versions[0]?.fact?.validFrom ?? undated;
+  return invalidatedAt === undefined || validTo === undefined ? undefined : { validTo, invalidatedAt };
 }
 
 /** The version of a present content of which nothing is known but when it was written. */
