@@ -42,7 +42,7 @@ import { assertLabel } from "../../../packages/session/src/context/label.js";
 import { parsePrompt, renderPrompt, splitPrompt } from "../../../packages/session/src/context/prompt.js";
 import { readFrontMatter } from "../../../packages/session/src/context/providers/front-matter.js";
 import { skillListing } from "../../../packages/session/src/context/providers/r2-skills.js";
-import { editedEntry, editedText } from "../../../packages/session/src/learning/apply.js";
+import { editedEntry, editedText } from "../../../packages/session/src/learning/edited-text.js";
 import { parseEdits, titleIn } from "../../../packages/session/src/learning/learn.js";
 import { parseNote } from "../../../packages/session/src/session/turn/notes.js";
 import { readInput } from "../../../packages/session/src/tools/tool.js";

@@ -183,3 +183,23 @@ describe("an argument about the memory is refused by its name", () => {
     }
   });
 });
+
+describe("a scope that is none", () => {
+  it.each([undefined, null, 5, "", {}, { sessionId: 5 }, { sessionId: "", scope: "team" }, { scope: "user" }])(
+    "is refused by what removes: %j",
+    async (wrong) => {
+      const store = memory();
+      const kept = { sessionId: "", scope: { key: "other" }, kind: "block", label: "memory" } as const;
+      await store.blocks.set(kept, "text");
+      for (const own of [store, store.forUser("ada")]) {
+        const refused = [
+          own.deleteMemory(wrong as never),
+          own.pruneExpired(wrong as never, { limit: 1 }),
+          own.pruneVersions(wrong as never, { keep: 1, limit: 1 }),
+        ];
+        for (const each of refused) await expect(each).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+      }
+      expect(await store.blocks.owners("key")).toEqual(["other"]);
+    },
+  );
+});

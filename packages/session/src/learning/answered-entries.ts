@@ -23,11 +23,11 @@ const ENDED = "the entry that it names has ended";
 
 /** Entries as the edits of one answer leave them, one after the other. */
 export class AnsweredEntries {
-  /** What edits wrote; null for what they removed. */
+  /** Entries as edits wrote them; null for those that they removed. */
   readonly #contents = new Map<string, string | null>();
   /** Entries of which a time was learned. */
   readonly #moved = new Map<string, ListedEntry>();
-  /** What edits wrote, and what supersedes it, in their places. */
+  /** Entries as edits wrote them, and those that supersede these, in their places. */
   readonly #links = new Map<string, Link>();
   readonly #written: { readonly label: string; readonly key: string }[] = [];
   /** The keys of what was added, by the keys that edits gave. */

@@ -19,9 +19,9 @@ export interface ShownEntries {
   readonly entry: (key: string) => ListedEntry | null;
   /** An entry as it is now, or as an earlier edit of the answer leaves it. */
   readonly link: (key: string) => Link | null;
-  /** What an earlier edit of the answer added under this key; null for none. */
+  /** The entry that an earlier edit of the answer added under this key; null for none. */
   readonly added: (key: string) => Link | null;
-  /** What the earlier edits of the answer wrote to the block. */
+  /** The entries that earlier edits of the answer wrote to the block. */
   readonly answered: readonly Link[];
   /** When a message was written, as ISO text; null where that is not known. */
   readonly dateOf: (messageId: string) => string | null;
@@ -34,7 +34,7 @@ export interface Closing {
   readonly supersededBy: readonly string[];
   /** When it ends, by itself or by these; null where it does not. */
   readonly until: string | null;
-  /** What is left out, and why. */
+  /** The parts that are left out, and why. */
   readonly notes: readonly string[];
 }
 

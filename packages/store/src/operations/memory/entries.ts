@@ -205,7 +205,7 @@ function assertExpected(scope: EntryScope, key: string, known: EntryRow | null, 
   throw new StemmaError("ENTRY_CONFLICT", { label: scope.label, key }, message);
 }
 
-/** What ends an entry, as a read gives it. */
+/** The ends of an entry, as a read gives them. */
 const READ_ENDS = ["invalidatedAt", "supersededBy", "ends"] as const;
 
 // An entry that was read may be written. What ends it is no field to write: an end that others give it does not become its own.
