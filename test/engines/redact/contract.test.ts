@@ -69,6 +69,7 @@ it("knows what each method of the contract takes, and tries each that takes a te
     "session",
     "consolidate",
     "forUser",
+    "once",
     "observer",
     "observeStatements",
     "withEmbedder",
