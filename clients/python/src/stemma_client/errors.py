@@ -55,7 +55,7 @@ class RateLimitError(StemmaError):
 
 
 class UnsupportedError(StemmaError):
-    """The server was not given what this needs, such as a model: 501."""
+    """The server was not given what this needs, such as a model: `STORE_UNSUPPORTED` and the like."""
 
 
 class ServerError(StemmaError):
@@ -73,14 +73,17 @@ _FAMILIES: Mapping[int, type[StemmaError]] = {
     409: ConflictError,
     412: ConflictError,
     429: RateLimitError,
-    501: UnsupportedError,
 }
+
+_UNSUPPORTED = frozenset({"PROVIDER_REQUIRED", "SEARCH_UNAVAILABLE", "STORE_UNSUPPORTED"})
 
 
 def error_of(status: int, body: Mapping[str, Any], request_id: str | None) -> StemmaError:
     """The error that an answer stands for. One without a problem in it, as proxies send, has the code `HTTP_{status}`."""
     family = _FAMILIES.get(status, InvalidRequestError if 400 <= status < 500 else ServerError)
     code, detail, details = body.get("code"), body.get("detail"), body.get("details")
+    if code in _UNSUPPORTED:
+        family = UnsupportedError
     return family(
         detail if isinstance(detail, str) else f"The server answered with status {status}.",
         code=code if isinstance(code, str) else f"HTTP_{status}",
