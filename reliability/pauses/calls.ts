@@ -503,6 +503,10 @@ export const STORE_CALLS: Calls = {
     ({ store }) =>
     () =>
       store.scrub?.(),
+  once:
+    ({ store }) =>
+    () =>
+      store.once?.({ id: "operation" }),
   forUser:
     ({ store }) =>
     () =>
