@@ -197,13 +197,16 @@ const bigs = (_: string, value: unknown) => (typeof value === "bigint" ? "10n" :
 /** The refusals of what is no entry, scope, key, time or option: each names it, and nothing is written. */
 export const entryArguments = defineTopic("arguments of entries", (it) => {
   for (const [method, places] of Object.entries(CALLS)) {
-    const needs = method === "search" ? (["search"] as const) : [];
+    // Without transactions, a write that is refused late may leave a part.
+    const needs = method === "search" ? (["search"] as const) : method === "set" ? (["transactions"] as const) : [];
     it(`are checked by ${method}()`, needs, async ({ store }) => {
       await store.entries.set(FACTS, TEA);
       const call = store.entries[method as keyof EntryStore] as (...values: unknown[]) => unknown;
       const right = places.map(([value]) => value);
       for (const [place, [, wrong]] of places.entries()) {
         for (const [value, names] of wrong) {
+          // What another program stored is read, whatever its names hold.
+          if (method === "get" && /\\ud800|\\u0000/.test(JSON.stringify(value) ?? "")) continue;
           const about = `${method}() with ${shown(value)} as its argument ${place + 1}`;
           await expectRefused(() => call(...right.with(place, value)), names, about);
         }

@@ -129,6 +129,14 @@ export const assertMemoryScope: (value: MemoryScope, method: string) => void = m
 
 const scope = table(SCOPE, "scope");
 const key = text("key");
+const written = table(
+  defineFields<EntryScope>({
+    sessionId: check.required(check.text),
+    scope: assertScope,
+    label: check.required(check.text),
+  }),
+  "scope",
+);
 const entry: Assert = (value, method) => {
   assertOptions(value, `the entry of ${method}`, "fields");
   const written = Object.entries(value).filter(([field]) => !READ.has(field));
@@ -159,7 +167,8 @@ const ARGUMENTS: { readonly [Name in keyof EntryStore]: readonly Assert[] } = {
   removed: [memory],
   list: [scope, optional(table(LIST, ""))],
   count: [scope, optional(table(ENTRY_VIEW, ""))],
-  get: [scope, key],
+  // A store of another program may hold texts that ours cannot write.
+  get: [written, text("key", check.text)],
   set: [scope, entry, optional(table(WRITE, ""))],
   append: [scope, table(TEXT, "entry"), table(APPEND, "")],
   delete: [scope, key, optional(table(WRITE, ""))],
