@@ -8,4 +8,4 @@ export { RateLimits, type RateLimitsOptions } from "./access/rate-limits.js";
 export { type NewUserToken, UserTokens } from "./access/user-tokens.js";
 export { createServer } from "./http/create-server.js";
 export type { Problem } from "./http/problem.js";
-export type { RequestRecord, ServerChat, ServerContext, ServerHandler, ServerOptions } from "./http/server-options.js";
+export type { RequestRecord, ServerContext, ServerHandler, ServerOptions } from "./http/server-options.js";

@@ -12,7 +12,6 @@ export type {
   Problem,
   RateLimitsOptions,
   RequestRecord,
-  ServerChat,
   ServerContext,
   ServerHandler,
   ServerOptions,

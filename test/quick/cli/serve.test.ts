@@ -2,9 +2,13 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Io } from "../../../packages/cli/src/io.js";
+import { createChats } from "../../../packages/cli/src/serve/chats.js";
 import { ServerLog } from "../../../packages/cli/src/serve/log.js";
 import { Metrics } from "../../../packages/cli/src/serve/metrics.js";
 import { readSettings, shownSettings } from "../../../packages/cli/src/serve/settings.js";
+import { ApiKeys, authenticator, createServer } from "../../../packages/server/src/index.js";
+import { memory } from "../../../packages/store/src/memory.js";
+import { scriptedModel } from "../../ai-sdk/scripted-model.js";
 import { run, temporaryFolder } from "../../cli/run.js";
 
 const folder = temporaryFolder();
@@ -112,5 +116,30 @@ describe("what a server tells of itself", () => {
     expect(text).toContain('_bucket{method="GET",route="/v1/sessions",le="0.01"} 1\n');
     expect(text).toContain('method="X__",route="none",le="10"} 0\n');
     expect(text).toContain("stemma_http_requests_in_flight 1\n");
+  });
+});
+
+describe("the chats of stemma serve", () => {
+  it("answer a user of theirs, who alone sees the chat, and nobody without a user", async () => {
+    const { model } = scriptedModel(() => "Good day.");
+    const store = memory();
+    const keys = new ApiKeys(store);
+    const server = createServer(store, {
+      authenticate: authenticator({ keys }),
+      handlers: { "/api/chat": createChats({ model }, () => {}) },
+    });
+    const ask = async (reach: { userId?: string }, path: string, body?: object) => {
+      const { key } = await keys.create({ name: "test", access: "memory", ...reach });
+      const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+      const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+      const response = await server(new Request(`https://memory.example.com${path}`, { ...init, headers }));
+      return { status: response.status, text: await response.text() };
+    };
+    const message = { id: "q1", role: "user", parts: [{ type: "text", text: "Hello" }] };
+    const answered = await ask({ userId: "ada" }, "/api/chat", { id: "c1", messages: [message] });
+    expect([answered.status, answered.text]).toEqual([200, expect.stringContaining("Good day.")]);
+    expect((await ask({ userId: "ada" }, "/api/chat/c1")).text).toContain("Good day.");
+    expect((await ask({ userId: "bob" }, "/api/chat/c1")).status).toBe(404);
+    expect(await ask({}, "/api/chat/c1")).toMatchObject({ status: 403, text: expect.stringContaining("FORBIDDEN") });
   });
 });

@@ -24,8 +24,8 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   "stemma/agent": /^(node:|ai$|redis$)/,
   "stemma/langchain": /^@langchain\/core\//,
   "stemma/mcp": /^@modelcontextprotocol\/server$/,
-  // Bundled, but for zod and the AI SDK; all are loaded with the first request or token.
-  "stemma/server": /^(zod|ai|jose|hono(\/.*)?|@hono\/zod-openapi)$/,
+  // Bundled, but for zod; all are loaded with the first request or token.
+  "stemma/server": /^(zod|jose|hono(\/.*)?|@hono\/zod-openapi)$/,
   // Loaded with the first append to a session.
   "stemma/claude": /^@anthropic-ai\/claude-agent-sdk$/,
   "stemma/langgraph": /^@langchain\/langgraph-checkpoint$/,

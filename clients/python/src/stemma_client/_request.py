@@ -182,20 +182,23 @@ class Lines:
 
 
 class Events:
-    """Reads server-sent events: each as its id and the JSON of its data."""
+    """Reads server-sent events: each as its id and the JSON of its data, None for one that only says where the stream stands."""
 
     def __init__(self) -> None:
         self._id = ""
         self._data: list[str] = []
+        self._has_moved = False
 
     def feed(self, line: str) -> Iterator[tuple[str, Any]]:
         name, _, value = line.partition(":")
         value = value.removeprefix(" ")
-        if line == "" and self._data:
-            yield self._id, json.loads("\n".join(self._data))
+        if line == "" and (self._data or self._has_moved):
+            yield self._id, json.loads("\n".join(self._data)) if self._data else None
             self._data = []
+            self._has_moved = False
         elif name == "id":
             self._id = value
+            self._has_moved = True
         elif name == "data":
             self._data.append(value)
 

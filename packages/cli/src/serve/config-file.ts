@@ -2,12 +2,13 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { invalid, isJsonObject, reasonOf } from "@stemma/model";
-import type { ServerChat, ServerHandler, ServerOptions } from "@stemma/server";
+import type { ServerHandler, ServerOptions } from "@stemma/server";
+import type { ServedChat } from "./chats.js";
 
 /** Parts that a module of --config may give beside settings: those that are no text. */
 export interface ConfigParts {
   /** The model and the other options of chats. */
-  readonly chat?: ServerChat;
+  readonly chat?: ServedChat;
   /** Gives each manager its blocks, its compaction and what it learns with. */
   readonly sessions?: ServerOptions["sessions"];
   /** Lets requests in by a session of your own; null leaves them to keys and tokens. */

@@ -1,11 +1,9 @@
 import { scopeOf } from "@stemma/mcp";
-import { Recent } from "@stemma/model";
 import type { ServerHandler } from "@stemma/server";
 import { createMcpRoute, type McpRoute } from "../mcp/mcp-route.js";
 
 /** Principals whose connections stay open. */
-const REMEMBERED = 500;
-const PATH = "/mcp";
+const MOST = 500;
 
 export interface McpHandler {
   readonly handler: ServerHandler;
@@ -14,25 +12,20 @@ export interface McpHandler {
 
 /** MCP for each principal: a server of its own, whose connections no other one can use. */
 export function createMcp(onError: (error: unknown) => void): McpHandler {
+  // The one that was used longest ago comes first.
   const open = new Map<string, McpRoute>();
-  const recent = new Recent<string>(REMEMBERED);
-  const closeEvicted = async () => {
-    for (const [key, route] of open) {
-      if (recent.get(key) !== undefined) continue;
-      open.delete(key);
-      await route.close();
-    }
-  };
   return {
     handler: async (request, { principal, store }) => {
       const key = JSON.stringify(Object.entries(principal).sort());
       const { userId, project, readOnly = false } = principal;
-      const known = open.get(key);
-      const route = known ?? createMcpRoute(scopeOf(store, { userId, project, onError }), { readOnly });
+      const route = open.get(key) ?? createMcpRoute(scopeOf(store, { userId, project, onError }), { readOnly });
+      open.delete(key);
       open.set(key, route);
-      recent.set(key, key);
-      if (known === undefined) await closeEvicted();
-      if (new URL(request.url).pathname !== PATH) return new Response(null, { status: 404 });
+      const [longestAgo] = open;
+      if (open.size > MOST && longestAgo !== undefined) {
+        open.delete(longestAgo[0]);
+        await longestAgo[1].close();
+      }
       return route.handle(request);
     },
     close: async () => {

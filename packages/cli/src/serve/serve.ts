@@ -15,6 +15,7 @@ import type { Store } from "@stemma/store";
 import { addressOf, type DrainingServer, isLoopback, listen, localHosts } from "../http/listen.js";
 import { assertToken, isBearer, randomToken } from "../http/tokens.js";
 import { languageModel } from "../summarizer.js";
+import { createChats } from "./chats.js";
 import type { ConfigParts } from "./config-file.js";
 import type { ServerLog } from "./log.js";
 import { createMcp } from "./mcp-handler.js";
@@ -53,6 +54,9 @@ export async function serve(
   const mcp = settings.mcp ? createMcp(tellFault) : undefined;
   const model = settings.model === undefined ? undefined : await languageModel(settings.model, settings.modelBaseUrl);
 
+  const chat = parts.chat ?? (model === undefined ? undefined : { model });
+  const maxBodyBytes = maxBodyMb * MIB;
+
   let isReady = true;
   let answer = async (_request: Request): Promise<Response> => new Response(null, { status: 503 });
   const server: DrainingServer = await listen(async (request) => {
@@ -77,9 +81,9 @@ export async function serve(
     audit,
     sessions: parts.sessions ?? withMemory,
     studio,
-    chat: parts.chat ?? (model === undefined ? undefined : { model }),
     handlers: {
       ...(mcp !== undefined && { "/mcp": mcp.handler }),
+      ...(chat !== undefined && { "/api/chat": createChats({ origins, maxBodyBytes, ...chat }, log.fault.bind(log)) }),
       "/metrics": metricsHandler(metrics),
       ...parts.handlers,
     },
@@ -87,7 +91,7 @@ export async function serve(
     origins,
     // Of another machine nobody knows by which names it is reached; there only the key counts.
     hosts: isLoopback(host) && settings.publicUrl === undefined ? localHosts(server.port) : undefined,
-    maxBodyBytes: maxBodyMb * MIB,
+    maxBodyBytes,
     isReady: () => isReady,
     onRequest: (record) => {
       metrics.count(record);

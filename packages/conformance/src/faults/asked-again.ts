@@ -74,6 +74,16 @@ export const askedAgain = defineTopic("asked again", (add) => {
     expect((await store.blocks.get(SCOPE))?.content).toBe("one\ntwo");
   });
 
+  it("refuses the next call of an operation that leaves out one that was made", ["transactions"], async ({ store }) => {
+    const first = onceOf(store);
+    await append(first, "one");
+    await expectError(append(onceOf(store), "two"), "OPERATION_CONFLICT");
+    const again = onceOf(store);
+    await append(again, "one");
+    await append(again, "two");
+    expect((await store.blocks.get(SCOPE))?.content).toBe("one\ntwo");
+  });
+
   it("tries again what failed", ["transactions"], async ({ store }) => {
     const ask = () =>
       onceOf(store)

@@ -62,7 +62,7 @@ export class ForeignTokens {
 
   /**
    * Whom a token stands for; null for one that is forged, expired, or for another server. Errors: `CONNECTION_LOST` when the keys
-   * cannot be read, `DRIVER_MISSING`.
+   * cannot be read.
    */
   async verify(token: string): Promise<Principal | null> {
     const { errors, jwtVerify } = await import("jose");

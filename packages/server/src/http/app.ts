@@ -4,7 +4,6 @@ import type { Store } from "@stemma/store";
 import { cors } from "hono/cors";
 import { matchedRoutes } from "hono/route";
 import { registerRest } from "../rest/register-rest.js";
-import { createChat } from "./chat.js";
 import { Contexts } from "./contexts.js";
 import { HttpRefusal, problemResponse, statusOf } from "./problem.js";
 import type { ServerApp, ServerEnv } from "./server-app.js";
@@ -15,13 +14,28 @@ import { tokenRoute } from "./tokens.js";
 const READY_WITHIN = 1_000;
 const OAUTH_METADATA = "/.well-known/oauth-protected-resource";
 const STUDIO = "/studio";
+const CORS = {
+  exposeHeaders: ["x-request-id", "etag", "retry-after"],
+  allowHeaders: ["authorization", "content-type", "idempotency-key", "if-match", "if-none-match", "x-request-id"],
+  maxAge: 600,
+};
 
 /** The routes of a server, and what stands before each of them. */
 export function createApp(store: Store, options: ServerOptions): (request: Request) => Promise<Response> {
   const app: ServerApp = new OpenAPIHono<ServerEnv>();
-  const contexts = new Contexts(store, options);
-  const { oauth, origins = [], hosts } = options;
+  noteRequests(app, options);
+  refuse(app, options);
+  healthRoutes(app, store, options);
+  if (options.oauth !== undefined) oauthRoutes(app, options.oauth);
+  gate(app, store, options);
+  registerRest(app, options);
+  if (options.studio) mount(app, STUDIO, studioHandler(STUDIO, options));
+  for (const [path, handler] of Object.entries(options.handlers ?? {})) mount(app, path, handler);
+  return async (request) => app.fetch(request);
+}
 
+/** Names each request, and tells of it when its answer begins. */
+function noteRequests(app: ServerApp, options: ServerOptions): void {
   app.use(async (c, next) => {
     const began = performance.now();
     const given = c.req.header("x-request-id") ?? "";
@@ -30,19 +44,20 @@ export function createApp(store: Store, options: ServerOptions): (request: Reque
     await next();
     c.header("x-request-id", requestId);
     const { failure, principal } = c.var;
-    const status = c.res.status;
-    const route = matchedRoutes(c).findLast(({ path }) => path !== "/*")?.path ?? null;
-    const code = failure === undefined ? null : codeOf(failure);
     tell(options, {
       id: requestId,
       method: c.req.method,
-      route,
-      status,
+      route: matchedRoutes(c).findLast(({ path }) => path !== "/*")?.path ?? null,
+      status: c.res.status,
       ms: Math.round(performance.now() - began),
       principal: principal?.id ?? null,
-      code,
+      code: failure === undefined ? null : codeOf(failure),
     });
   });
+}
+
+/** Answers what fails, and what is nowhere. */
+function refuse(app: ServerApp, options: ServerOptions): void {
   app.onError((error, c) => {
     const { requestId } = c.var;
     c.set("failure", error);
@@ -56,49 +71,43 @@ export function createApp(store: Store, options: ServerOptions): (request: Reque
     c.set("failure", refused);
     return problemResponse(refused, c.req.raw, c.var.requestId);
   });
+}
 
+function healthRoutes(app: ServerApp, store: Store, { isReady }: ServerOptions): void {
   app.get("/healthz", (c) => c.text("ok"));
   app.get("/readyz", async (c) => {
-    if (options.isReady?.() === false) throw new StemmaError("STORE_CLOSED", {}, "The server is about to end.");
+    if (isReady?.() === false) throw new StemmaError("STORE_CLOSED", {}, "The server is about to end.");
     const late = () => new StemmaError("CONNECTION_LOST", {}, "The database did not answer in time.");
     await raceWithTimer(store.sessions.get(""), READY_WITHIN, late);
     return c.text("ok");
   });
-  if (oauth !== undefined) {
-    const metadata = {
-      resource: oauth.resource,
-      authorization_servers: oauth.authorizationServers,
-      bearer_methods_supported: ["header"],
-    };
-    app.get(OAUTH_METADATA, (c) => c.json(metadata));
-    app.get(`${OAUTH_METADATA}/*`, (c) => c.json(metadata));
-  }
+}
 
-  if (origins.length > 0) {
-    app.use(
-      cors({
-        origin: [...origins],
-        exposeHeaders: ["x-request-id", "etag", "retry-after"],
-        allowHeaders: ["authorization", "content-type", "idempotency-key", "if-match", "if-none-match", "x-request-id"],
-        maxAge: 600,
-      }),
-    );
-  }
+/** Tells OAuth clients who gives tokens. */
+function oauthRoutes(app: ServerApp, { resource, authorizationServers }: NonNullable<ServerOptions["oauth"]>): void {
+  const metadata = { resource, authorization_servers: authorizationServers, bearer_methods_supported: ["header"] };
+  app.get(OAUTH_METADATA, (c) => c.json(metadata));
+  app.get(`${OAUTH_METADATA}/*`, (c) => c.json(metadata));
+}
+
+/** Lets in who may come, and gives what they reach. All that is added behind it stands behind it. */
+function gate(app: ServerApp, store: Store, options: ServerOptions): void {
+  const contexts = new Contexts(store, options);
+  const { origins = [], hosts, studio = false, authenticate, limits, tokens } = options;
+  if (origins.length > 0) app.use(cors({ origin: [...origins], ...CORS }));
   app.use(async (c, next) => {
     assertOwnHost(c.req.raw, hosts);
     await next();
   });
-  if (options.studio) studioSignIn(app, options.authenticate, STUDIO);
-
+  if (studio) studioSignIn(app, authenticate, STUDIO);
   app.use(async (c, next) => {
-    const request = options.studio ? signedIn(c.req.raw, STUDIO) : c.req.raw;
-    const principal = await options.authenticate(request);
-    // A limit counts before it is known what a request costs.
+    const principal = await authenticate(studio ? signedIn(c.req.raw, STUDIO) : c.req.raw);
     c.set("principal", principal);
-    options.limits?.count(principal);
+    // A limit counts before it is known what a request costs.
+    limits?.count(principal);
     await next();
   });
-  if (options.tokens !== undefined) tokenRoute(app, options.tokens);
+  if (tokens !== undefined) tokenRoute(app, tokens);
   // Whoever only makes tokens comes no further.
   app.use(async (c, next) => {
     const { store, sessions } = contexts.of(c.var.principal);
@@ -107,19 +116,11 @@ export function createApp(store: Store, options: ServerOptions): (request: Reque
     c.set("once", (key, fingerprint) => contexts.once(c.var.principal, key, fingerprint));
     await next();
   });
+}
 
-  registerRest(app, options);
-
-  const mount = (path: string, handler: ServerHandler) => {
-    const answer = (request: Request, context: ServerContext) => handler(request, context);
-    // The path itself, too.
-    app.all(`${path}/*`, (c) => answer(c.req.raw, contextOf(c.var)));
-  };
-  if (options.studio) mount(STUDIO, studioHandler(STUDIO, options));
-  if (options.chat !== undefined) mount("/api/chat", createChat(options.chat, options));
-  for (const [path, handler] of Object.entries(options.handlers ?? {})) mount(path, handler);
-
-  return async (request) => app.fetch(request);
+function mount(app: ServerApp, path: string, handler: ServerHandler): void {
+  // The path itself, too.
+  app.all(`${path}/*`, (c) => handler(c.req.raw, contextOf(c.var)) as Promise<Response>);
 }
 
 function contextOf({ principal, store, sessions, requestId }: ServerContext): ServerContext {

@@ -1,4 +1,3 @@
-import type { ChatHandlerOptions } from "@stemma/chat";
 import { check, defineOptions } from "@stemma/model";
 import type { SessionManager } from "@stemma/session";
 import type { Store } from "@stemma/store";
@@ -36,9 +35,6 @@ export interface RequestRecord {
   readonly code: string | null;
 }
 
-/** Chats for `useChat`, at `/api/chat`: the options of `chatHandler` but those that the server gives. */
-export type ServerChat = Omit<ChatHandlerOptions, "sessions" | "authenticate" | "basePath" | "origins" | "onError">;
-
 export interface ServerOptions {
   /** Says whom a request is from, as `authenticator` does. It throws `NOT_ALLOWED` for nobody. */
   readonly authenticate: (request: Request) => Promise<Principal> | Principal;
@@ -52,8 +48,6 @@ export interface ServerOptions {
   readonly sessions?: ((sessions: SessionManager) => SessionManager) | undefined;
   /** Serves the studio at `/studio`; it lets in who signs in with a key. Default false. */
   readonly studio?: boolean | undefined;
-  /** Serves chats at `/api/chat`. Default: none. */
-  readonly chat?: ServerChat | undefined;
   /** Handlers of your own, by their paths, behind the same keys: `{ "/mcp": handler }`. */
   readonly handlers?: Readonly<Record<string, ServerHandler>> | undefined;
   /**
@@ -84,7 +78,6 @@ export const SERVER = defineOptions<ServerOptions>({
   audit: check.having("note"),
   sessions: check.callable,
   studio: check.flag,
-  chat: isObject,
   handlers: isObject,
   oauth: isObject,
   origins: check.texts("origins"),

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { said, serveRest } from "./rest-helpers.js";
 
 const append = (id: string) => ({ json: { messages: [said(id, "A secret of the chat.")] } });
@@ -56,6 +56,31 @@ describe("REST: changes", () => {
       expect((await ask("GET", `/v1/changes?wait=1&after=${after}`)).body.code).toBe("INVALID_ARGUMENT");
     }
   });
+
+  it.each(["/v1/changes", "/v1/sessions/a/changes"])(
+    "says where a silent stream stands, so that whoever comes again much later goes on: %s",
+    async (path) => {
+      const { ask, send } = await serveRest();
+      await ask("POST", "/v1/sessions/a/messages", append("q1"));
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] });
+      try {
+        const reader = ((await send("GET", path)).body as ReadableStream<Uint8Array>).getReader();
+        const read = async () => new TextDecoder().decode((await reader.read()).value);
+        await read();
+        const next = read();
+        await vi.advanceTimersByTimeAsync(20_000);
+        const id = /^id: (.+)\n\n$/.exec(await next)?.[1] ?? "";
+        await reader.cancel();
+        await vi.advanceTimersByTimeAsync(3_500_000);
+        await ask("POST", "/v1/sessions/a/messages", append("q2"));
+        const missed = ask("GET", `${path}?wait=1&after=${encodeURIComponent(id)}`);
+        await vi.advanceTimersByTimeAsync(2_000);
+        expect((await missed).body.data).toMatchObject([{ session: "a", kind: "changed" }]);
+      } finally {
+        vi.useRealTimers();
+      }
+    },
+  );
 
   it("ends when the server does, and lets a key hear no more than 64 times at once", async () => {
     let isReady = true;

@@ -113,8 +113,8 @@ export interface Store {
   /**
    * Gives a store for one operation: each of its writes is done once under the operation's id, whoever asks again, in whatever
    * process, within a day; who asks again is given what came of it. Writes that failed are tried again. An operation that asks again
-   * makes the same calls in the same order. A result stays readable in the database for that day. Missing where a store has no
-   * transactions. Errors: `INVALID_ARGUMENT`; of its writes `OPERATION_CONFLICT` for an id that had another `fingerprint`.
+   * makes the same calls of each method in the same order. A result stays readable in the database for that day. Missing where a store
+   * has no transactions. Errors: `INVALID_ARGUMENT`; of its writes `OPERATION_CONFLICT` for another `fingerprint`.
    * @example
    * await store.once?.({ id: "request 7" }).sessions.addUsage("chat", 900, 40, 0.002);
    */
@@ -158,7 +158,7 @@ export interface Store {
 export interface OnceOperation {
   /** By chance, or a name that no other operation has. */
   readonly id: string;
-  /** Tells whether the same is asked for, such as a digest of a request's body. Default: it is not compared. */
+  /** Tells whether the same is asked for, such as a digest of a request's body. Default: the values of each call tell it. */
   readonly fingerprint?: string | undefined;
 }
 

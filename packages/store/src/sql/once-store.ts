@@ -1,4 +1,4 @@
-import { check, defineOptions, sha256 } from "@stemma/model";
+import { check, defineOptions, sha256, stringifyTagged } from "@stemma/model";
 import { type MethodRow, PART_METHODS, SESSION_METHODS, STORE_METHODS } from "../contract/methods.js";
 import type { OnceOperation, Store } from "../contract/store.js";
 import { fingerprintIn, LEDGER } from "../operations/registry/ledger.js";
@@ -21,20 +21,20 @@ export function onceStore(
   viewOf: (key: string, fingerprint: string) => Store,
 ): Store {
   ONCE.assert(operation, "once()");
-  const { id, fingerprint = "" } = operation;
+  const { id, fingerprint } = operation;
   const named = `${sha256(id)}/${sha256(store.userId ?? "")}`;
-  // Asked again, an operation may skip what it found done, so calls are counted by their names.
+  // Of another name, a call may be left out when the operation is asked for again: what it makes is there.
   const counts = new Map<string, number>();
-  const nextView = (name: string): Store => {
+  const nextView = (name: string, values: readonly unknown[]): Store => {
     const count = counts.get(name) ?? 0;
     counts.set(name, count + 1);
-    return viewOf(`${named}/${name}/${count}`, fingerprint);
+    return viewOf(`${named}/${name}/${count}`, fingerprint ?? digestOf(values));
   };
   const writing = <P extends object>(family: string, part: P, rows: Rows, partOf: (view: Store) => object): P => {
     const writes = Object.entries(rows).flatMap(([name, { mode }]) => {
       if (mode !== "write" || !(name in part)) return [];
       const call = (...values: unknown[]) => {
-        const target = partOf(nextView(`${family}.${name}`));
+        const target = partOf(nextView(`${family}.${name}`, values));
         return (target as Record<string, Method>)[name]?.apply(target, values);
       };
       return [[name, call] as const];
@@ -52,4 +52,13 @@ export function onceStore(
     records: writing("records", records, PART_METHODS.records, (view) => view.records),
     forUser: (userId) => store.forUser(userId).once?.(operation) ?? store.forUser(userId),
   };
+}
+
+// What cannot be written as data is refused by the method.
+function digestOf(values: readonly unknown[]): string {
+  try {
+    return sha256(stringifyTagged(values));
+  } catch {
+    return "";
+  }
 }

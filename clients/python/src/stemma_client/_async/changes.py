@@ -16,6 +16,8 @@ async def changes_of(transport: AsyncTransport, path: str, after: str | None) ->
         try:
             async for id, data in transport.events(request_of("GET", path, query={"after": after})):
                 after = id
+                if data is None:
+                    continue
                 change = Change.model_validate({"id": id, **data})
                 yield change
                 if change.kind == "deleted":

@@ -17,6 +17,8 @@ def changes_of(transport: SyncTransport, path: str, after: str | None) -> Iterat
         try:
             for id, data in transport.events(request_of("GET", path, query={"after": after})):
                 after = id
+                if data is None:
+                    continue
                 change = Change.model_validate({"id": id, **data})
                 yield change
                 if change.kind == "deleted":

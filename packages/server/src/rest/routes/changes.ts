@@ -17,6 +17,8 @@ const MOST_STREAMS = 64;
 const MOST_WAIT = 60;
 /** Milliseconds: of two transactions, the one that was dated first may be stored last. */
 const SLACK = 2_000;
+/** By so much the clocks of servers may differ. */
+const SKEW = 60_000;
 const OLDEST = 3_600_000;
 const EVENTS = "text/event-stream; charset=utf-8";
 
@@ -31,7 +33,11 @@ interface Change {
 }
 
 /** Looks at what changed since the last look. */
-type Look = () => Promise<readonly Change[]>;
+interface Look {
+  (): Promise<readonly Change[]>;
+  /** The `id` to go on behind where nothing changed for long. */
+  position(): string;
+}
 
 const QUERY = {
   wait: z.coerce
@@ -89,15 +95,16 @@ async function answer({ query, request, store }: ChangesCall, look: Look, option
   }
   // Of such an answer nobody reads what follows, so that nothing would end it.
   if (request.method === "HEAD") return new Response(null, { headers: { "content-type": EVENTS } });
-  return textStream(events(looks(store, look, request.signal, LONGEST, options)), EVENTS, 1);
+  return textStream(events(looks(store, look, request.signal, LONGEST, options), look), EVENTS, 1);
 }
 
-async function* events(all: AsyncIterable<readonly Change[]>): AsyncGenerator<string> {
+async function* events(all: AsyncIterable<readonly Change[]>, look: Look): AsyncGenerator<string> {
   let text = "retry: 1000\n\n";
   let silentSince = performance.now();
   for await (const changes of all) {
     for (const { id, ...change } of changes) text += `id: ${id}\ndata: ${JSON.stringify(change)}\n\n`;
-    if (text === "" && performance.now() - silentSince >= SILENCE) text = ": nothing\n\n";
+    // An event without data says where the stream stands: whoever comes again goes on there.
+    if (text === "" && performance.now() - silentSince >= SILENCE) text = `id: ${look.position()}\n\n`;
     if (text === "") continue;
     yield text;
     text = "";
@@ -143,13 +150,14 @@ async function* looks(
 async function lookAtOne(store: Store, session: string, after: string | undefined): Promise<Look> {
   const read = async () => encodeURIComponent(await store.session(session).change());
   let known = after ?? (await read());
-  return async () => {
+  const look = async (): Promise<Change[]> => {
     const isThere = (await store.sessions.get(session)) !== null;
     const change = isThere ? await read() : "";
     if (change === known) return [];
     known = change;
     return [{ id: change, session, kind: isThere ? "changed" : "deleted", change }];
   };
+  return Object.assign(look, { position: () => known });
 }
 
 /** Looks for changes of all sessions, from now on or since the time of a change. Errors: `INVALID_ARGUMENT`. */
@@ -158,8 +166,10 @@ async function lookAtAll(store: Store, after: string | undefined): Promise<Look>
   if (!(Date.now() - time < OLDEST)) throw invalid("after is no change of the last hour: list the sessions instead.");
   let since = after === undefined ? "" : earlier(after);
   let known = new Map<string, { readonly at: string; readonly change: string }>();
-  const look: Look = async () => {
+  let lookedAt = Date.now();
+  const look = async (): Promise<Change[]> => {
     const found: Change[] = [];
+    lookedAt = Date.now();
     for await (const { id: session, updated_at: at } of allSessions(store, { orderBy: "change", limit: 100 })) {
       if (since === "") since = earlier(at);
       if (at < since) break;
@@ -176,7 +186,7 @@ async function lookAtAll(store: Store, after: string | undefined): Promise<Look>
   // What there is at the beginning is no change. Where there is nothing yet, all that comes is.
   if (after === undefined) await look();
   if (since === "") since = EVER;
-  return look;
+  return Object.assign(look, { position: () => new Date(lookedAt - SKEW).toISOString() });
 }
 
 const EVER = new Date(0).toISOString();

@@ -128,8 +128,8 @@ function* writtenFact(
   const removed = before === null ? yield* lastVersion(entryVersionKey(scope, key)) : null;
   const isBack = removed !== null && removed.number > 0;
   const versions = isBack ? yield* readVersions(entryVersionKey(scope, key)) : [];
-  const base =
-    removed === null ? NO_FACT : { ...NO_FACT, ends: yield* presentEnds(sql, scope, key, removed.fact.ends) };
+  // It looks at all entries: a new one stands beside none.
+  const base = isBack ? { ...NO_FACT, ends: yield* presentEnds(sql, scope, key, removed.fact.ends) } : NO_FACT;
   const after = changedFact(holds ? heldAgain(scope, key, before ?? base, now) : (before ?? base), key, entry, now);
   const linked = yield* linkPredecessors(sql, scope, {
     key,
@@ -294,10 +294,8 @@ export function* deleteEntry(sql: Dialect, scope: EntryScope, key: string, note:
     if (note.keepVersions !== 0) yield* recordEntry(scope, key, present, { content: null, fact }, note);
   }
   if (note.keepVersions === 0) {
-    const { supersedes, ends } =
-      present === null ? (yield* lastVersion(entryVersionKey(scope, key))).fact : factOf(present);
-    // It looks at all entries: most stand beside none.
-    if (supersedes.length + ends.length > 0) yield* forgetNeighbour(sql, scope, key);
+    const fact = present === null ? (yield* lastVersion(entryVersionKey(scope, key))).fact : factOf(present);
+    yield* forgetNeighbour(sql, scope, key, fact);
     yield* removeVersions(entryVersionKey(scope, key));
   }
   for (const sessionId of [scope.sessionId, UPGRADED_ROWS]) {
@@ -323,7 +321,7 @@ export function* pruneExpired(
     const scope = { sessionId, label };
     const fact = factOf(row);
     yield* keepEnds(sql, scope, row.key, fact.supersedes);
-    yield* forgetNeighbour(sql, scope, row.key);
+    yield* forgetNeighbour(sql, scope, row.key, fact);
     yield* removeVersions(entryVersionKey(scope, row.key));
     yield* removeEntry(sql, sessionId, n);
   }

@@ -104,7 +104,14 @@ export function* keepEnds(sql: Dialect, scope: EntryScope, key: string, predeces
 const earliest = (one: EntryEnd, other: EntryEnd) => (one.validTo < other.validTo ? -1 : 1);
 
 /** Makes successors and versions of others forget the key of an entry that is removed for good. */
-export function* forgetNeighbour(sql: Dialect, scope: EntryScope, key: string): Operation<void> {
+export function* forgetNeighbour(
+  sql: Dialect,
+  scope: EntryScope,
+  key: string,
+  { supersedes, ends }: KeptFact,
+): Operation<void> {
+  // It looks at all entries: most stand beside none.
+  if (supersedes.length + ends.length === 0) return;
   yield* forgetInVersions(scope, key);
   const successors = (yield* presentEnds(sql, scope, key, [])).flatMap(({ by }) => by ?? []);
   yield* changeEach(sql, scope, successors, (fact) => ({
