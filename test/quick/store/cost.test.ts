@@ -341,7 +341,8 @@ describe("a flush of an embedder", () => {
 describe("an entry beside none", () => {
   it("is written, erased and expires without a look at the others", async () => {
     const { store, statements, count } = counting();
-    const scope = { sessionId: "", scope: { key: "team" }, label: "facts" } as const;
+    const team = { sessionId: "", scope: { key: "team" } } as const;
+    const scope = { ...team, label: "facts" };
     await store.entries.set(scope, { key: "a", content: "Likes tea." });
     const looks = async (call: () => Promise<unknown>) => {
       await count(call);
@@ -349,7 +350,7 @@ describe("an entry beside none", () => {
     };
     const entry = { key: "b", content: "Likes figs.", expiresAt: "2020-01-01" };
     expect(await looks(() => store.entries.set(scope, entry))).toEqual([]);
-    expect(await looks(() => store.pruneExpired(scope, { limit: 10 }))).toEqual([]);
+    expect(await looks(() => store.pruneExpired(team, { limit: 10 }))).toEqual([]);
     expect(await looks(() => store.entries.delete(scope, "a", { keepVersions: 0 }))).toEqual([]);
     expect(await store.entries.list(scope, { includeEnded: true, includeExpired: true })).toEqual([]);
   });
