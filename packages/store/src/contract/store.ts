@@ -26,13 +26,9 @@ import type { KeptWrite, WrittenIds } from "./writing.js";
 export * from "./compactions.js";
 export * from "./consolidation.js";
 export * from "./erasing.js";
-export * from "./erasing.js";
-export * from "./erasing.js";
 export * from "./facts.js";
 export * from "./found.js";
 export * from "./import.js";
-export * from "./memory.js";
-export * from "./memory.js";
 export * from "./memory.js";
 export * from "./observer.js";
 export * from "./reading.js";
@@ -40,9 +36,7 @@ export * from "./records.js";
 export * from "./redact.js";
 export * from "./session.js";
 export * from "./session-registry.js";
-export * from "./session-registry.js";
 export * from "./vectors.js";
-export * from "./writing.js";
 export * from "./writing.js";
 
 /**
