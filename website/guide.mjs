@@ -31,6 +31,7 @@ export const GUIDE = [
       { text: "SQLite", link: "/stores/sqlite" },
       { text: "Postgres", link: "/stores/postgres" },
       { text: "Cloudflare", link: "/stores/cloudflare" },
+      { text: "On a server", link: "/stores/remote" },
       { text: "Copies, imports and checks", link: "/copies" },
       { text: "Write your own", link: "/stores/writing-a-store" },
     ],

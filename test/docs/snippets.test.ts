@@ -14,6 +14,7 @@ const SCRIPTED = [
   ['from "@anthropic-ai/sdk"', 'from "../scripted-anthropic.js"'],
   // It has a server of its own, in the process.
   ['from "stemma/client"', 'from "../scripted-client.js"'],
+  ['from "stemma/remote"', 'from "../scripted-client.js"'],
 ] as const;
 
 // That all of it compiles is tested in test/platforms/package/compiled.test.ts.

@@ -40,7 +40,7 @@ export function requestOf(
   const [method = "", path = ""] = route.split(" ");
   let next = 0;
   const search = new URLSearchParams(given(query));
-  const url = `${baseUrl.replace(/\/+$/, "")}${path.replace(/\{\w+\}/g, () => segmentOf(ids[next++]))}?${search}`;
+  const url = `${baseUrl}${path.replace(/\{\w+\}/g, () => segmentOf(ids[next++]))}?${search}`;
   const isFile = route.endsWith("/import");
   const text = isFile ? body : textOf(body);
   const headers = given({

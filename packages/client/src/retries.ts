@@ -1,16 +1,15 @@
 import { type StemmaError, unlessAborted } from "@stemma/model";
 
-const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 8_000;
 /** Seconds. Whoever is told to wait longer is not kept waiting. */
 const MOST_PATIENCE = 60;
 
 /** Milliseconds until the next try, the first being 0; null for what is not tried again. A write has a key, and is done once. */
-export function pauseBefore(attempt: number, { code, details }: StemmaError): number | null {
+export function pauseBefore(attempt: number, { code, details }: StemmaError, firstPause: number): number | null {
   const { status = 0, retryAfter = 0 } = details as { status?: number; retryAfter?: number };
   const mayPass = code === "CONNECTION_LOST" || [429, 502, 503, 504].includes(status);
   if (!mayPass || retryAfter > MOST_PATIENCE) return null;
-  return retryAfter * 1_000 + Math.random() * Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** attempt);
+  return retryAfter * 1_000 + Math.random() * Math.min(LONGEST_PAUSE, firstPause * 2 ** attempt);
 }
 
 const NEVER = new AbortController().signal;

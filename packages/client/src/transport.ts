@@ -1,29 +1,21 @@
-import { invalid, once, StemmaError } from "@stemma/model";
 import type { Routes } from "./api.js";
-import { assertOptions, CLIENT, INIT, isHeader, type StemmaClientOptions } from "./client-options.js";
-import { lost, refusalOf } from "./failures.js";
+import { assertOptions, INIT, type StemmaClientOptions } from "./client-options.js";
+import { refusalOf } from "./failures.js";
 import { findObject } from "./find-object.js";
 import { type AnyRoute, type Asked, type Route, requestOf } from "./request.js";
-import { pause, pauseBefore } from "./retries.js";
-import { type TimeLimit, timeLimit } from "./time-limit.js";
+import { piecesOf, Sender } from "./sender.js";
+import type { TimeLimit } from "./time-limit.js";
 
-const TIMEOUT = 60_000;
 const RETRIES = 2;
+const FIRST_PAUSE = 500;
 
-/** Sends requests, again where that is safe, and reads their answers. */
+/** Asks the routes of the API, and reads their answers. */
 export class Transport {
-  readonly #options: StemmaClientOptions;
-  readonly #baseUrl: string;
+  readonly #sender: Sender;
   readonly #tags = new WeakMap<object, string>();
-  #bearer: () => Promise<string | undefined>;
 
   constructor(options: StemmaClientOptions) {
-    const { token, apiKey = environment("STEMMA_API_KEY"), baseUrl = environment("STEMMA_BASE_URL") ?? "" } = options;
-    assertOptions(CLIENT, { ...options, apiKey, baseUrl }, "StemmaClient");
-    this.#baseUrl = baseUrl;
-    this.#options = options;
-    this.#bearer = async () => apiKey;
-    if (token !== undefined) this.#renew(token);
+    this.#sender = new Sender(options, "StemmaClient", RETRIES, FIRST_PAUSE);
   }
 
   /** The tag of the version that an answer gave; undefined where it has none. */
@@ -49,22 +41,10 @@ export class Transport {
 
   /** The text of an answer, as it comes. Errors: `CONNECTION_LOST` where it breaks off. */
   async *text(route: Route, asked: Asked & { readonly accept: string }): AsyncGenerator<string> {
-    const { reader, limit } = await this.#send(route, asked, async (response, limit) => {
+    yield* await this.#send(route, asked, async (response, limit) => {
       if (!isOf(response, asked.accept) || response.body === null) throw refusalOf(response);
-      return { reader: response.body.pipeThrough(new TextDecoderStream()).getReader(), limit };
+      return piecesOf(response, limit, asked.init);
     });
-    try {
-      for (;;) {
-        const { done, value } = await limit.within(reader.read());
-        if (done) return;
-        yield value;
-      }
-    } catch (error) {
-      throw failureOf(error, asked, "The answer broke off.");
-    } finally {
-      limit.end();
-      reader.cancel().catch(() => {});
-    }
   }
 
   async #send<T>(
@@ -72,62 +52,14 @@ export class Transport {
     asked: Asked,
     read: (response: Response, limit: TimeLimit) => Promise<T>,
   ): Promise<T> {
-    const { init = {}, body } = asked;
+    const { init, body } = asked;
     assertOptions(INIT, { ...init }, "a call of StemmaClient");
-    const { maxRetries = RETRIES, fetch = globalThis.fetch, token } = this.#options;
-    const { timeout = this.#options.timeout ?? TIMEOUT, signal } = init;
-    const make = requestOf(this.#baseUrl, route, asked);
+    const make = requestOf(this.#sender.baseUrl, route, asked);
     // What was read of a stream does not come again.
-    const isOnce = body instanceof ReadableStream;
-    let hasNewToken = false;
-    for (let attempt = 0; ; ) {
-      const bearerOf = this.#bearer;
-      const bearer = await bearerOf();
-      const limit = timeLimit(timeout, signal);
-      let failure: StemmaError;
-      try {
-        const response = await limit.within(fetch(make(bearer, limit.signal)));
-        if (response.ok) return await read(response, limit);
-        throw refusalOf(response, await limit.within(response.text()));
-      } catch (error) {
-        limit.end();
-        failure = failureOf(error, asked, "The connection failed.");
-      }
-      if (failure.details.status === 401 && token !== undefined) {
-        // Another call may have got a new one meanwhile.
-        if (this.#bearer === bearerOf) this.#renew(token);
-        if (!hasNewToken && !isOnce) {
-          hasNewToken = true;
-          continue;
-        }
-      }
-      const wait = attempt < maxRetries && !isOnce ? pauseBefore(attempt, failure) : null;
-      if (wait === null) throw failure;
-      attempt += 1;
-      await pause(wait, signal);
-    }
+    return this.#sender.send(make, read, init, body instanceof ReadableStream);
   }
-
-  #renew(token: () => Promise<string>): void {
-    this.#bearer = once(async () => {
-      const given = await token();
-      if (!isHeader(given)) throw invalid("The token must be visible ASCII.");
-      return given;
-    });
-  }
-}
-
-/** Where the caller left, this throws the reason of the signal. */
-function failureOf(error: unknown, { init }: Asked, why: string): StemmaError {
-  init?.signal?.throwIfAborted();
-  return StemmaError.isInstance(error) ? error : lost(why, error);
 }
 
 function isOf({ headers }: Response, type: string): boolean {
   return headers.get("content-type")?.toLowerCase().startsWith(type) ?? false;
-}
-
-function environment(name: string): string | undefined {
-  const { process } = globalThis as { process?: { readonly env?: Readonly<Record<string, string | undefined>> } };
-  return process?.env?.[name] || undefined;
 }

@@ -76,7 +76,7 @@ export {
   sameJson,
   setField,
 } from "./lib/json.js";
-export { once, perObject, unlessAborted } from "./lib/once.js";
+export { once, perObject, unlessAborted, withParts } from "./lib/once.js";
 export {
   assertArgument,
   assertOptions,
@@ -88,8 +88,8 @@ export {
 } from "./lib/option-table.js";
 export { type Deferred, defer, type Locks, Queue, queueOf, sleep } from "./lib/queue.js";
 export { Recent } from "./lib/recent.js";
-export { readJsonObject } from "./lib/request-body.js";
-export { parseTagged, stringifyTagged } from "./lib/tagged-json.js";
+export { type BodyLimit, readBodyText, readJsonObject } from "./lib/request-body.js";
+export { parseTagged, stringifyAny, stringifyTagged } from "./lib/tagged-json.js";
 export { LONGEST_TIMER, raceWithTimer } from "./lib/time-limit.js";
 export { utf8Length } from "./lib/utf8.js";
 export {
@@ -196,6 +196,7 @@ export { bestStretch, snippetOfStretch } from "./search/best-stretch.js";
 export { byTurns } from "./search/by-turns.js";
 export { compare, joinedTerms, type Run } from "./search/joined-terms.js";
 export { parseQuery, quotedFrom, type SearchQuery } from "./search/query.js";
+export { MOST_QUERY } from "./search/query-length.js";
 export { joinResults, quoteField, quoteResult, quoteWord } from "./search/quoted-results.js";
 export {
   addressOfKey,

@@ -88,6 +88,13 @@ export {
   type WriteRecordOptions,
 } from "./contract/records.js";
 export type { RedactFunction, Redaction, RedactWhere } from "./contract/redact.js";
+export type {
+  RemoteAnswer,
+  RemoteCall,
+  RemoteFailure,
+  RemoteRequest,
+  RemoteStreamAnswer,
+} from "./contract/remote-calls.js";
 export { checkSettings, type SearchSettings } from "./contract/search-settings.js";
 export type { SessionStore } from "./contract/session.js";
 export type {

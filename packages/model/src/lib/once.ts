@@ -31,3 +31,19 @@ export function unlessAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): 
     promise.then(resolve, reject).then(() => signal.removeEventListener("abort", abort));
   });
 }
+
+/** Gives an object parts that are made when they are first asked for. */
+export function withParts<Whole extends object, Parts extends object>(
+  whole: Whole,
+  makers: { readonly [Name in keyof Parts]: () => Parts[Name] },
+): Whole & Parts {
+  for (const [name, make] of Object.entries<() => unknown>(makers)) {
+    const get = () => {
+      const value = make();
+      Object.defineProperty(whole, name, { value, enumerable: true, configurable: true, writable: true });
+      return value;
+    };
+    Object.defineProperty(whole, name, { get, enumerable: true, configurable: true });
+  }
+  return whole as Whole & Parts;
+}

@@ -1,16 +1,22 @@
 import { invalid, StemmaError } from "../errors.js";
 import { findJsonObject, type JsonObject } from "./json.js";
 
-/** Reads the body of a request as a JSON object; `advice` says what to do when it is too large. Errors: `REQUEST_TOO_LARGE`, `INVALID_TEXT`; `INVALID_ARGUMENT`, also for one that breaks off. */
-export async function readJsonObject(
-  request: Request,
-  { maxBytes, advice }: { readonly maxBytes: number; readonly advice: string },
-): Promise<JsonObject> {
+export interface BodyLimit {
+  readonly maxBytes: number;
+  /** Says what to do when it is too large. */
+  readonly advice: string;
+}
+
+/** Reads the body of a request as a text. Errors: `REQUEST_TOO_LARGE`, `INVALID_TEXT`; `INVALID_ARGUMENT` for one that breaks off. */
+export async function readBodyText(request: Request, { maxBytes, advice }: BodyLimit): Promise<string> {
   const text = await readText(request, maxBytes);
-  if (text === null) {
-    throw new StemmaError("REQUEST_TOO_LARGE", { maxBytes }, `The request is larger than ${maxBytes} bytes. ${advice}`);
-  }
-  const body = findJsonObject(text);
+  if (text !== null) return text;
+  throw new StemmaError("REQUEST_TOO_LARGE", { maxBytes }, `The request is larger than ${maxBytes} bytes. ${advice}`);
+}
+
+/** Reads the body of a request as a JSON object. Errors: `REQUEST_TOO_LARGE`, `INVALID_TEXT`; `INVALID_ARGUMENT`, also for one that breaks off. */
+export async function readJsonObject(request: Request, limit: BodyLimit): Promise<JsonObject> {
+  const body = findJsonObject(await readBodyText(request, limit));
   if (body === null) throw invalid("The body of the request must be a JSON object.");
   return body;
 }

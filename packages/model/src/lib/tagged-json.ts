@@ -1,16 +1,35 @@
 import { fromBase64, toBase64 } from "../messages/media.js";
+import { MAX_DEPTH } from "./json.js";
 
 /** In the place of a value that JSON has no word for stands an object with this field alone, or with `v` beside it. */
 const TAG = "$";
 const MARK = `{"${TAG}":`;
+/** Deeper values have no text: arguments hold messages, which may be as deep as `MAX_DEPTH`. */
+const DEEPEST = MAX_DEPTH + 16;
+
+/** Gives what stands in the text for what is no data, or throws. */
+type StandIn = (value: unknown) => unknown;
+
+const refuse: StandIn = (value) => {
+  throw new TypeError(`A ${typeof value} is no data here, or is nested too deep.`);
+};
+const noData: StandIn = () => ({ [TAG]: "none" });
 
 /**
  * A value as JSON that `parseTagged` reads back as it was: `undefined`, NaN, the infinities and -0, dates and bytes (`Uint8Array`,
  * `Float32Array`) too. A field that is undefined is left out. Errors: `TypeError` for what is no data (a function, a bigint) or
- * holds itself.
+ * nested too deep, as what holds itself.
  */
 export function stringifyTagged(value: unknown): string {
-  return JSON.stringify(tagged(value));
+  return JSON.stringify(tagged(value, refuse, DEEPEST));
+}
+
+/**
+ * As `stringifyTagged`, for whoever leaves it to the reader to refuse what is no data: it is read as a bigint. Fields that are undefined
+ * stay.
+ */
+export function stringifyAny(value: unknown): string {
+  return JSON.stringify(tagged(value, noData, DEEPEST));
 }
 
 /** Reads what `stringifyTagged` wrote. Errors: `SyntaxError`. */
@@ -19,31 +38,40 @@ export function parseTagged(text: string): unknown {
   return text.includes(MARK) ? untagged(value) : value;
 }
 
-function tagged(value: unknown): unknown {
+function tagged(value: unknown, standIn: StandIn, levels: number): unknown {
   switch (typeof value) {
     case "undefined":
       return { [TAG]: "undefined" };
     case "number":
       return Number.isFinite(value) && !Object.is(value, -0) ? value : { [TAG]: "number", v: numberName(value) };
     case "object":
-      return value === null ? null : taggedObject(value);
+      if (value === null) return null;
+      return levels === 0 ? standIn(value) : taggedObject(value, standIn, levels - 1);
     case "function":
     case "symbol":
-      throw new TypeError(`A ${typeof value} is no data.`);
+    case "bigint":
+      return standIn(value);
     default:
       return value;
   }
 }
 
-function taggedObject(value: object): unknown {
-  if (Array.isArray(value)) return value.map(tagged);
-  if (value instanceof Date) return { [TAG]: "date", v: tagged(value.getTime()) };
+function taggedObject(value: object, standIn: StandIn, levels: number): unknown {
+  if (Array.isArray(value)) return Array.from(value, (each) => tagged(each, standIn, levels));
+  if (value instanceof Date) return { [TAG]: "date", v: tagged(value.getTime(), standIn, levels) };
   if (value instanceof Uint8Array) return { [TAG]: "bytes", v: toBase64(value) };
   if (value instanceof Float32Array) {
     return { [TAG]: "floats", v: toBase64(new Uint8Array(value.buffer, value.byteOffset, value.byteLength)) };
   }
-  const fields = Object.entries(value).flatMap(([name, each]) => (each === undefined ? [] : [[name, tagged(each)]]));
-  const copy = Object.fromEntries(fields);
+  const copy: Record<string, unknown> = {};
+  for (const [name, each] of Object.entries(value)) {
+    // In arguments, a field that is there without a value may be refused.
+    if (each === undefined && standIn === refuse) continue;
+    // An own field, whatever its name.
+    if (name === "__proto__")
+      Object.defineProperty(copy, name, { value: tagged(each, standIn, levels), enumerable: true });
+    else copy[name] = tagged(each, standIn, levels);
+  }
   return Object.hasOwn(copy, TAG) ? { [TAG]: "object", v: copy } : copy;
 }
 
@@ -60,6 +88,8 @@ function untagged(value: unknown): unknown {
       return new Date(untagged(v) as number);
     case "bytes":
       return fromBase64(v as string);
+    case "none":
+      return 0n;
     case "floats":
       return new Float32Array(fromBase64(v as string).slice().buffer);
     default:

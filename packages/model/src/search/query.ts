@@ -1,6 +1,7 @@
 import { perObject } from "../lib/once.js";
 import { cut } from "../messages/text.js";
 import { normalText } from "./normal-text.js";
+import { MOST_QUERY } from "./query-length.js";
 import { isUnspaced, MAX_WORDS, tokenize } from "./words.js";
 /** A query, taken apart: what the user typed holds no operators, only words. */
 export interface SearchQuery {
@@ -16,14 +17,12 @@ export interface SearchQuery {
 
 const QUOTED = /"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」/gu;
 
-/** Characters of a query that count. */
-const MAX_LENGTH = 16_384;
 /** Characters of a query in which quotation marks count: those that are never closed are looked for far. */
 const MAX_QUOTING = 2_000;
 
 /** Takes a query apart. Never throws; a query without a word gives one that finds nothing. */
 export function parseQuery(query: string): SearchQuery {
-  const text = cut(query, 0, MAX_LENGTH);
+  const text = cut(query, 0, MOST_QUERY);
   const normal = normalText(text);
   const tokens = tokenize(normal);
   const words = new Set(tokens.filter((token) => !isUnspaced(token)).map((word) => word.toLowerCase()));

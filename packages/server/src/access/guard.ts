@@ -1,4 +1,4 @@
-import { check, defineOptions, StemmaError, shorten } from "@stemma/model";
+import { check, defineOptions, StemmaError, shorten, withParts } from "@stemma/model";
 import {
   assertEntryArguments,
   consolidate,
@@ -16,7 +16,7 @@ import { copyOf, namesOf, withoutUpgraded } from "./arguments.js";
 import { OwnSessions } from "./own-sessions.js";
 import { assertPrincipal, isConfined, isWhole, type Principal } from "./principal.js";
 import { PROJECT_RULES } from "./project-rules.js";
-import { Reach, SERVER_RECORDS } from "./reach.js";
+import { Reach } from "./reach.js";
 import { forbidden, notThere } from "./refusals.js";
 
 type Method = (...values: unknown[]) => unknown;
@@ -93,10 +93,11 @@ class Guard {
     private readonly principal: Principal,
     private readonly options: GuardOptions,
     above?: Store,
+    own?: OwnSessions,
   ) {
     this.#reach = new Reach(principal);
     this.#isConfined = isConfined(principal);
-    this.#own = new OwnSessions(whole, inner, principal);
+    this.#own = own ?? new OwnSessions(whole, inner, principal);
     this.store = this.#wrapped(above);
   }
 
@@ -107,13 +108,8 @@ class Guard {
   #wrapped(above: Store | undefined): Store {
     const { inner } = this;
     const { name, userId, capabilities, order, observer, redaction } = inner;
-    const parts = Object.entries(PART_METHODS).flatMap(([part, rows]) => {
-      const methods = inner[part as keyof PartMethods];
-      return methods === undefined ? [] : [[part, this.#part(`${part}.`, methods, rows)] as const];
-    });
-    return {
-      ...this.#part("store.", inner, STORE_METHODS),
-      ...(Object.fromEntries(parts) as unknown as Pick<Store, keyof PartMethods>),
+    const whole: Omit<Store, keyof PartMethods> = {
+      ...this.#part("store.", inner as Omit<Store, keyof PartMethods>, STORE_METHODS),
       name,
       userId,
       capabilities: { ...capabilities, embeddings: false, check: capabilities.check && this.#isAdmin },
@@ -127,6 +123,16 @@ class Guard {
       forUser: (user) => this.#forUser(user),
       ...(inner.once !== undefined && { once: (operation: OnceOperation) => this.#once(operation, above) }),
     };
+    // Made when they are asked for: a store that does one call once is made for that call.
+    const part = <Name extends keyof PartMethods>(name: Name) =>
+      this.#part(`${name}.`, inner[name] as NonNullable<Store[Name]>, PART_METHODS[name]);
+    return withParts<typeof whole, Pick<Store, keyof PartMethods>>(whole, {
+      sessions: () => part("sessions"),
+      blocks: () => part("blocks"),
+      entries: () => part("entries"),
+      records: () => part("records"),
+      vectors: () => (inner.vectors === undefined ? undefined : part("vectors")),
+    });
   }
 
   // Who reaches everybody acts for a user as a program with the store does.
@@ -139,7 +145,7 @@ class Guard {
 
   #once({ id, ...operation }: OnceOperation, above: Store | undefined): Store {
     const inner = this.inner.once?.({ ...operation, id: operationOf(this.principal, id) }) ?? this.inner;
-    return new Guard(this.whole, inner, this.principal, this.options, above).store;
+    return new Guard(this.whole, inner, this.principal, this.options, above, this.#own).store;
   }
 
   #part<P extends object>(
@@ -163,7 +169,6 @@ class Guard {
 
   async #call(call: Call, given: unknown[]): Promise<unknown> {
     const { values, sessions } = this.#admit(call, given);
-    if (call.name === "sessions.delete" && sessions.length === 0) await this.#assertNoneOfTheServer();
     try {
       const result = await this.#made(call, values, sessions);
       if (call.name === "sessions.delete") this.#own.forget(sessions);
@@ -172,14 +177,6 @@ class Guard {
       const failure = this.#hidden(error);
       if (call.name === "sessions.get" && StemmaError.isInstance(failure, "SESSION_NOT_FOUND")) return null;
       throw failure;
-    }
-  }
-
-  // With the session without an id go all records of none. Errors: `FORBIDDEN` where the server's are among them.
-  async #assertNoneOfTheServer(): Promise<void> {
-    const labels = await this.whole.records.labels("");
-    if (labels.some((label) => label.startsWith(SERVER_RECORDS))) {
-      throw forbidden("With the session without an id, the keys of the server would go.");
     }
   }
 

@@ -3,6 +3,7 @@ import { raceWithTimer, StemmaError } from "@stemma/model";
 import type { Store } from "@stemma/store";
 import { cors } from "hono/cors";
 import { matchedRoutes } from "hono/route";
+import { remoteRoute } from "../remote/remote-route.js";
 import { registerRest } from "../rest/register-rest.js";
 import { Contexts } from "./contexts.js";
 import { HttpRefusal, problemResponse, statusOf } from "./problem.js";
@@ -11,6 +12,8 @@ import type { RequestRecord, ServerContext, ServerHandler, ServerOptions } from 
 import { signedIn, studioHandler, studioSignIn } from "./studio.js";
 import { tokenRoute } from "./tokens.js";
 
+/** Bytes of a body, unless an option says otherwise. */
+const DEFAULT_BODY_BYTES = 16_777_216;
 const READY_WITHIN = 1_000;
 const OAUTH_METADATA = "/.well-known/oauth-protected-resource";
 const STUDIO = "/studio";
@@ -28,7 +31,9 @@ export function createApp(store: Store, options: ServerOptions): (request: Reque
   healthRoutes(app, store, options);
   if (options.oauth !== undefined) oauthRoutes(app, options.oauth);
   gate(app, store, options);
-  registerRest(app, options);
+  const { maxBodyBytes = DEFAULT_BODY_BYTES } = options;
+  remoteRoute(app, options, maxBodyBytes);
+  registerRest(app, options, maxBodyBytes);
   if (options.studio) mount(app, STUDIO, studioHandler(STUDIO, options));
   for (const [path, handler] of Object.entries(options.handlers ?? {})) mount(app, path, handler);
   return async (request) => app.fetch(request);

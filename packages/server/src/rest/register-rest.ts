@@ -15,12 +15,8 @@ import { compactionRoutes } from "./routes/summaries.js";
 import { treeRoutes } from "./routes/tree.js";
 import { usageRoutes } from "./routes/usage-counts.js";
 
-/** Bytes of a body, unless an option says otherwise. */
-const DEFAULT_BODY_BYTES = 16_777_216;
-
 /** The routes below `/v1`, and their document. They reach the store of the request's principal, and nothing else. */
-export function registerRest(app: ServerApp, options: ServerOptions): void {
-  const { maxBodyBytes = DEFAULT_BODY_BYTES } = options;
+export function registerRest(app: ServerApp, options: ServerOptions, maxBodyBytes: number): void {
   const routes = new Routes(app, maxBodyBytes);
   sessionRoutes(routes);
   messageRoutes(routes);

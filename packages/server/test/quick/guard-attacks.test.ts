@@ -203,9 +203,11 @@ describe("what an attacker tried", () => {
     const store = memory();
     const keys = new ApiKeys(store);
     const { key } = await keys.create({ name: "a", access: "admin" });
-    for (const access of ["memory", "admin"] as const) {
-      await expect(guard(store, { id: "k", access }).sessions.delete("")).rejects.toEqual(refused);
-    }
+    const own = { sessionId: "", label: "own" };
+    await store.records.set(own, "k", new Uint8Array(1));
+    for (const access of ["memory", "admin"] as const) await guard(store, { id: "k", access }).sessions.delete("");
+    await store.sessions.delete("");
+    expect(await store.records.list(own)).toEqual([]);
     expect(await new ApiKeys(store).verify(key)).not.toBeNull();
   });
 

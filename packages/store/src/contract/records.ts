@@ -51,7 +51,10 @@ export interface RecordStore {
    * are deleted.
    */
   expire?(scope: RecordScope, prefix: string, after: number): Promise<void>;
-  /** The labels under which a session has records, in the order of their UTF-8 bytes. */
+  /**
+   * The labels under which a session has records, in the order of their UTF-8 bytes. Those of no session that begin with "stemma:" are
+   * the store's own and a server's: they are not among them, and go with no session.
+   */
   labels(sessionId: string): Promise<string[]>;
   /**
    * Milliseconds since 1970 by the database's clock, for programs on several machines to tell by whether a lease has ended.

@@ -1,4 +1,4 @@
-import { check, defineOptions, sha256, stringifyTagged } from "@stemma/model";
+import { check, defineOptions, sha256, stringifyTagged, withParts } from "@stemma/model";
 import { type MethodRow, PART_METHODS, SESSION_METHODS, STORE_METHODS } from "../contract/methods.js";
 import type { OnceOperation, Store } from "../contract/store.js";
 import { fingerprintIn, LEDGER } from "../operations/registry/ledger.js";
@@ -41,17 +41,19 @@ export function onceStore(
     });
     return { ...part, ...Object.fromEntries(writes) };
   };
-  const { sessions, blocks, entries, records } = store;
-  return {
-    ...writing("store", store, STORE_METHODS, (view) => view),
-    session: (sessionId) =>
+  const { sessions, blocks, entries, records, ...whole } = store;
+  const made = {
+    ...writing("store", whole, STORE_METHODS, (view) => view),
+    session: (sessionId: string) =>
       writing("session", store.session(sessionId), SESSION_METHODS, (view) => view.session(sessionId)),
-    sessions: writing("sessions", sessions, PART_METHODS.sessions, (view) => view.sessions),
-    blocks: writing("blocks", blocks, PART_METHODS.blocks, (view) => view.blocks),
-    entries: writing("entries", entries, PART_METHODS.entries, (view) => view.entries),
-    records: writing("records", records, PART_METHODS.records, (view) => view.records),
-    forUser: (userId) => store.forUser(userId).once?.(operation) ?? store.forUser(userId),
+    forUser: (userId: string) => store.forUser(userId).once?.(operation) ?? store.forUser(userId),
   };
+  return withParts<typeof made, Pick<Store, "sessions" | "blocks" | "entries" | "records">>(made, {
+    sessions: () => writing("sessions", sessions, PART_METHODS.sessions, (view) => view.sessions),
+    blocks: () => writing("blocks", blocks, PART_METHODS.blocks, (view) => view.blocks),
+    entries: () => writing("entries", entries, PART_METHODS.entries, (view) => view.entries),
+    records: () => writing("records", records, PART_METHODS.records, (view) => view.records),
+  });
 }
 
 // What cannot be written as data is refused by the method.

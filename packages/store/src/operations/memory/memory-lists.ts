@@ -6,6 +6,7 @@ import { ofOwner, upgradedBlocks } from "../messages/upgraded-rows.js";
 import type { BlockRow } from "./blocks.js";
 import { chosenBy } from "./entry-views.js";
 import { orderedPage } from "./ordered-page.js";
+import { PROGRAMS_OWN } from "./records.js";
 import { VERSION_COLUMNS, type VersionRow, versionOf } from "./versions.js";
 
 /** The operation behind `BlockStore.list`. */
@@ -48,7 +49,7 @@ export function* listUnregistered(sql: Dialect, options: ListOptions): Operation
   const page = orderedPage(sql, "session_id", options);
   const query = `SELECT session_id FROM (
        SELECT session_id FROM cf_agents_context_blocks UNION SELECT session_id FROM cf_agents_search_entries
-       UNION SELECT session_id FROM assistant_versions UNION SELECT session_id FROM assistant_records
+       UNION SELECT session_id FROM assistant_versions UNION SELECT session_id FROM assistant_records WHERE ${PROGRAMS_OWN}
      ) AS kept WHERE ${page.condition} AND substr(session_id, 1, ${SCOPES.length}) <> ?
        AND NOT EXISTS (SELECT 1 FROM assistant_sessions s WHERE s.id = kept.session_id) ${page.order}`;
   return yield* column<string>(query, ...page.values, SCOPES, page.limit);

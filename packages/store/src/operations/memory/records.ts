@@ -44,7 +44,7 @@ export function* writeRecord(
 ): Operation<StoredRecord> {
   const record = yield* placeRecord(sql, scope, key, value, options);
   // Whoever writes what expires takes away what has expired.
-  if (record.expiresAt !== null) yield* sweep(sql);
+  if (record.expiresAt !== null) yield* sweepRecords(sql);
   return record;
 }
 
@@ -132,7 +132,7 @@ export function* listRecords(sql: Dialect, scope: RecordScope, options: ListReco
 /** The operation behind `RecordStore.labels`. */
 export function* listRecordLabels(sql: Dialect, sessionId: string): Operation<string[]> {
   const { condition, values } = present(sql);
-  const query = `SELECT label FROM assistant_records WHERE session_id = ? AND ${condition} GROUP BY label ORDER BY ${sql.bytes.ordered("label")}`;
+  const query = `SELECT label FROM assistant_records WHERE session_id = ? AND ${PROGRAMS_OWN} AND ${condition} GROUP BY label ORDER BY ${sql.bytes.ordered("label")}`;
   return yield* column<string>(query, sessionId, ...values);
 }
 
@@ -154,9 +154,13 @@ export function* copyRecord(from: RecordScope, key: string, sessionId: string): 
   yield* run(insertion, sessionId, from.sessionId, from.label, key);
 }
 
+/** The records that are a program's: all but those of no session that are the store's own and a server's, such as keys. */
+export const PROGRAMS_OWN = "(session_id <> '' OR label NOT LIKE 'stemma:%')";
+
 /** Removes the records of a session, or those with one label. */
 export function* removeRecords(sessionId: string, label?: string): Operation<void> {
-  if (label === undefined) yield* run("DELETE FROM assistant_records WHERE session_id = ?", sessionId);
+  if (label === undefined)
+    yield* run(`DELETE FROM assistant_records WHERE session_id = ? AND ${PROGRAMS_OWN}`, sessionId);
   else yield* run(`DELETE FROM assistant_records WHERE ${IN_SCOPE}`, sessionId, label);
 }
 
@@ -165,7 +169,8 @@ function newVersion(): number {
   return 1 + Math.floor(Math.random() * Number.MAX_SAFE_INTEGER);
 }
 
-function* sweep(sql: Dialect): Operation<void> {
+/** Removes some of the records that have expired. */
+export function* sweepRecords(sql: Dialect): Operation<void> {
   const { condition: now, values } = timeNow(sql);
   const expired = `SELECT session_id, label, key FROM assistant_records WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${SWEPT}`;
   const removals = `DELETE FROM assistant_records WHERE (session_id, label, key) IN (${expired})`;

@@ -3,7 +3,7 @@ import type { Dialect } from "../../engine/dialect.js";
 import { column, first, type Operation, ownOf, rowsOf, run, type SessionRows } from "../../engine/operation.js";
 import { isScope, UPGRADED_ROWS } from "../../sql/session-id.js";
 import { removeEntries } from "../memory/entry-rows.js";
-import { removeRecords } from "../memory/records.js";
+import { PROGRAMS_OWN, removeRecords } from "../memory/records.js";
 import { removeAllVersions } from "../memory/versions.js";
 import { removeRows } from "../messages/messages.js";
 import { removeUpgradedBlocks } from "../messages/upgraded-rows.js";
@@ -32,7 +32,7 @@ const BY_ID = {
   summaries: "assistant_compactions WHERE session_id",
   prompts: BLOCKS.replace("block'", "prompt'"),
   ...MEMORY,
-  records: "assistant_records WHERE session_id",
+  records: `assistant_records WHERE ${PROGRAMS_OWN} AND session_id`,
   usage: "assistant_usage WHERE session_id",
 };
 const byNumber = ({ own }: SessionRows) => ({

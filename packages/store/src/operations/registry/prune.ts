@@ -13,6 +13,7 @@ import {
 } from "../../engine/operation.js";
 import { shrinkToBehind } from "../compactions/compactions.js";
 import { removeEntry } from "../memory/entry-rows.js";
+import { PROGRAMS_OWN } from "../memory/records.js";
 import { dropContent } from "../messages/content.js";
 import { firstOfBranch } from "../path/path.js";
 import { countRows, deleteSession, findErased } from "./erase.js";
@@ -47,8 +48,8 @@ function* removeSome(sql: Dialect, id: string, head: SessionHead, limit: number)
   const range = [floorOf(head.sessionNumber), ceilingOf(head.sessionNumber)] as const;
   const messages = yield* removeOldest(sql, head, { last: range[1], limit });
   if (!messages.done) return messages;
-  for (const { kind, table, key } of KEPT) {
-    const some = `SELECT ${key} FROM ${table} WHERE session_id = ? LIMIT ?`;
+  for (const { kind, table, key, condition } of KEPT) {
+    const some = `SELECT ${key} FROM ${table} WHERE session_id = ? AND ${condition} LIMIT ?`;
     const more = yield* first(`${some} OFFSET ?`, id, 1, limit);
     if (more === undefined) continue;
     const removed = `DELETE FROM ${table} WHERE session_id = ? AND (${key}) IN (${some})`;
@@ -65,8 +66,8 @@ function* removeSome(sql: Dialect, id: string, head: SessionHead, limit: number)
 }
 
 const KEPT = [
-  { kind: "records", table: "assistant_records", key: "label, key" },
-  { kind: "versions", table: "assistant_versions", key: "kind, label, key, version" },
+  { kind: "records", table: "assistant_records", key: "label, key", condition: PROGRAMS_OWN },
+  { kind: "versions", table: "assistant_versions", key: "kind, label, key, version", condition: "TRUE" },
 ] as const;
 
 // The newest row that goes; null where none does.

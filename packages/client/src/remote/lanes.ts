@@ -1,0 +1,78 @@
+import type { Lock } from "./remote-locks.js";
+
+/** As many calls as are sent together. */
+const MOST_CALLS = 100;
+/** Characters of them, unless one has more. */
+const MOST_TEXT = 1_000_000;
+
+/** A call that waits, or that is sent. */
+export interface Sent {
+  readonly locks: readonly Lock[];
+  /** Characters that it takes. */
+  readonly size: number;
+  /** It is sent by itself. */
+  readonly isAlone: boolean;
+}
+
+/** The locks of calls: how many read each, and whether one writes it. */
+class Held {
+  readonly #readers = new Map<string, number>();
+  readonly #writers = new Map<string, number>();
+
+  add(locks: readonly Lock[], by = 1): void {
+    for (const [key, writes] of locks) {
+      const counts = writes ? this.#writers : this.#readers;
+      const count = (counts.get(key) ?? 0) + by;
+      if (count === 0) counts.delete(key);
+      else counts.set(key, count);
+    }
+  }
+
+  reads = ([key, writes]: Lock): boolean => writes && this.#readers.has(key);
+
+  conflicts = (lock: Lock): boolean => this.reads(lock) || this.#writers.has(lock[0]);
+}
+
+/**
+ * Puts calls in order. One is sent when none that conflicts with it is under way, so that any server may answer it; calls that
+ * wait share the next request. In a request, what reads may stand behind what writes, and not before: sent again, it would read what
+ * was written after it.
+ */
+export class Lanes<Call extends Sent> {
+  readonly #held = new Held();
+  #waiting: Call[] = [];
+
+  add(call: Call): void {
+    this.#waiting.push(call);
+  }
+
+  /** Calls that may be sent now, together; none where all wait. */
+  next(): Call[] {
+    const batch: Call[] = [];
+    const inBatch = new Held();
+    const leftBehind = new Held();
+    let size = 0;
+    const hasRoom = (call: Call) =>
+      batch.length === 0 ||
+      (batch.length < MOST_CALLS && size + call.size <= MOST_TEXT && !call.isAlone && batch[0]?.isAlone === false);
+    const mayGo = (call: Call) =>
+      hasRoom(call) &&
+      !call.locks.some((lock) => this.#held.conflicts(lock) || inBatch.reads(lock) || leftBehind.conflicts(lock));
+    this.#waiting = this.#waiting.filter((call) => {
+      const goes = mayGo(call);
+      (goes ? inBatch : leftBehind).add(call.locks);
+      if (goes) {
+        size += call.size;
+        batch.push(call);
+      }
+      return !goes;
+    });
+    for (const { locks } of batch) this.#held.add(locks);
+    return batch;
+  }
+
+  /** A call is over. */
+  end({ locks }: Call): void {
+    this.#held.add(locks, -1);
+  }
+}

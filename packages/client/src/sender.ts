@@ -1,0 +1,103 @@
+import { invalid, once, StemmaError } from "@stemma/model";
+import { assertOptions, CLIENT, isHeader, type ReadInit, type StemmaClientOptions } from "./client-options.js";
+import { lost, refusalOf } from "./failures.js";
+import { pause, pauseBefore } from "./retries.js";
+import { type TimeLimit, timeLimit } from "./time-limit.js";
+
+const TIMEOUT = 60_000;
+
+/** Sends requests with a key or a token, and again where they failed for the moment. */
+export class Sender {
+  readonly baseUrl: string;
+  #bearer: () => Promise<string | undefined>;
+
+  /** `owner` is what has the options. `firstPause` is about the milliseconds until a request is sent again. */
+  constructor(
+    private readonly options: StemmaClientOptions,
+    owner: string,
+    private readonly retries: number,
+    private readonly firstPause: number,
+  ) {
+    const { token, apiKey = environment("STEMMA_API_KEY"), baseUrl = environment("STEMMA_BASE_URL") ?? "" } = options;
+    assertOptions(CLIENT, { ...options, apiKey, baseUrl }, owner);
+    this.baseUrl = baseUrl.replace(/\/+$/, "");
+    this.#bearer = async () => apiKey;
+    if (token !== undefined) this.#renew(token);
+  }
+
+  /** Sends what `make` makes for each try, or for one with `isOnce`, until `read` has read an answer. Errors: those of `read`; a refusal; `CONNECTION_LOST`. */
+  async send<T>(
+    make: (bearer: string | undefined, signal: AbortSignal) => Request,
+    read: (response: Response, limit: TimeLimit) => Promise<T>,
+    init: ReadInit = {},
+    isOnce?: boolean,
+  ): Promise<T> {
+    const { fetch = globalThis.fetch, token, maxRetries = this.retries } = this.options;
+    const { timeout = this.options.timeout ?? TIMEOUT, signal } = init;
+    let hasNewToken = false;
+    for (let attempt = 0; ; ) {
+      const bearerOf = this.#bearer;
+      const bearer = await bearerOf();
+      const limit = timeLimit(timeout, signal);
+      let failure: StemmaError;
+      try {
+        const response = await limit.within(fetch(make(bearer, limit.signal)));
+        if (response.ok) return await read(response, limit);
+        throw refusalOf(response, await limit.within(response.text()));
+      } catch (error) {
+        limit.end();
+        failure = failureOf(error, init, "The connection failed.");
+      }
+      if (failure.details.status === 401 && token !== undefined) {
+        // Another call may have got a new one meanwhile.
+        if (this.#bearer === bearerOf) this.#renew(token);
+        if (!hasNewToken && !isOnce) {
+          hasNewToken = true;
+          continue;
+        }
+      }
+      const wait = attempt < maxRetries && !isOnce ? pauseBefore(attempt, failure, this.firstPause) : null;
+      if (wait === null) throw failure;
+      attempt += 1;
+      await pause(wait, signal);
+    }
+  }
+
+  #renew(token: () => Promise<string>): void {
+    this.#bearer = once(async () => {
+      const given = await token();
+      if (!isHeader(given)) throw invalid("The token must be visible ASCII.");
+      return given;
+    });
+  }
+}
+
+/** The pieces of an answer, as they come. Errors: `CONNECTION_LOST` where it breaks off. */
+export async function* piecesOf(response: Response, limit: TimeLimit, init?: ReadInit): AsyncGenerator<string> {
+  const reader = (response.body as ReadableStream<Uint8Array>)
+    .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
+    .getReader();
+  try {
+    for (;;) {
+      const { done, value } = await limit.within(reader.read());
+      if (done) return;
+      yield value;
+    }
+  } catch (error) {
+    throw failureOf(error, init, "The answer broke off.");
+  } finally {
+    limit.end();
+    reader.cancel().catch(() => {});
+  }
+}
+
+/** Where the caller left, this throws the reason of the signal. */
+function failureOf(error: unknown, init: ReadInit | undefined, why: string): StemmaError {
+  init?.signal?.throwIfAborted();
+  return StemmaError.isInstance(error) ? error : lost(why, error);
+}
+
+function environment(name: string): string | undefined {
+  const { process } = globalThis as { process?: { readonly env?: Readonly<Record<string, string | undefined>> } };
+  return process?.env?.[name] || undefined;
+}

@@ -1,0 +1,231 @@
+import { gzipSync } from "node:zlib";
+import { Session, SessionManager } from "@stemma/session";
+import { memory } from "@stemma/store/memory";
+import { build } from "esbuild";
+import { expect, it } from "vitest";
+import { FROM_SOURCES } from "../../../../scripts/entry-points.mjs";
+import { type RemoteOptions, remote } from "../../src/remote/remote.js";
+import { all, type Fetch, HOST, said, served } from "./helpers.js";
+
+/** A server, and a remote store on it that notes the calls of each request. */
+async function remoteOf(
+  options: RemoteOptions = {},
+  store = memory(),
+  network: (serve: Fetch) => Fetch = (each) => each,
+) {
+  const { server, apiKey, tokens, keys } = await served(store);
+  const requests: string[][] = [];
+  const fetch = network(async (request) => {
+    const { calls } = (await request.clone().json()) as { calls: { call: string }[] };
+    requests.push(calls.map(({ call }) => call));
+    return server(request);
+  });
+  return {
+    inner: store,
+    requests,
+    apiKey,
+    tokens,
+    keys,
+    server,
+    store: remote({ baseUrl: HOST, apiKey, fetch, ...options }),
+  };
+}
+
+/** Answers of which the first ones do not arrive. */
+const losing = (count: number) => (serve: Fetch) => {
+  let left = count;
+  return async (request: Request) => {
+    const response = await serve(request);
+    if (left-- > 0) throw new TypeError("terminated");
+    return response;
+  };
+};
+
+it("is a store: a session on it, its memory, its search and its manager", async () => {
+  const { store, inner } = await remoteOf();
+  const session = Session.create(store).forSession("trip").withContext("notes", { maxTokens: 100 });
+  await session.appendMessage(said("q1", "When does the ferry go?"));
+  await session.replaceContextBlock("notes", "Likes the sea.");
+  expect((await session.getHistory()).map(({ id }) => id)).toEqual(["q1"]);
+  expect((await session.search("ferry")).map(({ id }) => id)).toEqual(["q1"]);
+  expect(await inner.session("trip").length()).toBe(1);
+  const manager = SessionManager.create(store);
+  await manager.create("Plans", { id: "plans" });
+  expect((await manager.list()).map(({ id }) => id)).toEqual(["plans", "trip"]);
+  await expect(store.session("trip").append([said("q2")], "nowhere")).rejects.toMatchObject({
+    code: "PARENT_NOT_FOUND",
+  });
+});
+
+it("sends calls that are made together together, and none that reads before one that writes", async () => {
+  const { store, requests } = await remoteOf();
+  const trip = store.session("trip");
+  await Promise.all(Array.from({ length: 256 }, (_, index) => trip.append([said(`m${index}`)])));
+  expect(requests.map(({ length }) => length)).toEqual([100, 100, 56]);
+  expect((await trip.path()).messages.map(({ id }) => id)).toEqual(
+    Array.from({ length: 256 }, (_, index) => `m${index}`),
+  );
+  requests.length = 0;
+  const [, before, , after, other] = await Promise.all([
+    trip.append([said("x")]),
+    trip.length(),
+    trip.append([said("y")]),
+    trip.length(),
+    store.session("other").length(),
+  ]);
+  expect([before, after, other]).toEqual([257, 258, 0]);
+  expect(requests).toEqual([
+    ["session.append", "session.length", "session.length"],
+    ["session.append", "session.length"],
+  ]);
+});
+
+it("writes once, however often the answer is lost", async () => {
+  const { store, requests } = await remoteOf({}, memory(), losing(3));
+  await Promise.all([
+    store.sessions.addUsage("trip", 1, 2, 3).catch(() => {}),
+    store.blocks.append({ sessionId: "trip", kind: "block", label: "notes" }, "Sea.", { maxTokens: 1000 }),
+    store.session("trip").append([said("a")]),
+  ]);
+  expect(requests.length).toBe(4);
+  expect((await store.blocks.get({ sessionId: "trip", kind: "block", label: "notes" }))?.content).toBe("Sea.");
+});
+
+it("tells a write that may be stored from a store that cannot know it", async () => {
+  const store = memory();
+  const { once: _, ...plain } = store;
+  const { store: far } = await remoteOf({ capabilities: { transactions: false } }, plain, losing(1));
+  expect(far.once).toBeUndefined();
+  await expect(far.session("trip").append([said("a")])).rejects.toMatchObject({ code: "CONNECTION_LOST" });
+  expect(await far.session("trip").length()).toBe(1);
+});
+
+it("makes the calls of an operation that is asked again once", async () => {
+  const { store } = await remoteOf();
+  const key = { sessionId: "", kind: "block", label: "log", scope: { key: "team" } } as const;
+  for (let time = 0; time < 2; time += 1) {
+    const once = store.once?.({ id: "job 7" });
+    await once?.blocks.append(key, "One.", { maxTokens: 1000 });
+    await once?.blocks.append(key, "Two.", { maxTokens: 1000 });
+  }
+  expect((await store.blocks.get(key))?.content).toBe("One.\nTwo.");
+  await expect(store.once?.({ id: "job 7" }).blocks.append(key, "Three.", { maxTokens: 1000 })).rejects.toMatchObject({
+    code: "OPERATION_CONFLICT",
+  });
+});
+
+it("reads a stream as it was when it was made, and goes on where it broke off", async () => {
+  let cuts = 2;
+  const cutting = (serve: Fetch) => async (request: Request) => {
+    const response = await serve(request);
+    const text = await response.text();
+    const lines = text.split("\n");
+    if (lines.length < 20 || cuts-- <= 0) return new Response(text, response);
+    return new Response(`${lines.slice(0, 12).join("\n")}\n{"val`, response);
+  };
+  const { store } = await remoteOf({}, memory(), cutting);
+  const trip = store.session("trip");
+  const ids = Array.from({ length: 60 }, (_, index) => `m${index}`);
+  await trip.append(ids.map((id) => said(id)));
+  const stream = trip.stream();
+  await trip.append([said("later")]);
+  expect((await all(stream)).map(({ id }) => id)).toEqual(ids);
+  expect((await all(trip.messages())).map(({ message }) => message.id)).toEqual([...ids, "later"]);
+  for await (const { id } of trip.stream({ newestFirst: true })) {
+    expect(id).toBe("later");
+    break;
+  }
+  await expect(all(trip.stream({ after: "nowhere" }))).rejects.toMatchObject({ code: "MESSAGE_NOT_FOUND" });
+});
+
+it("consolidates, and confines itself to a user", async () => {
+  const { store } = await remoteOf();
+  const ada = store.forUser("ada");
+  expect(ada.whole).toBe(store);
+  expect(ada.forUser("ada").userId).toBe("ada");
+  expect(() => ada.forUser("bob")).toThrow("confined");
+  for (const user of ["", "x".repeat(600), 7]) expect(() => store.forUser(user as string)).toThrow();
+  expect(() => store.session(7 as never)).toThrow("must be a text");
+  const facts = { sessionId: "", label: "facts", scope: "user" } as const;
+  await ada.entries.set(facts, { key: "a", content: "Drinks tea." });
+  await ada.entries.set(facts, { key: "b", content: "Drinks tea." });
+  expect((await ada.consolidate({ scope: "user", label: "facts" } as never)).merges).toHaveLength(1);
+  await expect(ada.consolidate({ extract: () => [] } as never)).rejects.toMatchObject({ code: "STORE_UNSUPPORTED" });
+  await ada.session("hers").append([said("a")]);
+  await expect(store.forUser("bob").session("hers").length()).rejects.toMatchObject({ code: "SESSION_OWNED" });
+});
+
+it("ends for its program alone, once its calls are over", async () => {
+  const { store, inner } = await remoteOf();
+  const written = store.session("trip").append([said("a")]);
+  await store.close();
+  expect((await written).insertedIds).toEqual(["a"]);
+  await expect(store.session("trip").length()).rejects.toMatchObject({ code: "STORE_CLOSED" });
+  expect(await inner.session("trip").length()).toBe(1);
+});
+
+it("reaches what its key reaches", async () => {
+  const { server, tokens, inner } = await remoteOf();
+  await inner.session("secret").append([said("s")]);
+  const { token } = await tokens.create({ userId: "ada" });
+  let asked = 0;
+  const ada = remote({
+    baseUrl: HOST,
+    fetch: server,
+    token: async () => {
+      asked += 1;
+      return asked === 1 ? "stale" : token;
+    },
+  });
+  await ada.session("hers").append([said("a")]);
+  expect(asked).toBe(2);
+  await expect(ada.session("secret").length()).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+  await expect(ada.forUser("bob").session("secret").length()).rejects.toMatchObject({ code: "SESSION_OWNED" });
+  await expect(ada.sessions.claim("bob", "ada")).rejects.toMatchObject({ code: "FORBIDDEN" });
+  await expect(ada.check?.()).rejects.toMatchObject({ code: "STORE_UNSUPPORTED" });
+  await expect(ada.backup("/tmp/x.db")).rejects.toMatchObject({ code: "STORE_UNSUPPORTED" });
+  await expect(ada.records.list({ sessionId: "", label: "stemma:keys" })).rejects.toMatchObject({ code: "FORBIDDEN" });
+  const stranger = remote({ baseUrl: HOST, apiKey: "stm_none", fetch: server });
+  await expect(stranger.session("x").length()).rejects.toMatchObject({ code: "NOT_ALLOWED" });
+});
+
+it("gives up after its retries, and a search whose signal is aborted at once", async () => {
+  const dead = async () => {
+    throw new TypeError("no network");
+  };
+  const store = remote({ baseUrl: HOST, apiKey: "k", fetch: dead, maxRetries: 1 });
+  await expect(store.session("x").append([said("a")])).rejects.toMatchObject({ code: "CONNECTION_LOST" });
+  await expect(all(store.session("x").stream())).rejects.toMatchObject({ code: "CONNECTION_LOST" });
+  const { store: near } = await remoteOf();
+  const signal = AbortSignal.abort(new Error("no longer wanted"));
+  await expect(near.search("ferry", { limit: 3, signal })).rejects.toThrow("no longer wanted");
+  expect(() => remote({ baseUrl: "nowhere" })).toThrow("remote()");
+});
+
+it("brings values that JSON has no word for, and leaves what is no data to the server", async () => {
+  const { store } = await remoteOf();
+  const scope = { sessionId: "trip", label: "bytes" };
+  await store.records.set(scope, "k", new Uint8Array([0, 255]));
+  expect((await store.records.get(scope, "k"))?.value).toEqual(new Uint8Array([0, 255]));
+  const circle: Record<string, unknown> = { ...said("c") };
+  circle.self = circle;
+  for (const value of [circle, { ...said("d"), big: 1n }, { ...said("e"), parts: 0n }]) {
+    await expect(store.session("trip").append([value as never])).rejects.toMatchObject({ code: "INVALID_MESSAGE" });
+  }
+});
+
+it("takes at most 6.5 kB of a page, and imports nothing", async () => {
+  const { outputFiles, metafile } = await build({
+    ...FROM_SOURCES,
+    stdin: { contents: 'export { remote, StemmaError } from "stemma/remote"', resolveDir: "." },
+    platform: "browser",
+    conditions: ["browser"],
+    target: "es2022",
+    minify: true,
+    write: false,
+    metafile: true,
+  });
+  const [{ contents } = { contents: new Uint8Array() }] = outputFiles;
+  expect(Object.values(metafile.outputs).flatMap(({ imports }) => imports)).toEqual([]);
+  expect(gzipSync(contents, { level: 9 }).length).toBeLessThanOrEqual(6_500);
+});

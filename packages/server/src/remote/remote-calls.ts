@@ -1,0 +1,115 @@
+import { invalid, StemmaError } from "@stemma/model";
+import {
+  type MethodRow,
+  PART_METHODS,
+  type RemoteCall,
+  type RemoteRequest,
+  SESSION_METHODS,
+  STORE_METHODS,
+  type Store,
+} from "@stemma/store";
+
+type Rows = Readonly<Record<string, MethodRow>>;
+type Methods = Readonly<Record<string, (...values: unknown[]) => unknown>>;
+
+/** It is made of other calls, and how many there are depends on what is stored: it cannot be asked for again. */
+const CONSOLIDATE = "store.consolidate";
+
+const ROWS: Readonly<Record<string, Rows>> = {
+  session: SESSION_METHODS,
+  store: { ...STORE_METHODS, consolidate: { mode: "write", names: () => [] } },
+  ...PART_METHODS,
+};
+
+/** What a client's server-side file system, or its end, would be: no call of a client reaches it. */
+const OF_THE_SERVER: ReadonlySet<string> = new Set(["store.backup", "store.close"]);
+
+/** A digest tells nothing that the id of a client's own call does not. */
+const FINGERPRINT = "call";
+
+/** The calls of a request, on the store that its principal reaches. */
+export class RemoteCalls {
+  /** The store of each user whom a call names. */
+  readonly #users = new Map<string, Store>();
+
+  constructor(
+    private readonly store: Store,
+    private readonly request: Pick<RemoteRequest, "client" | "again">,
+  ) {}
+
+  /** True for a call that gives a stream. Errors: `INVALID_ARGUMENT` for no method of a store. */
+  isStream(call: RemoteCall): boolean {
+    return rowOf(call).isStream === true;
+  }
+
+  /**
+   * Makes a call, at once. One that writes is an operation of its own: whoever sends it again is given what came of it.
+   * Errors: those of the call; `STORE_UNSUPPORTED` for what the store lacks; `CONNECTION_LOST` for a write that comes again, of a
+   * store that cannot know whether it was done.
+   */
+  async make(call: RemoteCall): Promise<unknown> {
+    return this.#made(this.#storeOf(call), call);
+  }
+
+  /** Begins to read a stream. Errors: those of the call, of the stream. */
+  stream(call: RemoteCall): AsyncIterable<unknown> {
+    return this.#made(this.#ofUser(call), call) as AsyncIterable<unknown>;
+  }
+
+  /** The leaf of the path that a stream of a session reads, where it names none; undefined for any other stream. */
+  async leafOf(call: RemoteCall): Promise<string | undefined> {
+    if (call.call !== "session.stream" || call.session === undefined) return undefined;
+    const { leafId } = (call.values[0] ?? {}) as { readonly leafId?: string };
+    if (leafId !== undefined) return leafId;
+    // What cannot be read is told by the stream.
+    const leaf = await this.#ofUser(call)
+      .session(call.session)
+      .leaf()
+      .catch(() => null);
+    return leaf?.id;
+  }
+
+  #made(store: Store, call: RemoteCall): unknown {
+    const [part = "", name = ""] = call.call.split(".");
+    const target = (part === "store"
+      ? store
+      : part === "session"
+        ? store.session(call.session as string)
+        : store[part as "blocks"]) as unknown as Methods | undefined;
+    const method = target?.[name];
+    // A store without a clock of its own has the server's.
+    if (method === undefined && call.call === "records.now") return Date.now();
+    if (method === undefined || OF_THE_SERVER.has(call.call)) {
+      throw new StemmaError("STORE_UNSUPPORTED", { call: call.call }, `The server's store has no ${call.call}().`);
+    }
+    return method.apply(target, [...call.values]);
+  }
+
+  #storeOf(call: RemoteCall): Store {
+    const store = this.#ofUser(call);
+    if (rowOf(call).mode !== "write") return store;
+    const { client, again } = this.request;
+    const operation = call.once ?? { id: `${client}/${call.n}`, fingerprint: FINGERPRINT };
+    const once = call.call === CONSOLIDATE ? undefined : store.once?.(operation);
+    if (once !== undefined) return once;
+    if (again === true || call.once !== undefined) {
+      throw new StemmaError("CONNECTION_LOST", {}, "No answer came. The write may have been stored or not.");
+    }
+    return store;
+  }
+
+  #ofUser({ user }: RemoteCall): Store {
+    if (user === undefined) return this.store;
+    const store = this.#users.get(user) ?? this.store.forUser(user);
+    this.#users.set(user, store);
+    return store;
+  }
+}
+
+function rowOf({ call }: RemoteCall): MethodRow {
+  const [part = "", name = ""] = call.split(".");
+  const rows = Object.hasOwn(ROWS, part) ? (ROWS[part] as Rows) : {};
+  const row = Object.hasOwn(rows, name) ? rows[name] : undefined;
+  if (row === undefined) throw invalid(`This server knows no call of that name.`);
+  return row;
+}

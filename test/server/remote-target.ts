@@ -1,0 +1,110 @@
+import { OpenAPIHono } from "@hono/zod-openapi";
+import { remote } from "../../packages/client/src/remote/remote.js";
+import { problemResponse } from "../../packages/server/src/http/problem.js";
+import type { ServerApp, ServerEnv } from "../../packages/server/src/http/server-app.js";
+import { guard } from "../../packages/server/src/index.js";
+import { remoteRoute } from "../../packages/server/src/remote/remote-route.js";
+import type { StoreTarget } from "../../packages/stemma/src/testing.js";
+import { consolidate, type Store } from "../../packages/store/src/index.js";
+
+/** Sends a request, as `fetch` does. */
+export type Fetch = (request: Request) => Promise<Response>;
+
+/** A target whose stores are behind a server, each reached by `stemma/remote`. `networkOf` makes the way to a server. */
+export function remoteTarget(
+  target: StoreTarget,
+  networkOf: (serve: Fetch) => Fetch = (serve) => serve,
+  serverOf: (store: Store) => Fetch = (store) => serverFor(store),
+): StoreTarget {
+  const inner = new WeakMap<Store, Store>();
+  const behind = (store: Store): Store => inner.get(store) as Store;
+  const through = async (opening: Store | PromiseLike<Store>): Promise<Store> => {
+    const opened = await opening;
+    const store = remote({
+      baseUrl: "http://memory.test",
+      apiKey: "stm_test",
+      fetch: networkOf(serverOf(opened)),
+      capabilities: opened.capabilities,
+      maxRetries: 20,
+    });
+    const close = store.close;
+    inner.set(store, opened);
+    return Object.assign(store, {
+      // The suite has functions that extract.
+      consolidate,
+      close: async () => {
+        await close();
+        await opened.close();
+      },
+    });
+  };
+  const { reopen, corrupt, damage, openWithFaults, openWithTools, dump, capabilities } = target;
+  return {
+    name: `remote ${target.name}`,
+    open: () => through(target.open()),
+    capabilities: { ...capabilities, embeddings: false },
+    ...(reopen && { reopen: (store) => through(reopen(behind(store))) }),
+    ...(corrupt && { corrupt: (store, sessionId, id) => corrupt(behind(store), sessionId, id) }),
+    ...(damage && { damage: (store, sql) => damage(behind(store), sql) }),
+    ...(openWithFaults && { openWithFaults: (before) => through(openWithFaults(before)) }),
+    ...(openWithTools && { openWithTools: () => through(openWithTools()) }),
+    ...(dump && { dump: (store) => dump(behind(store)) }),
+  };
+}
+
+/** The route of calls alone, for an administrator: all of a server's routes would be made for each case. */
+export function serverFor(store: Store): Fetch {
+  const app: ServerApp = new OpenAPIHono<ServerEnv>();
+  const principal = { id: "root", access: "admin" } as const;
+  const guarded = guard(store, principal);
+  app.onError((error, c) => problemResponse(error, c.req.raw, "test"));
+  app.use(async (c, next) => {
+    c.set("principal", principal);
+    c.set("store", guarded);
+    await next();
+  });
+  remoteRoute(app, { authenticate: () => principal }, 64_000_000);
+  return async (request) => app.fetch(request);
+}
+
+/** Losses of a network, as shares of all requests. */
+export interface Losses {
+  readonly lost: number;
+  readonly doubled: number;
+  readonly cut: number;
+  /** Milliseconds that a request takes at most. */
+  readonly jitter: number;
+}
+
+/** A network that loses requests and answers, sends some twice, and cuts answers off. */
+export function lossyNetwork(serve: Fetch, { lost, doubled, cut, jitter }: Losses): Fetch {
+  const pause = () => new Promise((wake) => setTimeout(wake, Math.random() * jitter));
+  return async (request) => {
+    await pause();
+    const chance = Math.random();
+    if (chance < lost / 2) throw new TypeError("The network lost the request.");
+    if (chance > 1 - doubled) {
+      const twin = serve(request.clone()).then((response) => response.arrayBuffer());
+      twin.catch(() => {});
+    }
+    const response = await serve(request);
+    await pause();
+    if (chance < lost) {
+      await response.arrayBuffer();
+      throw new TypeError("The network lost the answer.");
+    }
+    return chance < lost + cut ? cutOff(response) : response;
+  };
+}
+
+async function cutOff(response: Response): Promise<Response> {
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  const left = bytes.subarray(0, Math.floor(Math.random() * bytes.length));
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(left);
+      setTimeout(() => controller.error(new TypeError("terminated")), 0);
+    },
+  });
+  return new Response(body, response);
+}
