@@ -12,8 +12,8 @@ import { describeServer } from "../../postgres/server.js";
 
 /** Kills per store; `STEMMA_KILLS=2000 npx vitest run server/kills` makes them 2,000. */
 const KILLS = Number(process.env.STEMMA_KILLS ?? 10);
-/** After so many the next one has a new database: its histories grow. */
-const PER_DATABASE = 100;
+/** After so many the next one has a new database: forks copy ever longer histories. */
+const PER_DATABASE = 20;
 const WRITERS = 4;
 /** Calls of each writer, of each kind one, in which the server is killed. */
 const CALLS = 4;
@@ -150,11 +150,14 @@ async function killAll(place: () => Promise<string>, open: (db: string) => Store
     const db = await place();
     const servers = new Servers(db);
     const names: string[] = [];
-    await servers.client.sessions.create({ id: CHAT, name: CHAT });
-    await servers.client.messages.append(CHAT, textMessage("first"));
-    const last = Math.min(KILLS, done + PER_DATABASE);
-    for (; done < last; done += 1) names.push(...(await killAmidWrites(servers, String(done))));
-    await servers.stop();
+    try {
+      await servers.client.sessions.create({ id: CHAT, name: CHAT });
+      await servers.client.messages.append(CHAT, textMessage("first"));
+      const last = Math.min(KILLS, done + PER_DATABASE);
+      for (; done < last; done += 1) names.push(...(await killAmidWrites(servers, String(done))));
+    } finally {
+      await servers.stop();
+    }
     const store = open(db);
     wrong.push(...(await wrongIn(store, names)));
     await store.close();
