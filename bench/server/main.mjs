@@ -61,7 +61,7 @@ try {
       const served = await started(startStemma(db));
       return measureSlowReaders({ served, key: keys.whole, session: "long", size: 100_000 });
     },
-    ...(values.others && { langgraph: () => measureLangGraph({ rounds, turns: turns / 4 }) }),
+    ...(values.others && { langgraph: () => measureLangGraph({ rounds: 3, turns: 30 }) }),
   };
   const only = values.only?.split(",") ?? Object.keys(families);
   for (const [name, measure] of Object.entries(families)) {

@@ -31,7 +31,7 @@ async function readText(request: Request, maxBytes: number): Promise<string | nu
     throw invalid("The body of the request broke off.", {}, { cause });
   };
   // Where its length is known, it is read whole, which takes a server of Node a fraction of the time of a stream.
-  if (length !== null) {
+  if (length !== null && /^\d+$/.test(length)) {
     const bytes = new Uint8Array(await request.arrayBuffer().catch(brokeOff));
     return bytes.byteLength > maxBytes ? null : decode(bytes) + decode();
   }
