@@ -32,7 +32,8 @@ export function publishTables({ run, machine, rows, comparisons, counts }) {
   ]);
 }
 
-function tableOf(rows) {
+/** Rows as a table. */
+export function tableOf(rows) {
   const lines = rows.map((row) => {
     const [verdict, goal, measured, range, work] = cellsOf(row);
     return `| ${work} | ${goal} | ${measured} | ${range} | ${verdict === "missed" ? "**missed**" : verdict} |`;

@@ -13,6 +13,7 @@ const ON_SOURCES = {
 };
 /** They measure what is published, which is built first. */
 const ON_THE_BUILD = {
+  server: "server/main.mjs",
   clients: "clients/main.mjs",
   scale: "scale/main.mjs",
   "postgres-size": "postgres-size/main.mjs",

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Io } from "../../../packages/cli/src/io.js";
 import { createChats } from "../../../packages/cli/src/serve/chats.js";
 import { ServerLog } from "../../../packages/cli/src/serve/log.js";
@@ -96,8 +96,13 @@ describe("what a server tells of itself", () => {
   });
 
   it("writes a line of a request, and none of a health check that went well", () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
     const log = (isJson: boolean, more: object = {}) =>
-      written((io) => new ServerLog(io, isJson).request({ ...record, ...more }));
+      written((io) => {
+        new ServerLog(io, isJson).request({ ...record, ...more });
+        vi.runAllTimers();
+      });
     expect(log(false)).toBe("GET /v1/sessions 200 7 ms\n");
     expect(log(false, { route: null, status: 404, code: "NOT_FOUND" })).toBe("GET ? 404 NOT_FOUND 7 ms\n");
     expect(JSON.parse(log(true))).toMatchObject({ level: "info", event: "request", status: 200 });

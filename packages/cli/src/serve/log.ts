@@ -4,8 +4,14 @@ import type { Io } from "../io.js";
 
 const HEALTH: readonly (string | null)[] = ["/healthz", "/readyz"];
 
+/** Milliseconds in which lines of requests are collected: each write to a pipe holds up what else is answered. */
+const COLLECTED_FOR = 50;
+
 /** Writes what happens as JSON lines, or as lines for a person. No text of a message, a block, an entry or a query is in them. */
 export class ServerLog {
+  #collected = "";
+  #timer: NodeJS.Timeout | undefined;
+
   constructor(
     private readonly io: Io,
     private readonly isJson: boolean,
@@ -20,8 +26,10 @@ export class ServerLog {
   request(record: RequestRecord): void {
     const { method, route, status, ms, code } = record;
     if (HEALTH.includes(route) && status === 200) return;
-    if (this.isJson) this.#line("info", "request", { ...record });
-    else void this.io.write(`${method} ${route ?? "?"} ${status}${code === null ? "" : ` ${code}`} ${ms} ms\n`);
+    if (this.isJson) {
+      this.#collect("info", "request", { ...record });
+      this.#timer ??= setTimeout(() => this.#write(), COLLECTED_FOR);
+    } else void this.io.write(`${method} ${route ?? "?"} ${status}${code === null ? "" : ` ${code}`} ${ms} ms\n`);
   }
 
   /** A fault. Of an error its code, its name and where it came from: its message may repeat a text. */
@@ -32,7 +40,19 @@ export class ServerLog {
   }
 
   #line(level: string, event: string, fields: Readonly<Record<string, unknown>>): void {
-    void this.io.write(`${JSON.stringify({ time: new Date().toISOString(), level, event, ...fields })}\n`);
+    this.#collect(level, event, fields);
+    this.#write();
+  }
+
+  #collect(level: string, event: string, fields: Readonly<Record<string, unknown>>): void {
+    this.#collected += `${JSON.stringify({ time: new Date().toISOString(), level, event, ...fields })}\n`;
+  }
+
+  #write(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    void this.io.write(this.#collected);
+    this.#collected = "";
   }
 }
 

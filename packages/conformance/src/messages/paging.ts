@@ -33,6 +33,15 @@ export const paging = defineTopic("paging", (it) => {
     await expectError(idsOf(own, { after: trunk[5] as string }), "MESSAGE_NOT_FOUND");
   });
 
+  it("reads the same, however many messages it reads at first", async ({ session, store }) => {
+    await session.appendAll(many(150));
+    const ids = many(150).map(({ id }) => id);
+    for (const firstPage of [1, 51, 64, 1_000]) {
+      expect(await idsOf(store.session("main"), { firstPage })).toEqual(ids);
+      expect(await idsOf(store.session("main"), { firstPage, newestFirst: true })).toEqual(ids.slice().reverse());
+    }
+  });
+
   it("counts a summary as one message there, and what it covers as none", async ({ session, store }) => {
     const own = store.session("main");
     await session.appendAll(many(9));

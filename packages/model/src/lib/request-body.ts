@@ -23,7 +23,8 @@ export async function readJsonObject(request: Request, limit: BodyLimit): Promis
 
 // Null for a body that is larger.
 async function readText(request: Request, maxBytes: number): Promise<string | null> {
-  if (Number(request.headers.get("content-length") ?? 0) > maxBytes) return null;
+  const length = request.headers.get("content-length");
+  if (Number(length ?? 0) > maxBytes) return null;
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const decode = (bytes?: Uint8Array<ArrayBuffer>) => {
     try {
@@ -32,13 +33,18 @@ async function readText(request: Request, maxBytes: number): Promise<string | nu
       throw new StemmaError("INVALID_TEXT", {}, "The body of the request is not UTF-8.", { cause });
     }
   };
+  const brokeOff = (cause: unknown) => {
+    throw invalid("The body of the request broke off.", {}, { cause });
+  };
+  // Where its length is known, it is read whole, which takes a server of Node a fraction of the time of a stream.
+  if (length !== null && /^\d+$/.test(length)) {
+    const bytes = new Uint8Array(await request.arrayBuffer().catch(brokeOff));
+    return bytes.byteLength > maxBytes ? null : decode(bytes) + decode();
+  }
   let text = "";
   let size = 0;
   const reader = request.body?.getReader();
-  const next = () =>
-    reader?.read().catch((cause) => {
-      throw invalid("The body of the request broke off.", {}, { cause });
-    });
+  const next = () => reader?.read().catch(brokeOff);
   for (let read = await next(); read !== undefined && !read.done; read = await next()) {
     size += read.value.byteLength;
     if (size > maxBytes) {

@@ -1,6 +1,7 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { raceWithTimer, StemmaError } from "@stemma/model";
 import type { Store } from "@stemma/store";
+import type { Context } from "hono";
 import { cors } from "hono/cors";
 import { matchedRoutes } from "hono/route";
 import { remoteRoute } from "../remote/remote-route.js";
@@ -47,8 +48,8 @@ function noteRequests(app: ServerApp, options: ServerOptions): void {
     const requestId = /^[\w.:-]{1,128}$/.test(given) ? given : crypto.randomUUID();
     c.set("requestId", requestId);
     await next();
-    c.header("x-request-id", requestId);
-    const { failure, principal } = c.var;
+    setHeader(c, "x-request-id", requestId);
+    const [failure, principal] = [c.get("failure"), c.get("principal")];
     tell(options, {
       id: requestId,
       method: c.req.method,
@@ -115,12 +116,23 @@ function gate(app: ServerApp, store: Store, options: ServerOptions): void {
   if (tokens !== undefined) tokenRoute(app, tokens);
   // Whoever only makes tokens comes no further.
   app.use(async (c, next) => {
-    const { store, sessions } = contexts.of(c.var.principal);
+    const principal = c.get("principal");
+    const { store, sessions } = contexts.of(principal);
     c.set("store", store);
     c.set("sessions", sessions);
-    c.set("once", (key, fingerprint) => contexts.once(c.var.principal, key, fingerprint));
+    c.set("once", (key, fingerprint) => contexts.once(principal, key, fingerprint));
     await next();
   });
+}
+
+// hono's own way makes a new response around the body, which is then sent as a stream.
+function setHeader(c: Context<ServerEnv>, name: string, value: string): void {
+  try {
+    c.res.headers.set(name, value);
+  } catch {
+    // A response that a handler got by `fetch` cannot be changed.
+    c.header(name, value);
+  }
 }
 
 function mount(app: ServerApp, path: string, handler: ServerHandler): void {

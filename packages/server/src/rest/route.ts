@@ -81,7 +81,9 @@ export class Routes {
     const pattern = route.getRoutingPath();
     this.#methods.set(pattern, [...(this.#methods.get(pattern) ?? []), method.toUpperCase()]);
     this.app.on(method.toUpperCase(), pattern, async (c) => {
-      const { principal, requestId } = c.var;
+      // To ask for `c.var` makes an object each time.
+      const known = c.var;
+      const { principal, requestId } = known;
       const request = c.req.raw;
       // The guard refuses it, too; some routes would say something else before.
       if (definition.access === "write" && principal.readOnly === true) throw forbidden("This key only reads.");
@@ -90,7 +92,7 @@ export class Routes {
       const json = body === undefined ? undefined : parsed(body, await readBody(request, this.maxBodyBytes), "body");
       const key = definition.access === "write" && definition.isDoneOnce !== false ? keyOf(request) : null;
       const { store, sessions, isAgain } =
-        key === null ? { ...c.var, isAgain: false } : await c.var.once(key, fingerprintOfRequest(request, json));
+        key === null ? { ...known, isAgain: false } : await known.once(key, fingerprintOfRequest(request, json));
       const call = {
         path,
         ids: readIds(path, c.req.param() as Readonly<Record<string, string>>),

@@ -19,6 +19,8 @@ export interface StreamOptions extends ReadOptions {
   newestFirst?: boolean | undefined;
   /** Begins behind this message, in the direction of reading. The read must show it: under a summary, it is the id of the summary. */
   after?: string | undefined;
+  /** How many messages are read at once at first, at most 64: for whoever reads so many, and no more. Default 32. */
+  firstPage?: number | undefined;
 }
 
 export interface TreePageOptions {

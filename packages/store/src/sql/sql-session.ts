@@ -112,8 +112,8 @@ export function sqlSession(sql: Dialect, id: string, calls: SqlCalls): SessionSt
         : calls.read(id, shared));
       return { messages: found, corrupt };
     },
-    stream: ({ newestFirst, after, ...options } = {}) =>
-      streamPath(sql, read, id, { ...pathOptions(options).path, newestFirst, after }),
+    stream: ({ newestFirst, after, firstPage, ...options } = {}) =>
+      streamPath(sql, read, id, { ...pathOptions(options).path, newestFirst, after, firstPage }),
     recent: (maxBytes, { minMessages, ...options }) => {
       const wanted = { ...pathOptions(options).path, maxBytes, minMessages };
       const shared = () => paths.readRecent(sql, id, wanted);

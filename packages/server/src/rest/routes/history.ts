@@ -211,7 +211,8 @@ async function history(call: HistoryCall): Promise<Response> {
   let size = 0;
   let isMore = false;
   try {
-    for await (const message of session.stream({ ...options, after })) {
+    // One more tells whether there are more.
+    for await (const message of session.stream({ ...options, after, firstPage: limit + 1 })) {
       const text = JSON.stringify(message);
       isMore = data.length === limit || (data.length > 0 && size + text.length > MOST_CHARACTERS);
       if (isMore) break;

@@ -11,9 +11,10 @@ import { openView, readViewPage, type View } from "./path.js";
 
 const PAGE_BYTES = 128 * 1024;
 const FIRST_PAGE = 32;
+const MOST_AT_FIRST = 64;
 const MAX_PAGE = 512;
 
-type StreamPathOptions = PathOptions & Pick<StreamOptions, "newestFirst" | "after">;
+type StreamPathOptions = PathOptions & Pick<StreamOptions, "newestFirst" | "after" | "firstPage">;
 
 /**
  * The operation behind `SessionStore.stream`. The call itself finds the path and reads the first page; each further page is a transaction
@@ -35,9 +36,14 @@ function* openStream(
 ): Operation<MessagePage<SessionMessage>> {
   const view = yield* openView(sql, sessionId, options);
   if (view === null) return NO_MESSAGES;
-  const { newestFirst = false, after } = options;
+  const { newestFirst = false, after, firstPage = FIRST_PAGE } = options;
   const spans = after === undefined ? view.spans : yield* spansBehind(sessionId, view.spans, after, newestFirst);
-  return yield* readSpans(view, newestFirst ? spans : spans.slice().reverse(), FIRST_PAGE, options);
+  return yield* readSpans(
+    view,
+    newestFirst ? spans : spans.slice().reverse(),
+    Math.min(firstPage, MOST_AT_FIRST),
+    options,
+  );
 }
 
 // What is left of a path to read behind one of the messages that it shows. Errors: `MESSAGE_NOT_FOUND`.
