@@ -82,10 +82,10 @@ describe.each([
   });
 
   it.each([
-    ["a first question", {}, 12],
-    ["a later question", { before: 2 }, 14],
-    ["a question with the whole chat", { before: 2, sendsAll: true }, 14],
-    ["a question with recall", { before: 1, recall: {} }, 15],
+    ["a first question", {}, 5],
+    ["a later question", { before: 2 }, 5],
+    ["a question with the whole chat", { before: 2, sendsAll: true }, 5],
+    ["a question with recall", { before: 1, recall: {} }, 6],
   ])("chatHandler begins to answer %s", async (_title, { before = 0, sendsAll = false, recall }: Turn, begins) => {
     const trips = new RoundTrips();
     const store = trips.to(withClock(open()));
