@@ -1,4 +1,6 @@
+import { tool } from "ai";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { chatHandler, type RespondOptions } from "../../../packages/stemma/src/ai-sdk.js";
 import { Session, SessionManager } from "../../../packages/stemma/src/session.js";
 import type { Store } from "../../../packages/store/src/contract/store.js";
@@ -78,44 +80,74 @@ describe.each([
     await session.appendMessage(asks("u1"));
     expect(await counted(() => session.prepareTurn())).toBe(2);
     await session.appendAll([says("a1"), asks("u2")]);
+    const facts = { sessionId: "", scope: "user", label: "facts" } as const;
+    await store.forUser("ada").entries.set(facts, { key: "tart", content: "Likes quince tart best." });
     expect(await counted(() => session.prepareTurn({ recall: {} }))).toBe(3);
   });
 
-  it.each([
-    ["a first question", {}, 5],
-    ["a later question", { before: 2 }, 5],
-    ["a question with the whole chat", { before: 2, sendsAll: true }, 5],
-    ["a question with recall", { before: 1, recall: {} }, 6],
-  ])("chatHandler begins to answer %s", async (_title, { before = 0, sendsAll = false, recall }: Turn, begins) => {
+  it.each<[string, Turn, number]>([
+    ["a first question", { before: 0 }, 5],
+    ["a later question", {}, 5],
+    ["a question with the whole chat", { body: (all) => ({ messages: [...all, asks("asked")] }) }, 5],
+    ["a question with recall", { recall: {} }, 6],
+    ["a question in a chat that may be compacted", { compactAfter: 1_000_000 }, 6],
+    ["an edited question", { body: () => ({ message: asks("u2", "Which pie?"), messageId: "u2" }) }, 6],
+    ["a question again", { body: (all) => ({ trigger: "regenerate-message", messageId: all.at(-1)?.id }) }, 6],
+    ["the result of a client's tool", { isCall: true, body: (all) => ({ message: withOutput(all.at(-1)) }) }, 6],
+  ])("chatHandler begins to answer %s", async (_title, turn, begins) => {
+    const { before = 2, body = () => ({ message: asks("asked") }), recall, compactAfter, isCall = false } = turn;
     const trips = new RoundTrips();
     const store = trips.to(withClock(open()));
     const sessions = SessionManager.create(store)
       .withContext("memory", { scope: "user" })
       .withContext("notes")
       .withCachedPrompt();
-    const { model } = scriptedModel(() => "The one with almonds.");
-    const handler = chatHandler({ sessions, model, recall, authenticate: () => ({ userId: "ada" }) });
-    const ask = async (id: string) => {
-      const earlier = sendsAll ? await sessions.forUser("ada").getSession("tarts").getHistory() : [];
+    if (compactAfter !== undefined) sessions.onCompaction(async () => null).compactAfter(compactAfter);
+    const { model } = scriptedModel(() => (isCall ? { call: "place" } : "The one with almonds."));
+    const tools = { place: tool({ inputSchema: z.object({}) }) };
+    const authenticate = () => ({ userId: "ada" });
+    const handler = chatHandler({ sessions, model, recall, tools: isCall ? tools : {}, authenticate });
+    const post = async (submitted: object) => {
       const ended: Promise<unknown>[] = [];
       const waitUntil: RespondOptions["waitUntil"] = (work) => ended.push(work);
-      const body = JSON.stringify({ id: "tarts", messages: [...earlier, asks(id)] });
+      const request = new Request("http://host/api/chat", {
+        method: "POST",
+        body: JSON.stringify({ id: "tarts", ...submitted }),
+      });
       const start = trips.trips;
-      const response = await handler(new Request("http://host/api/chat", { method: "POST", body }), { waitUntil });
+      const response = await handler(request, { waitUntil });
       const reader = response.body?.getReader();
       await reader?.read();
       const begun = trips.trips - start;
       for (let read = await reader?.read(); read?.done === false; read = await reader?.read());
       await Promise.all(ended);
+      expect(response.status).toBe(200);
       return begun;
     };
-    for (let index = 1; index <= before; index += 1) await ask(`u${index}`);
-    expect(await ask("asked")).toBe(begins);
+    const facts = { sessionId: "", scope: "user", label: "facts" } as const;
+    if (recall) await store.forUser("ada").entries.set(facts, { key: "tart", content: "Likes quince tart best." });
+    for (let index = 1; index <= before; index += 1) await post({ message: asks(`u${index}`) });
+    const all = await sessions.forUser("ada").getSession("tarts").getHistory();
+    expect(await post(body(all))).toBe(begins);
   });
 });
 
+type Messages = readonly { readonly id: string; readonly parts: readonly object[] }[];
+
 interface Turn {
+  /** How many questions were answered before. Default 2. */
   readonly before?: number;
-  readonly sendsAll?: boolean;
+  /** What is posted. Default: a new question. */
+  readonly body?: (all: Messages) => object;
   readonly recall?: object;
+  readonly compactAfter?: number;
+  /** The model calls a tool that the client runs. */
+  readonly isCall?: boolean;
+}
+
+function withOutput(answer: Messages[number] | undefined) {
+  const parts = answer?.parts.map((part) =>
+    "toolCallId" in part ? { ...part, state: "output-available", output: "at home" } : part,
+  );
+  return { ...answer, parts };
 }

@@ -1,5 +1,5 @@
 import { check, defineOptions, isJsonObject } from "@stemma/model";
-import { assertSession, coreOf, PREPARE_TURN, type RecallOptions, type Session } from "@stemma/session";
+import { assertSession, coreOf, isUnderWay, PREPARE_TURN, type RecallOptions, type Session } from "@stemma/session";
 import { createUIMessageStreamResponse, type ToolSet, type UIMessageChunk } from "ai";
 import { type ProviderName, providerName } from "../lint/known-providers.js";
 import { replayed, streamOf } from "../message/replay.js";
@@ -62,7 +62,7 @@ export async function receiveSubmission(
   const { tools = {}, whenBusy = "queue", lease = DEFAULT_LEASE, cacheTtl, recall, model } = options;
   const runs = new SessionRuns(session);
   const repeated = repeatedQuestion(found);
-  if (repeated !== null) {
+  if (repeated !== null && seen.known !== null && isUnderWay(seen.known.state)) {
     await registered;
     const running = await runs.stream(repeated);
     if (running !== null) return { response: responseOf(running), ask: null };

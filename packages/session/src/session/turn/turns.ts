@@ -23,7 +23,7 @@ import type { SessionContext } from "../../context/session-context.js";
 import type { PresentBlocks } from "../../context/session-prompt.js";
 import type { SessionTools } from "../../tools/tool.js";
 import type { SessionBackend } from "../own-provider/provider.js";
-import { blockPlaces, recallFrom } from "../recall/recall.js";
+import { blockPlaces, type Collection, collectionsOf, recallFrom } from "../recall/recall.js";
 import { userOfRecall } from "../recall/recall-of-user.js";
 import type { Recollection } from "../recall/recall-options.js";
 import { type ContextExplanation, explainTurn } from "./explain.js";
@@ -178,6 +178,7 @@ export class Turns {
   async #draft(options: PrepareTurnOptions, toolsOf: ToolsOf): Promise<Draft> {
     const { context, log } = this.parts;
     const answeredAt = this.#answeredAt;
+    const collections = this.#collections(options);
     const [now, tools] = await Promise.all([readPresent(this.parts, options), toolsOf()]);
     const { frozen, messages } = now;
     const plan = await planTurn(now, options, answeredAt);
@@ -185,7 +186,7 @@ export class Turns {
     const isSame = system === frozen?.text;
     const prompt = isSame ? frozen.digest : sha256(system);
     const notes = isSame ? now.notes : new Map<string, TurnNote>();
-    const recollection = await this.#recall(plan, options, { system, messages, notes });
+    const recollection = await this.#recall(plan, options, { system, messages, notes }, collections);
     const made = noteOf(plan, recollection);
     const note = made === null ? null : log.asStored(prompt, made);
     const names = new Set([...Object.keys(tools), ...Object.keys(options.tools ?? {})]);
@@ -208,18 +209,30 @@ export class Turns {
     return { turn, sent };
   }
 
+  // Asked with all else that a turn reads. Where it fails, the recall does so too, if there is one.
+  #collections({ recall }: PrepareTurnOptions): Promise<readonly Collection[]> | undefined {
+    const { store, backend, context } = this.parts;
+    if (recall === undefined) return undefined;
+    const asked = (async () => {
+      const of = userOfRecall(store, recall, { sessionId: backend.id });
+      return collectionsOf(of.store, { ...recall, userId: of.userId, places: blockPlaces(context.live.all) });
+    })();
+    asked.catch(() => {});
+    return asked;
+  }
+
   // What the user's memory holds about the message that is to be answered; null where it is not asked, or was asked before.
   async #recall(
     { target, isOpen }: TurnPlan,
     { recall }: PrepareTurnOptions,
     shown: Shown,
+    collections: Promise<readonly Collection[]> | undefined,
   ): Promise<Recollection | null> {
     if (target === undefined || !isOpen || recall === undefined) return null;
-    const { store, backend, context } = this.parts;
+    const { store, backend } = this.parts;
     const of = userOfRecall(store, recall, { sessionId: backend.id });
     const request = { ...recall, userId: of.userId, sessionId: backend.id, ...questionOf(target, shown.messages) };
-    const places = blockPlaces(context.live.all);
-    return recallFrom(of.store, { ...request, places, ...filtersOf(backend.id, shown) });
+    return recallFrom(of.store, { ...request, collections, ...filtersOf(backend.id, shown) });
   }
 }
 
