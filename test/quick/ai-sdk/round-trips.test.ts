@@ -1,4 +1,4 @@
-import { tool } from "ai";
+import { type ToolSet, tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { chatHandler, type RespondOptions } from "../../../packages/stemma/src/ai-sdk.js";
@@ -104,9 +104,9 @@ describe.each([
       .withCachedPrompt();
     if (compactAfter !== undefined) sessions.onCompaction(async () => null).compactAfter(compactAfter);
     const { model } = scriptedModel(() => (isCall ? { call: "place" } : "The one with almonds."));
-    const tools = { place: tool({ inputSchema: z.object({}) }) };
+    const tools = (isCall ? { place: tool({ inputSchema: z.object({}) }) } : {}) as ToolSet;
     const authenticate = () => ({ userId: "ada" });
-    const handler = chatHandler({ sessions, model, recall, tools: isCall ? tools : {}, authenticate });
+    const handler = chatHandler({ sessions, model, recall, tools, authenticate });
     const post = async (submitted: object) => {
       const ended: Promise<unknown>[] = [];
       const waitUntil: RespondOptions["waitUntil"] = (work) => ended.push(work);
