@@ -30,7 +30,7 @@ export interface PlacedAnswer {
 
 type Answered = Pick<PlacedAnswer, "questionId" | "answerId" | "leafBefore">;
 
-/** What is answered where all is as it seems; `answerId` is for an answer that begins. */
+/** The answer that a run will give if all is as it was found; `answerId` is for an answer that begins. */
 export function expectedAnswer(target: Target, answerId: string): Answered {
   const { kind, question, leaf } = target;
   const questionId = question?.id ?? null;

@@ -155,7 +155,7 @@ export async function newestAnswer(session: ReadableSession, questionId: string)
   return null;
 }
 
-/** What a client's question is in the tree. */
+/** A client's question, and its place in the tree. */
 interface Recognised {
   /** As it is stored, or is to be. */
   readonly question: UIMessage;

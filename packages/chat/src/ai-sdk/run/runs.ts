@@ -21,7 +21,7 @@ export interface HeldRun {
   readonly isAsSeen: boolean;
 }
 
-/** What a process saw of the runs of a session. */
+/** A look at the runs of a session. */
 export interface RunLook {
   /** The latest run; null without one. */
   readonly known: KnownRun | null;

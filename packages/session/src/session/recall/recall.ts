@@ -48,7 +48,7 @@ export interface RecallRequest extends RecallOptions {
   readonly places?: readonly BlockPlace[] | undefined;
   /** False for a label of the user or of a key whose entries are not looked at. Default: all are. */
   readonly hasLabel?: ((label: string, scope: BlockScope) => boolean) | undefined;
-  /** What `collectionsOf` found for this request, where it was asked before. Default: it is asked. */
+  /** The answer of `collectionsOf` to this request, where it was asked before. Default: it is asked. */
   readonly collections?: Promise<readonly Collection[]> | undefined;
   /** Aborted, the recall waits for a reranker no longer. */
   readonly signal?: AbortSignal | undefined;

@@ -87,7 +87,7 @@ export class KeptNotes {
 interface TurnWrite {
   readonly turn: LoggedTurn;
   readonly state: TurnState;
-  /** What is told for the first time. */
+  /** The note that is told for the first time; null without one. */
   readonly note: TurnNote | null;
   /** The write of the prompt, where a store of ours keeps it and it was rendered anew. */
   readonly prompt: BlockWrite | null;

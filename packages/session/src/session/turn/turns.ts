@@ -305,7 +305,7 @@ interface Draft {
   /** The notes that were told before, by message. */
   readonly notes: ReadonlyMap<string, TurnNote>;
   readonly recall: RecallCost | null;
-  /** What is to be told; null for nothing. */
+  /** The note that is to be told; null for nothing. */
   readonly note: TurnNote | null;
 }
 
