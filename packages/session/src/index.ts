@@ -115,7 +115,15 @@ export type {
   Recollection,
 } from "./session/recall/recall-options.js";
 export { RECALL } from "./session/recall/recall-options.js";
-export { isUnderWay, type KnownRun, Renewal, RunRecord, type RunState, type RunStatus } from "./session/run-record.js";
+export {
+  isUnderWay,
+  type KnownRun,
+  Renewal,
+  RunRecord,
+  type RunState,
+  type RunStatus,
+  type ToldTime,
+} from "./session/run-record.js";
 export type {
   Exchange,
   ExchangeMessage,

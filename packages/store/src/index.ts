@@ -118,6 +118,7 @@ export type { ImportedVector, KeptVector, VectorModel, VectorStore } from "./con
 export type {
   AppendMessageOptions,
   AppendResult,
+  BlockWrite,
   EntryCheck,
   EntryWrite,
   KeptWrite,
@@ -198,6 +199,7 @@ export { OLD_PREFIX } from "./operations/upgrade/old-tables.js";
 export { copyCompactions, copyMessages } from "./operations/upgrade/upgrade.js";
 export { redactLangChain } from "./redact/langchain.js";
 export { redactedObserver } from "./redact/observer.js";
+export { redactRecord } from "./redact/redact-records.js";
 export { redactedWith, redactStore } from "./redact/redact-store.js";
 export type { RerankableStore, RerankerOptions, RerankFunction, RerankingModel } from "./rerank/rerankers.js";
 export {

@@ -90,7 +90,9 @@ export class BlockSet {
    */
   async settle(except?: LiveBlock): Promise<void> {
     const unknown = this.#settled().filter((block) => !block.tried && block !== except);
-    for (const result of await readBlocks(unknown)) {
+    const underWay = Promise.allSettled(unknown.flatMap(({ reading }) => reading ?? []));
+    const read = readBlocks(unknown.filter(({ reading }) => reading === null));
+    for (const result of (await Promise.all([underWay, read])).flat()) {
       if (result.status === "rejected" && !StemmaError.isInstance(result.reason, "PROVIDER_FAILED"))
         throw result.reason;
     }

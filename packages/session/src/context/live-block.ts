@@ -37,6 +37,7 @@ export class LiveBlock {
   /** The form of the content, of a block with a schema. */
   readonly document: BlockDocument | null;
   readonly #content = new BlockContent();
+  #reading: Promise<ContextBlock> | null = null;
   #isPreviewed = false;
   #preview: string | null = null;
 
@@ -147,8 +148,24 @@ export class LiveBlock {
     this.#preview = text;
   }
 
+  /** The read of a store of ours that is under way; null without one. A provider of the host's may be waiting for the session itself. */
+  get reading(): Promise<ContextBlock> | null {
+    return this.#reading;
+  }
+
   /** Reads the content anew. Gives the block as this read found it, whatever is written meanwhile. */
-  async read(): Promise<ContextBlock> {
+  read(): Promise<ContextBlock> {
+    const reading = this.#read();
+    if (!this.order.isOwn) return reading;
+    const done = () => {
+      if (this.#reading === reading) this.#reading = null;
+    };
+    this.#reading = reading;
+    reading.then(done, done);
+    return reading;
+  }
+
+  async #read(): Promise<ContextBlock> {
     const started = this.start();
     try {
       return this.take(started, await this.order.reading(() => this.fetch()));

@@ -125,16 +125,15 @@ export class SessionContext {
   }
 
   /**
-   * Notes what a turn shows: `blocks`, or what the prompt was just rendered from. Of the blocks that are `untold` it shows an
-   * earlier text, the one in `seen`.
+   * Notes what a turn shows. Of the blocks that are `untold` it shows an earlier text, the one in `seen`.
    */
   async show(
     messageId: string | null | undefined,
-    blocks: readonly ContextBlock[] | null,
+    blocks: readonly ContextBlock[],
     untold: readonly ContextBlock[],
     seen: ReadonlyMap<string, string>,
   ): Promise<void> {
-    const shown = (blocks ?? this.prompt.rendered).flatMap(({ label, version = 0 }) => {
+    const shown = blocks.flatMap(({ label, version = 0 }) => {
       const block = this.live.get(label);
       return block === undefined ? [] : [{ block, version }];
     });

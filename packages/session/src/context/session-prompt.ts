@@ -1,5 +1,6 @@
 // One class and its parts: the prompt of a session, frozen, stored, refreshed, and compared with what there is now.
 import { foldLabel, inPieces, mapped, once, type Queue, queueOf, StemmaError, sendable } from "@stemma/model";
+import type { BlockWrite } from "@stemma/store";
 import type { ContextBlock } from "./block.js";
 import type { BlockSet } from "./block-set.js";
 import { previewBlocks, readBlocks, valuesOf } from "./block-set.js";
@@ -21,8 +22,6 @@ export interface PromptOptions {
 export class SessionPrompt {
   #frozen: FrozenPrompt;
   #estimate = new PromptEstimate();
-  /** The blocks as the prompt was last rendered from them. */
-  rendered: readonly ContextBlock[] = [];
 
   constructor(
     private readonly blocks: BlockSet,
@@ -36,7 +35,6 @@ export class SessionPrompt {
     this.#frozen.revoke();
     this.#frozen = new FrozenPrompt(this.options.promptStore, this.options.promptOrder);
     this.#estimate = new PromptEstimate();
-    this.rendered = [];
   }
 
   /** The frozen prompt. The first call, of whatever process, reads the blocks, renders them and stores the result. */
@@ -55,10 +53,7 @@ export class SessionPrompt {
     const blocks = this.#calling(live, async () => sendableBlocks(valuesOf(await readBlocks(live))));
     // Told in its order, below.
     blocks.catch(() => {});
-    return this.#frozen.refresh(async () => {
-      this.rendered = await blocks;
-      return inPieces(renderedPrompt(this.rendered));
-    });
+    return this.#frozen.refresh(async () => inPieces(renderedPrompt(await blocks)));
   }
 
   /**
@@ -106,10 +101,23 @@ export class SessionPrompt {
     return this.#estimate.blocks(this.blocks.all);
   }
 
-  /** The blocks as they are now, read anew, but for those whose provider fails. */
-  async presentBlocks(): Promise<ContextBlock[]> {
-    const found = await this.#answers(ask(this.blocks.all), true);
-    return found.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
+  /** The blocks as they are now, read anew. */
+  async present(): Promise<PresentBlocks> {
+    const call = this.#frozen.begin();
+    return new PresentBlocks(await this.#answers(ask(this.blocks.all), true), call);
+  }
+
+  /** The prompt that these blocks make, as it would be stored. Errors: of a block that could not be read, what its read failed with. */
+  async renderingOf(present: PresentBlocks): Promise<string> {
+    return this.#frozen.stored(await inPieces(renderedPrompt(present.assertAll())));
+  }
+
+  /**
+   * Stores what `renderingOf` gave in place of what was frozen, unless it was rendered anew since these blocks were read. Where a
+   * store of ours keeps it, `write` is to make the write of it together with the caller's own; elsewhere it is passed none.
+   */
+  replace(prompt: string, { call }: PresentBlocks, write: PromptWriter): Promise<void> {
+    return this.#frozen.replace(call, prompt, write);
   }
 
   async #render(asked: AskedBlocks | null, anew = false): Promise<string> {
@@ -122,6 +130,27 @@ export class SessionPrompt {
 
   #calling<T>(blocks: readonly LiveBlock[], call: () => Promise<T>): Promise<T> {
     return blocks.every(({ order }) => order.isOwn) ? call() : this.#frozen.calling(call);
+  }
+}
+
+/** Makes a write of a prompt, null for none, together with others. */
+type PromptWriter = (write: BlockWrite | null) => Promise<void>;
+
+/** Blocks as they were read, and which call for a prompt read them. */
+export class PresentBlocks {
+  /** Those that could be read. */
+  readonly blocks: readonly ContextBlock[];
+
+  constructor(
+    private readonly found: readonly Result[],
+    readonly call: number,
+  ) {
+    this.blocks = found.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
+  }
+
+  /** Throws what the first of them failed with that could not be read. */
+  assertAll(): readonly ContextBlock[] {
+    return valuesOf(this.found);
   }
 }
 
@@ -222,6 +251,8 @@ export interface PromptStore extends WritableContextProvider {
   drop?(): Promise<void>;
   /** The prompt as it would be stored. Default: as it is. */
   stored?(prompt: string): string;
+  /** The write that `set` makes of it, for the session's store. Missing where it is kept elsewhere. */
+  writeOf?(prompt: string): BlockWrite;
 }
 
 /** The calls on a prompt's store. A provider of the host's is made ready first, and runs as a callback. */
@@ -252,6 +283,13 @@ class PromptKeeper {
   async set(prompt: string, options?: WriteOptions): Promise<void> {
     const set = () => (options ? this.store.set(prompt, options) : this.store.set(prompt));
     await this.#asking(() => callProvider(NAME, "set", set));
+  }
+
+  /** Stores it with `write`, or by itself where that cannot. */
+  async replace(prompt: string, write: PromptWriter): Promise<void> {
+    const own = this.store.writeOf?.(prompt) ?? null;
+    if (own === null) await this.set(prompt);
+    await write(own);
   }
 
   async drop(): Promise<void> {
@@ -329,6 +367,26 @@ class FrozenPrompt {
     return this.#keeper !== null;
   }
 
+  /** A call that reads now what it will render: another one that begins later is the later one. */
+  begin(): number {
+    return ++this.#calls;
+  }
+
+  /** The prompt as it would be stored. Errors: `REDACTION_FAILED`. */
+  stored(rendered: string): string {
+    return this.#keeper?.stored(rendered) ?? rendered;
+  }
+
+  /** Stores the prompt of a call, as `SessionPrompt.replace` does. */
+  replace(call: number, prompt: string, write: PromptWriter): Promise<void> {
+    return this.#inOrder(async () => {
+      if (call < this.#latest) return write(null);
+      this.#latest = call;
+      await (this.#keeper?.replace(prompt, write) ?? write(null));
+      this.#known = prompt;
+    });
+  }
+
   /** The stored prompt; null when nothing is frozen. */
   read(): Promise<string | null> {
     return this.#inOrder(() => this.#read());
@@ -336,7 +394,7 @@ class FrozenPrompt {
 
   /** The stored prompt, or else what `render` makes, stored. */
   freeze(render: Render): Promise<{ prompt: string; rendered: boolean }> {
-    const call = ++this.#calls;
+    const call = this.begin();
     return this.#inOrder(async () => {
       const stored = await this.#read();
       if (stored !== null) return { prompt: stored, rendered: false };
@@ -357,7 +415,7 @@ class FrozenPrompt {
 
   /** Stores what `render` makes in place of what was frozen. */
   refresh(render: Render): Promise<string> {
-    const call = ++this.#calls;
+    const call = this.begin();
     return this.#inOrder(async () => this.#write(call, await render()));
   }
 
@@ -366,7 +424,7 @@ class FrozenPrompt {
    * nothing is frozen any more.
    */
   renew(cleared: Promise<boolean>, render: Render, limit: TimeLimit): Promise<void> {
-    const call = ++this.#calls;
+    const call = this.begin();
     // Told below, in its turn.
     cleared.catch(() => {});
     return this.#inOrder(async () => {
@@ -389,7 +447,7 @@ class FrozenPrompt {
 
   /** Ends it: what calls until now render is not written any more. */
   revoke(): void {
-    this.#latest = ++this.#calls;
+    this.#latest = this.begin();
     this.#known = null;
   }
 
@@ -417,7 +475,7 @@ class FrozenPrompt {
   }
 
   async #write(call: number, rendered: string, options?: WriteOptions): Promise<string> {
-    const prompt = this.#keeper?.stored(rendered) ?? rendered;
+    const prompt = this.stored(rendered);
     if (call < this.#latest) return prompt;
     this.#latest = call;
     await this.#keeper?.set(prompt, options);

@@ -120,6 +120,7 @@ function storedPrompt(store: Store, sessionId: string): PromptStore {
     // What blocks of other providers hold is not checked when it is written.
     set: (content, options) => store.blocks.set(key, storableText(content), options),
     drop: () => store.blocks.delete(key),
+    writeOf: (content) => ({ block: key, content: storableText(content) }),
     stored: (prompt) => store.redaction?.text(storableText(prompt), { kind: "prompt", sessionId, label: "" }) ?? prompt,
   };
 }

@@ -69,6 +69,11 @@ export class RunRecord {
     return leaseEnd(this.records, lease);
   }
 
+  /** The time by the database's clock; null where it has none. */
+  async time(): Promise<ToldTime | null> {
+    return this.records.now === undefined ? null : new ToldTime(await this.records.now());
+  }
+
   /** True for a run whose process died. */
   async isDead({ state, version }: KnownRun): Promise<boolean> {
     return isUnderWay(state) && (await isLeaseOver(this.records, state, version));
@@ -119,6 +124,18 @@ type Clock = Pick<RecordStore, "now">;
 
 /** The leases that this process saw, by their owners. */
 const seen = new Recent<Sight>(10_000);
+
+/** A time that a database told. It goes on by this process's monotonic clock, so that nobody has to ask again soon. */
+export class ToldTime {
+  readonly #at = performance.now();
+
+  constructor(private readonly told: number) {}
+
+  /** The time in so many milliseconds. */
+  in(milliseconds: number): number {
+    return this.told + Math.floor(performance.now() - this.#at) + milliseconds;
+  }
+}
 
 /** When a lease ends that is written now: `LeaseState.leaseUntil`. */
 export async function leaseEnd(records: Clock, lease: number): Promise<number | null> {

@@ -806,10 +806,9 @@ export class Session {
   ): Promise<PreparedTurn<M, ToolsOf<this>>> {
     PREPARE_TURN.assert(options, "prepareTurn()");
     const { turns } = this.#started;
-    const tools = this.tools();
-    const request = await this.#inContext(() => turns.prepare(options, tools));
+    const { tools, ...request } = await this.#inContext(() => turns.prepare(options, () => this.tools()));
     const update = () => this.#inContext(() => turns.update());
-    return { ...(request as TurnRequest<M>), tools: await tools, update };
+    return { ...(request as TurnRequest<M>), tools: tools as ToolsOf<this>, update };
   }
 
   /**
@@ -824,8 +823,7 @@ export class Session {
     const { turns } = this.#started;
     if (typeof turn === "string") return this.#inContext(() => turns.explainPast(turn));
     PREPARE_TURN.assert(turn, "explainContext()");
-    const tools = this.tools();
-    return this.#inContext(() => turns.explainNext(turn, tools));
+    return this.#inContext(() => turns.explainNext(turn, () => this.tools()));
   }
 
   /**

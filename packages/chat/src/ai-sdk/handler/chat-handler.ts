@@ -289,9 +289,9 @@ async function submit(
   ]);
   assertForgetful(model, "chatHandler()");
   // Not before the request is known to be good: whoever is refused would own the id.
-  await manager.create("", { id: chatId });
+  const registered = manager.create("", { id: chatId });
   const asking = { ...options, model, tools };
-  const { response, ask } = await receiveSubmission(session, accepted, asking, request.signal);
+  const { response, ask } = await receiveSubmission(session, accepted, asking, request.signal, registered);
   if (response !== null) return response;
   try {
     return observedAnswer(session, model, () => {

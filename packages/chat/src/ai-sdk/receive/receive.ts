@@ -1,15 +1,16 @@
 import { check, defineOptions, isJsonObject } from "@stemma/model";
-import { assertSession, coreOf, PREPARE_TURN, type RecallOptions, type Session } from "@stemma/session";
+import { assertSession, coreOf, isUnderWay, PREPARE_TURN, type RecallOptions, type Session } from "@stemma/session";
 import { createUIMessageStreamResponse, type ToolSet, type UIMessageChunk } from "ai";
 import { type ProviderName, providerName } from "../lint/known-providers.js";
 import { replayed, streamOf } from "../message/replay.js";
 import { runSession } from "../run/hold.js";
-import { SessionRuns, type WhenBusy } from "../run/runs.js";
+import { type RunLook, SessionRuns, type WhenBusy } from "../run/runs.js";
 import { openTurn } from "../turn.js";
 import { type ModelRequest, modelRequest } from "./model-request.js";
-import { placeSubmission } from "./place-submission.js";
+import { expectedAnswer, placeFound, placeSubmission } from "./place-submission.js";
 import { readSubmission, type Submission } from "./submission.js";
-import { repeatedQuestion } from "./target.js";
+import { findTarget, repeatedQuestion, type Target } from "./target.js";
+
 /** A request as it was understood. */
 export type Received =
   /** There is nothing to ask a model: it was answered before, or is being answered. Return the response. */
@@ -30,37 +31,58 @@ export async function receive(session: Session, request: Request, options: Recei
   return receiveSubmission(session, await accept(session, submission), options, request.signal);
 }
 
-export interface Accepted extends Submission {
-  /** The stored question that it asks again; null for a new one. */
-  readonly repeated: string | null;
+/** A submission that could be placed, and what was read of the session for that. */
+export interface Accepted {
+  readonly submission: Submission;
+  readonly target: Target;
+  readonly seen: RunLook;
 }
 
 /**
- * Reads what is stored of a submission, and writes nothing. Errors: those of `repeatedQuestion`, for what could not be placed.
+ * Reads what is stored of a submission, and writes nothing. Errors: those of `findTarget`, for what could not be placed.
  */
-export async function accept(session: Session, submission: Submission): Promise<Accepted> {
-  const stored = asStored(session, submission);
-  return { ...stored, repeated: await repeatedQuestion(session, stored) };
+export async function accept(session: Session, given: Submission): Promise<Accepted> {
+  const submission = asStored(session, given);
+  // First the run: where it is the same later, nobody placed anything since.
+  const [seen, target] = await Promise.all([new SessionRuns(session).look(), findTarget(session, submission)]);
+  return { submission, target, seen };
 }
 
-/** Places what was accepted, and gives what the model is asked; or the response, where there is nothing to ask. */
+/**
+ * Places what was accepted, and gives what the model is asked; or the response, where there is nothing to ask. `registered` settles
+ * once the session is there.
+ */
 export async function receiveSubmission(
   session: Session,
-  submission: Accepted,
+  { submission, target: found, seen }: Accepted,
   options: ReceiveOptions,
   signal: AbortSignal,
+  registered?: Promise<unknown>,
 ): Promise<Received> {
-  const { repeated } = submission;
   const { tools = {}, whenBusy = "queue", lease = DEFAULT_LEASE, cacheTtl, recall, model } = options;
   const runs = new SessionRuns(session);
-  const running = repeated === null ? null : await runs.stream(repeated);
-  if (running !== null) return { response: responseOf(running), ask: null };
-  const state = { runId: crypto.randomUUID(), questionId: repeated, answerId: "", leafBefore: null };
-  const held = await runs.claim(state, { lease, whenBusy, signal });
+  const repeated = repeatedQuestion(found);
+  if (repeated !== null && seen.known !== null && isUnderWay(seen.known.state)) {
+    await registered;
+    const running = await runs.stream(repeated);
+    if (running !== null) return { response: responseOf(running), ask: null };
+  }
+  const answerId = crypto.randomUUID();
+  const state = { runId: crypto.randomUUID(), ...expectedAnswer(found, answerId) };
+  const early = found.kind === "results" ? session.tools() : undefined;
+  const claiming = runs.claim(state, { lease, whenBusy, signal, seen });
+  const [ready, claim] = await Promise.allSettled([registered, claiming, early]);
+  if (claim.status === "rejected") throw ready.status === "rejected" ? ready.reason : claim.reason;
+  const held = claim.value;
   try {
-    const sessionTools = (await session.tools()) as ToolSet;
+    if (ready.status === "rejected") throw ready.reason;
     const own = runSession(session, held.keeper.write);
-    const placed = await placeSubmission(own, submission, { ...sessionTools, ...tools });
+    const toolsOf = async () => ({ ...((await (early ?? session.tools())) as ToolSet), ...tools });
+    // Where no other run was there since, a new question is still one, unless the store says that somebody else wrote.
+    const isFound = held.isAsSeen && coreOf(session).store !== null;
+    const placed =
+      (isFound ? await placeFound(own, found, answerId) : null) ??
+      (await placeSubmission(own, await findTarget(own, submission), answerId, toolsOf));
     if (placed.kind !== "answer") {
       await runs.release(held, "completed");
       const stream = placed.kind === "replay" ? replayed(placed.message) : nothing(placed.answerId);

@@ -119,6 +119,8 @@ export type WriteRun = (writes: readonly KeptWrite[]) => Promise<readonly (reado
  */
 export interface RunSession extends ReadableSession {
   appendMessage(message: UIMessage, parentId?: string | null): Promise<void>;
+  /** Appends a message below the active leaf, which is this one. Errors: `MESSAGE_EXISTS`, `LEAF_MOVED`. */
+  appendNew(message: UIMessage, leafId: string | null): Promise<void>;
   editMessage(messageId: string, message: UIMessage): Promise<void>;
   updateMessage(message: UIMessage): Promise<void>;
   upsertMessage(message: UIMessage, parentId: string | null): Promise<void>;
@@ -139,6 +141,9 @@ export function runSession(session: Session, write: WriteRun): RunSession {
     history: (options) => session.history(options),
     async appendMessage(message, parent) {
       await one({ session: id, append: [givenMessage(message)], parent });
+    },
+    async appendNew(message, expectedLeaf) {
+      await one({ session: id, append: [givenMessage(message)], expectedLeaf, onlyNew: true });
     },
     async editMessage(messageId, message) {
       await one({ session: id, appendSibling: givenMessage(message), of: messageId });

@@ -57,8 +57,10 @@ export class RunKeeper {
     await this.#own(() => this.hold.look());
   }
 
-  /** Says what is answered, once that is known. Errors: `RUN_LOST`. */
+  /** Says what is answered, where it is not what the run was taken for. Errors: `RUN_LOST`. */
   async update({ questionId, answerId, leafBefore }: Answered): Promise<void> {
+    const { state } = this.run;
+    if (state.questionId === questionId && state.answerId === answerId && state.leafBefore === leafBefore) return;
     await this.#own(() => this.hold.change({ questionId, answerId, leafBefore }));
     this.run.state = this.hold.state;
   }

@@ -47,7 +47,7 @@ export class RunLog extends RunRecord {
   async forgetChunks(runId: string): Promise<void> {
     for (;;) {
       const batches = await this.chunks(runId);
-      for (const { key } of batches) await this.records.delete(this.scope, key);
+      await Promise.all(batches.map(({ key }) => this.records.delete(this.scope, key)));
       if (!this.isPage(batches)) return;
     }
   }

@@ -1,5 +1,5 @@
 import { Queue, StemmaError, sleep, yieldIfDue } from "@stemma/model";
-import { coreOf, isUnderWay, type KnownRun, type RunState, type Session } from "@stemma/session";
+import { coreOf, isUnderWay, type KnownRun, type RunState, type Session, type ToldTime } from "@stemma/session";
 import type { UIMessageChunk } from "ai";
 import { RunHold } from "./hold.js";
 import { RunKeeper } from "./keeper.js";
@@ -15,9 +15,21 @@ const POLL = 200;
 export interface HeldRun {
   readonly run: LiveRun;
   readonly keeper: RunKeeper;
+  /** The run before, whose chunks nobody needs any more; null without one. */
+  readonly earlier: string | null;
+  /** True where no other run was there since the look that the claim was given. */
+  readonly isAsSeen: boolean;
 }
 
-type NewRun = Pick<RunState, "runId" | "questionId" | "answerId" | "leafBefore">;
+/** A look at the runs of a session. */
+export interface RunLook {
+  /** The latest run; null without one. */
+  readonly known: KnownRun | null;
+  /** When that was; null where the database has no clock. */
+  readonly time: ToldTime | null;
+}
+
+export type NewRun = Pick<RunState, "runId" | "questionId" | "answerId" | "leafBefore">;
 
 interface Process {
   readonly live: Map<string, LiveRun>;
@@ -54,6 +66,12 @@ export class SessionRuns {
     }
   }
 
+  /** Looks at the latest run, whatever became of it. */
+  async look(): Promise<RunLook> {
+    const [known, time] = await Promise.all([this.#log.read(), this.#log.time()]);
+    return { known, time };
+  }
+
   /** The run of this process; null when none is under way here. */
   get live(): LiveRun | null {
     const run = this.#process.live.get(this.session.id);
@@ -68,12 +86,14 @@ export class SessionRuns {
     return this.#process.queue.write(this.session.id, () => this.#claim(state, options));
   }
 
-  async release({ run, keeper }: HeldRun, status: RunState["status"]): Promise<void> {
+  async release({ run, keeper, earlier }: HeldRun, status: RunState["status"]): Promise<void> {
     try {
       await keeper.end(status);
     } finally {
       if (this.#process.live.get(this.session.id) === run) this.#process.live.delete(this.session.id);
       run.end();
+      // What stays expires by itself.
+      if (earlier !== null) await this.#log.forgetChunks(earlier).catch(() => {});
     }
   }
 
@@ -123,10 +143,9 @@ export class SessionRuns {
     return run.stream();
   }
 
-  async #claim(state: NewRun, options: ClaimOptions): Promise<HeldRun> {
-    const { lease, whenBusy, signal } = options;
-    for (;;) {
-      const known = await this.#log.read();
+  async #claim(state: NewRun, { lease, whenBusy, signal, seen }: ClaimOptions): Promise<HeldRun> {
+    for (let look = seen; ; look = undefined) {
+      const { known, time } = look ?? (await this.look());
       if (known !== null && isUnderWay(known.state)) {
         if (await this.#isDead(known)) await recover(this.session, this.#log, known);
         else if (whenBusy === "reject") throw this.#busy(known);
@@ -135,22 +154,21 @@ export class SessionRuns {
         if (signal?.aborted) throw this.#busy(known);
         continue;
       }
-      const owner = crypto.randomUUID();
       const running = {
         ...state,
         status: "running",
-        owner,
+        owner: crypto.randomUUID(),
         lease,
-        leaseUntil: await this.#log.leaseEnd(lease),
+        leaseUntil: time === null ? null : time.in(lease),
       } as const;
       const written = await this.#log.write(running, known?.version ?? 0);
       if (written === null) continue;
       const run = new LiveRun(written.state);
       this.#process.live.set(this.session.id, run);
-      if (known !== null) await this.#log.forgetChunks(known.state.runId);
       const hold = new RunHold(this.session, this.#log, written);
       const isRedacted = coreOf(this.session).store?.redaction !== undefined;
-      return { run, keeper: new RunKeeper(this.#log, run, hold, isRedacted) };
+      const keeper = new RunKeeper(this.#log, run, hold, isRedacted);
+      return { run, keeper, earlier: known?.state.runId ?? null, isAsSeen: look !== undefined };
     }
   }
 
@@ -173,6 +191,8 @@ interface ClaimOptions {
   readonly whenBusy: WhenBusy;
   /** Aborted when the caller has gone. */
   readonly signal?: AbortSignal | undefined;
+  /** A look that the caller had already. Default: the claim looks itself. */
+  readonly seen?: RunLook | undefined;
 }
 
 /** How often the answer of another process is looked at while it goes on, in milliseconds. */

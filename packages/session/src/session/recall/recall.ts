@@ -48,6 +48,8 @@ export interface RecallRequest extends RecallOptions {
   readonly places?: readonly BlockPlace[] | undefined;
   /** False for a label of the user or of a key whose entries are not looked at. Default: all are. */
   readonly hasLabel?: ((label: string, scope: BlockScope) => boolean) | undefined;
+  /** The answer of `collectionsOf` to this request, where it was asked before. Default: it is asked. */
+  readonly collections?: Promise<readonly Collection[]> | undefined;
   /** Aborted, the recall waits for a reranker no longer. */
   readonly signal?: AbortSignal | undefined;
   /** The session that it is for. */
@@ -163,8 +165,8 @@ async function findEntries(
   queries: readonly string[],
   options: SearchOptions,
 ): Promise<RecalledEntry[]> {
-  const { isKnown = () => false } = request;
-  const ranked = (await collectionsOf(store, request)).map(async ({ entries, place, name: scopeName, block }) => {
+  const { isKnown = () => false, collections = collectionsOf(store, request) } = request;
+  const ranked = (await collections).map(async ({ entries, place, name: scopeName, block }) => {
     const { scope = "session", label } = place;
     const named = { ...(scopeName && { scopeName }), label, ...(block !== undefined && { block }) };
     const rankings = queries.map(async (query) => {
@@ -190,7 +192,7 @@ async function findEntries(
 }
 
 /** Entries of one owner under one label. */
-interface Collection {
+export interface Collection {
   readonly entries: EntryStore;
   readonly place: EntryScope;
   /** The name of the scope, where a block declares it. */
@@ -205,10 +207,10 @@ export interface BlockPlace extends Omit<EntryPlace, "name"> {
   readonly name: string | undefined;
 }
 
-// Those that blocks declare, then all others of the user and of the keys.
-async function collectionsOf(
+/** Where entries are looked for: what blocks declare, then all other labels of the user and of the keys. */
+export async function collectionsOf(
   store: Store,
-  { userId = store.userId, keys = [], places = [], hasLabel = () => true }: RecallRequest,
+  { userId = store.userId, keys = [], places = [], hasLabel = () => true }: Omit<RecallRequest, "said">,
 ): Promise<Collection[]> {
   const { entries } = userId === undefined ? store : store.forUser(userId);
   const declared = places.flatMap(({ name, block, scope, store: { entries: own }, entries: place }): Collection[] => {

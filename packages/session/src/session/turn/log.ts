@@ -11,9 +11,12 @@ import {
   yieldIfDue,
 } from "@stemma/model";
 import {
+  type BlockWrite,
   type RecordScope,
   type RecordStore,
   type RecordWrite,
+  type Redaction,
+  redactRecord,
   type StoredRecord,
   TURNS,
   type WriteRecordOptions,
@@ -38,17 +41,58 @@ export type TurnRecords = Pick<RecordStore, "get" | "set" | "delete" | "list" | 
 /** Where turns are logged: a store, or the memory of one process. */
 export interface TurnStore {
   readonly records: TurnRecords;
-  /** Makes all of the writes, or none of them. */
-  writeTogether(writes: readonly RecordWrite[]): Promise<unknown>;
+  /** Missing where texts are stored as they are. */
+  readonly redaction?: Redaction | undefined;
+  /** Makes all of the writes, or none of them. A block is written to a store only. */
+  writeTogether(writes: readonly (RecordWrite | BlockWrite)[]): Promise<unknown>;
 }
 
 /** How long notes and turns are stored, in milliseconds: longer than any provider keeps a prefix. */
 const LIFETIME = 30 * 24 * 60 * 60 * 1000;
 
+/** How long notes beside another prompt are stored: that prompt may come again, and its prefix may still be cached. */
+const OUTDATED = 24 * 60 * 60 * 1000;
+/** How many of them a turn removes at most. */
+const MOST_REMOVED = 100;
+
 const STATE = "last";
 const ALL = Number.MAX_SAFE_INTEGER;
-const noteKey = (prompt: string, messageId = "") => `note/${prompt}/${messageId}`;
+const NOTES = "note/";
+const noteKey = (prompt: string, messageId = "") => `${NOTES}${prompt}/${messageId}`;
 const turnKey = (messageId: string | null) => `turn/${messageId ?? ""}`;
+
+/** The notes of a session, as they are stored. */
+export class KeptNotes {
+  constructor(private readonly records: readonly StoredRecord[]) {}
+
+  /** Those that were told beside the prompt of this digest, by message. */
+  beside(prompt: string | undefined): Map<string, TurnNote> {
+    if (prompt === undefined) return new Map();
+    const own = this.records.filter(({ key }) => key.startsWith(noteKey(prompt)));
+    const notes = own.map(({ value }) => decodeJson(value) as TurnNote);
+    return new Map(notes.map((note) => [note.messageId, note]));
+  }
+
+  /** The keys of those beside other prompts that are to be removed. */
+  outdated(prompt: string): string[] {
+    const limit = Date.now() + LIFETIME - OUTDATED;
+    const others = this.records.filter(({ key, expiresAt }) => {
+      return !key.startsWith(noteKey(prompt)) && expiresAt !== null && expiresAt < limit;
+    });
+    return others.slice(0, MOST_REMOVED).map(({ key }) => key);
+  }
+}
+
+/** All that is stored of a turn. */
+interface TurnWrite {
+  readonly turn: LoggedTurn;
+  readonly state: TurnState;
+  /** The note that is told for the first time; null without one. */
+  readonly note: TurnNote | null;
+  /** The write of the prompt, where a store of ours keeps it and it was rendered anew. */
+  readonly prompt: BlockWrite | null;
+  readonly before: KeptNotes;
+}
 
 /** Logs a session's turns in its records, so that each knows of those before. */
 export class TurnLog {
@@ -70,37 +114,48 @@ export class TurnLog {
     return this.#read<LoggedTurn>(turnKey(messageId));
   }
 
-  /** Stores a turn, and the state that it leaves, both or neither: the next turn tells by the state how it differs from this one. */
-  async write(turn: LoggedTurn, state: TurnState): Promise<void> {
-    const options = { expiresAt: Date.now() + LIFETIME };
-    await this.store.writeTogether([
-      { records: this.#scope, key: STATE, value: encodeJson(state) },
-      { records: this.#scope, key: turnKey(turn.messageId), value: encodeJson(turn), options },
-    ]);
-  }
-
-  /** The notes that were told beside the prompt of this digest, by message. */
-  async notes(prompt: string | undefined): Promise<Map<string, TurnNote>> {
-    if (prompt === undefined) return new Map();
-    const found = await this.store.records.list(this.#scope, { prefix: noteKey(prompt), limit: ALL });
-    const notes = found.map(({ value }) => decodeJson(value) as TurnNote);
-    return new Map(notes.map((note) => [note.messageId, note]));
-  }
-
-  /** Keeps a note, unless another process was faster: then it is that one's. */
-  async add(prompt: string, note: TurnNote): Promise<TurnNote> {
-    const key = noteKey(prompt, note.messageId);
+  /**
+   * Stores a turn, what it tells, and the state that it leaves, all of it or nothing: the next turn tells by the state how it differs
+   * from this one. False where another process was faster to tell something behind the same message: then nothing is stored.
+   */
+  async write({ turn, state, note, prompt, before }: TurnWrite): Promise<boolean> {
+    const expiresAt = Date.now() + LIFETIME;
+    const record = (key: string, value: unknown, options: WriteRecordOptions = {}): RecordWrite => {
+      return { records: this.#scope, key, value: encodeJson(value), options };
+    };
+    const writes = [
+      ...(note === null
+        ? []
+        : [record(noteKey(state.prompt, note.messageId), note, { expectedVersion: 0, expiresAt })]),
+      ...(prompt === null ? [] : [prompt]),
+      record(STATE, state),
+      record(turnKey(turn.messageId), turn, { expiresAt }),
+      ...before.outdated(state.prompt).map((key): RecordWrite => ({ records: this.#scope, key, value: null })),
+    ];
     try {
-      const { value } = await this.store.records.set(this.#scope, key, encodeJson(note), {
-        expectedVersion: 0,
-        expiresAt: Date.now() + LIFETIME,
-      });
-      // As it will be read the next time, which a store's redaction may have changed.
-      return decodeJson(value) as TurnNote;
+      await this.store.writeTogether(writes);
+      return true;
     } catch (error) {
-      if (!StemmaError.isInstance(error, "RECORD_CONFLICT")) throw error;
-      return (await this.#read<TurnNote>(key)) ?? note;
+      if (note !== null && StemmaError.isInstance(error, "RECORD_CONFLICT")) return false;
+      throw error;
     }
+  }
+
+  async notes(): Promise<KeptNotes> {
+    return new KeptNotes(await this.store.records.list(this.#scope, { prefix: NOTES, limit: ALL }));
+  }
+
+  /** The note behind a message; null without one. */
+  async note(prompt: string, messageId: string): Promise<TurnNote | null> {
+    return this.#read<TurnNote>(noteKey(prompt, messageId));
+  }
+
+  /** A note as it will be read the next time. Errors: `REDACTION_FAILED`. */
+  asStored(prompt: string, note: TurnNote): TurnNote {
+    const { redaction } = this.store;
+    if (redaction === undefined) return note;
+    const value = redactRecord(this.#scope, noteKey(prompt, note.messageId), encodeJson(note), redaction.text);
+    return decodeJson(value) as TurnNote;
   }
 
   async #read<T>(key: string): Promise<T | null> {
@@ -275,8 +330,11 @@ class MemoryRecords implements TurnRecords, TurnStore {
     return record;
   }
 
-  async writeTogether(writes: readonly RecordWrite[]): Promise<void> {
-    for (const { records, key, value, options } of writes) {
+  // The first one fails before any is made.
+  async writeTogether(writes: readonly (RecordWrite | BlockWrite)[]): Promise<void> {
+    for (const write of writes) {
+      if ("block" in write) continue;
+      const { records, key, value, options } = write;
       if (value === null) await this.delete(records, key);
       else await this.set(records, key, value, options);
     }

@@ -15,20 +15,24 @@ import {
   summaryMessage,
   yieldIfDue,
 } from "@stemma/model";
-import { observed, type Store } from "@stemma/store";
+import { type BlockWrite, observed, type Store } from "@stemma/store";
 import type { ContextBlock } from "../../context/block.js";
-import { contentsOf, renderedPrompt } from "../../context/prompt.js";
+import { contentsOf } from "../../context/prompt.js";
 import { searchesMessages } from "../../context/provider.js";
 import type { SessionContext } from "../../context/session-context.js";
+import type { PresentBlocks } from "../../context/session-prompt.js";
 import type { SessionTools } from "../../tools/tool.js";
 import type { SessionBackend } from "../own-provider/provider.js";
-import { blockPlaces, recallFrom } from "../recall/recall.js";
+import { blockPlaces, type Collection, collectionsOf, recallFrom } from "../recall/recall.js";
 import { userOfRecall } from "../recall/recall-of-user.js";
 import type { Recollection } from "../recall/recall-options.js";
 import { type ContextExplanation, explainTurn } from "./explain.js";
 import {
   type ComposedTurn,
+  type KeptNotes,
+  type LoggedTurn,
   loggedTurn,
+  type RecallCost,
   readTurns,
   type TurnLog,
   type TurnPage,
@@ -57,11 +61,7 @@ export interface TurnParts {
   readonly store: Store | null;
 }
 
-/** The changes that making a request makes: none, where it is only looked at. */
-interface Effects {
-  render(blocks: readonly ContextBlock[]): Promise<string>;
-  add(prompt: string, note: TurnNote): Promise<TurnNote>;
-}
+type ToolsOf = () => Promise<SessionTools>;
 
 /** The turns of one session. What a call asks of the store it asks at once, in the order of the calls. */
 export class Turns {
@@ -84,31 +84,51 @@ export class Turns {
     if (asked !== undefined) this.parts.context.answers(asked.id);
   }
 
-  /** Prepares a turn, as `Session.prepareTurn` does, with `tools`. */
-  prepare(options: PrepareTurnOptions, tools: Promise<SessionTools>): Promise<TurnRequest> {
+  /** Prepares a turn, as `Session.prepareTurn` does. `toolsOf` gives the tools. */
+  prepare(options: PrepareTurnOptions, toolsOf: ToolsOf): Promise<TurnRequest & { readonly tools: SessionTools }> {
     const { store, backend } = this.parts;
     const turn = { type: "turn", name: "prepareTurn", sessionId: backend.id } as const;
-    return observed(store, turn, () => this.#prepare(options, tools));
+    return observed(store, turn, () => this.#prepare(options, toolsOf));
   }
 
-  async #prepare(options: PrepareTurnOptions, tools: Promise<SessionTools>): Promise<TurnRequest> {
+  async #prepare(options: PrepareTurnOptions, toolsOf: ToolsOf) {
     const { context, log } = this.parts;
-    const { turn, now, plan, note, prompt, sent } = await this.#compose(options, tools, {
-      render: () => context.prompt.refresh(),
-      add: (digest, made) => log.add(digest, made),
-    });
-    const { outline, system, notes } = turn;
-    const logged = await loggedTurn(turn, now.state);
-    const { messageId, leafId, sentAt, prefixHash } = logged;
-    await log.write(logged, { sentAt, prompt, summaryId: summaryIn(now.messages), messageId, leafId, outline });
-    const isSame = system === now.frozen?.text;
-    const blocks = isSame ? now.frozen.blocks : await inPieces(contentsOf(system));
-    this.#known = shownBlocks(blocks, notesOf(now.messages, notes));
-    const changes = note === null ? [] : plan.changed;
-    await context.show(messageId, isSame ? now.blocks : null, note === null ? plan.changed : [], plan.shown);
-    const { tokens, ms, isLate } = turn.recall ?? { tokens: 0, ms: 0, isLate: false };
-    const recalled = { results: note?.recalled ?? [], tokens, ms, isLate };
-    return { ...sent, changes, recalled, refreshed: plan.refreshed, prefixHash };
+    const draft = await this.#draft(options, toolsOf);
+    const { now, plan, prompt, tools } = draft;
+    let { note } = draft;
+    let isNew = note !== null;
+    for (;;) {
+      const { turn, sent } = await this.#compose(draft, note);
+      const logged = await loggedTurn(turn, now.state);
+      if (!(await this.#store(draft, turn, logged, isNew ? note : null))) {
+        // Another process was faster, so it is that one's.
+        note = (await log.note(prompt, logged.messageId ?? "")) ?? note;
+        isNew = false;
+        continue;
+      }
+      const blocks = turn.system === now.frozen?.text ? now.frozen.blocks : await inPieces(contentsOf(turn.system));
+      this.#known = shownBlocks(blocks, notesOf(now.messages, turn.notes));
+      const changes = note === null ? [] : plan.changed;
+      await context.show(logged.messageId, now.blocks, note === null ? plan.changed : [], plan.shown);
+      const { tokens, ms, isLate } = turn.recall ?? { tokens: 0, ms: 0, isLate: false };
+      const recalled = { results: note?.recalled ?? [], tokens, ms, isLate };
+      return { ...sent, tools, changes, recalled, refreshed: plan.refreshed, prefixHash: logged.prefixHash };
+    }
+  }
+
+  // All in one write, unless a provider of the host's keeps the prompt. False where the note is another process's.
+  async #store({ now, plan, prompt }: Draft, turn: ComposedTurn, logged: LoggedTurn, note: TurnNote | null) {
+    const { context, log } = this.parts;
+    const { sentAt, messageId, leafId } = logged;
+    const { outline, system } = turn;
+    const state = { sentAt, prompt, summaryId: summaryIn(now.messages), messageId, leafId, outline };
+    let isStored = true;
+    const write = async (ofPrompt: BlockWrite | null): Promise<void> => {
+      isStored = await log.write({ turn: logged, state, note, prompt: ofPrompt, before: now.kept });
+    };
+    if (plan.renders) await context.prompt.replace(system, now.present, write);
+    else await write(null);
+    return isStored;
   }
 
   /** Tells where the blocks differ from what the model knows, which it knows from now on; null for nowhere. */
@@ -116,7 +136,7 @@ export class Turns {
     const known = this.#known;
     if (known === null) return null;
     const { context } = this.parts;
-    const blocks = await context.prompt.presentBlocks();
+    const { blocks } = await context.prompt.present();
     const changed = blocks.filter(({ label, content }) => content !== (known.get(foldLabel(label)) ?? ""));
     if (changed.length === 0) return null;
     const text = updateOf(changed, known);
@@ -126,12 +146,11 @@ export class Turns {
   }
 
   /** Explains the next request. Changes nothing. */
-  async explainNext(options: PrepareTurnOptions, tools: Promise<SessionTools>): Promise<ContextExplanation> {
+  async explainNext(options: PrepareTurnOptions, toolsOf: ToolsOf): Promise<ContextExplanation> {
     const { backend, context } = this.parts;
-    const { turn, now } = await this.#compose(options, tools, {
-      render: (blocks) => inPieces(renderedPrompt(blocks)),
-      add: async (_, made) => made,
-    });
+    const draft = await this.#draft(options, toolsOf);
+    const { now } = draft;
+    const { turn } = await this.#compose(draft, draft.note);
     const compactions = await backend.compactions();
     const logged = { ...(await loggedTurn(turn, now.state)), sentAt: null };
     return explainTurn(logged, { messages: now.messages, blocks: context.live.all, compactions });
@@ -155,20 +174,30 @@ export class Turns {
     return readTurns(messages, log, limit);
   }
 
-  async #compose(options: PrepareTurnOptions, asked: Promise<SessionTools>, effects: Effects) {
+  // Reads, and decides; writes nothing.
+  async #draft(options: PrepareTurnOptions, toolsOf: ToolsOf): Promise<Draft> {
+    const { context, log } = this.parts;
     const answeredAt = this.#answeredAt;
-    const [now, tools] = await Promise.all([readPresent(this.parts, options), asked]);
+    const collections = this.#collections(options);
+    const [now, tools] = await Promise.all([readPresent(this.parts, options), toolsOf()]);
     const { frozen, messages } = now;
     const plan = await planTurn(now, options, answeredAt);
-    const system = plan.renders || frozen === null ? await effects.render(now.blocks) : frozen.text;
+    const system = plan.renders || frozen === null ? await context.prompt.renderingOf(now.present) : frozen.text;
     const isSame = system === frozen?.text;
     const prompt = isSame ? frozen.digest : sha256(system);
-    const notes = new Map(isSame ? now.notes : []);
-    const recollection = await this.#recall(plan, options, { system, messages, notes });
+    const notes = isSame ? now.notes : new Map<string, TurnNote>();
+    const recollection = await this.#recall(plan, options, { system, messages, notes }, collections);
     const made = noteOf(plan, recollection);
-    const note = made === null ? null : await effects.add(prompt, made);
-    if (note !== null) notes.set(note.messageId, note);
+    const note = made === null ? null : log.asStored(prompt, made);
     const names = new Set([...Object.keys(tools), ...Object.keys(options.tools ?? {})]);
+    return { now, plan, tools, names, system, prompt, notes, recall: recollection && costOf(recollection), note };
+  }
+
+  // The request with this note behind the message that is to be answered.
+  async #compose({ now, plan, tools, names, system, recall, ...draft }: Draft, note: TurnNote | null) {
+    const { frozen, messages } = now;
+    const notes = new Map(draft.notes);
+    if (note !== null) notes.set(note.messageId, note);
     const searchable = this.parts.context.live.all.find(({ provider }) => searchesMessages.has(provider))?.label;
     const ofSummary = summaryNote(messages, { tools: names, searchable });
     if (ofSummary !== null) notes.set(ofSummary.messageId, ofSummary);
@@ -176,9 +205,20 @@ export class Turns {
     const parts = await partsOf(tools, sent.system, sent.messages);
     const outline = await inPieces(outlineOf(parts));
     const { target, refreshed } = plan;
-    const recall = recollection && costOf(recollection);
     const turn: ComposedTurn = { target, refreshed, parts, outline, messages, notes, recall, system, frozen };
-    return { turn, now, plan, note, prompt, sent };
+    return { turn, sent };
+  }
+
+  // Asked with all else that a turn reads. Where it fails, the recall does so too, if there is one.
+  #collections({ recall }: PrepareTurnOptions): Promise<readonly Collection[]> | undefined {
+    const { store, backend, context } = this.parts;
+    if (recall === undefined) return undefined;
+    const asked = (async () => {
+      const of = userOfRecall(store, recall, { sessionId: backend.id });
+      return collectionsOf(of.store, { ...recall, userId: of.userId, places: blockPlaces(context.live.all) });
+    })();
+    asked.catch(() => {});
+    return asked;
   }
 
   // What the user's memory holds about the message that is to be answered; null where it is not asked, or was asked before.
@@ -186,13 +226,13 @@ export class Turns {
     { target, isOpen }: TurnPlan,
     { recall }: PrepareTurnOptions,
     shown: Shown,
+    collections: Promise<readonly Collection[]> | undefined,
   ): Promise<Recollection | null> {
     if (target === undefined || !isOpen || recall === undefined) return null;
-    const { store, backend, context } = this.parts;
+    const { store, backend } = this.parts;
     const of = userOfRecall(store, recall, { sessionId: backend.id });
     const request = { ...recall, userId: of.userId, sessionId: backend.id, ...questionOf(target, shown.messages) };
-    const places = blockPlaces(context.live.all);
-    return recallFrom(of.store, { ...request, places, ...filtersOf(backend.id, shown) });
+    return recallFrom(of.store, { ...request, collections, ...filtersOf(backend.id, shown) });
   }
 }
 
@@ -224,6 +264,7 @@ interface Present {
     readonly digest: string;
     readonly blocks: ReadonlyMap<string, string>;
   } | null;
+  readonly present: PresentBlocks;
   readonly blocks: readonly ContextBlock[];
   /** The folded labels of all blocks, those that cannot be read included. */
   readonly labels: ReadonlySet<string>;
@@ -231,21 +272,41 @@ interface Present {
   readonly messages: readonly SessionMessage[];
   /** The latest request, as far as the next one is compared with it. */
   readonly state: TurnState | null;
+  readonly kept: KeptNotes;
   /** The notes beside the frozen prompt, by message. */
   readonly notes: ReadonlyMap<string, TurnNote>;
 }
 
 /** Reads what a turn is decided by. What it asks of the store is asked at once. */
 async function readPresent({ backend, context, log }: TurnParts, { onCorrupt }: PrepareTurnOptions): Promise<Present> {
-  const [text, blocks, { messages }, state] = await Promise.all([
+  const [text, present, { messages }, state, kept] = await Promise.all([
     context.prompt.known(),
-    context.prompt.presentBlocks(),
+    context.prompt.present(),
     backend.path({ onCorrupt }),
     log.state(),
+    log.notes(),
   ]);
   const labels = new Set(context.live.all.map(({ folded }) => folded));
   const frozen = text === null ? null : { text, digest: sha256(text), blocks: await inPieces(contentsOf(text)) };
-  return { frozen, blocks, labels, messages, state, notes: await log.notes(frozen?.digest) };
+  const { blocks } = present;
+  return { frozen, present, blocks, labels, messages, state, kept, notes: kept.beside(frozen?.digest) };
+}
+
+/** A turn before anything of it is stored. */
+interface Draft {
+  readonly now: Present;
+  readonly plan: TurnPlan;
+  readonly tools: SessionTools;
+  /** The names of all tools of the request. */
+  readonly names: ReadonlySet<string>;
+  readonly system: string;
+  /** The digest of that. */
+  readonly prompt: string;
+  /** The notes that were told before, by message. */
+  readonly notes: ReadonlyMap<string, TurnNote>;
+  readonly recall: RecallCost | null;
+  /** The note that is to be told; null for nothing. */
+  readonly note: TurnNote | null;
 }
 
 /** A refresh is due when what was told since the last one is more than this share of the request. */
