@@ -7,8 +7,21 @@ export const HOST = "https://memory.example.com";
 type Options = Partial<Parameters<typeof createServer>[1]>;
 type Sent = Omit<RequestInit, "body"> & { readonly key?: string; readonly json?: unknown; readonly body?: BodyInit };
 
-/** A server on a store in memory, and what sends requests to it: with a key of a backend unless another one is given. */
-export async function serveRest(options: Options = {}, store: Store = memory()) {
+let open: () => Promise<Store> | Store = memory;
+
+/** From now on, `newStore` opens other stores than ones in memory: the suite runs on them as it is. */
+export function openWith(next: typeof open): void {
+  open = next;
+}
+
+/** A store that is empty. */
+export async function newStore(): Promise<Store> {
+  return open();
+}
+
+/** A server on an empty store, and what sends requests to it: with a key of a backend unless another one is given. */
+export async function serveRest(options: Options = {}, given?: Store) {
+  const store = given ?? (await newStore());
   const keys = new ApiKeys(store);
   const errors: unknown[] = [];
   const server = createServer(store, {
