@@ -19,11 +19,16 @@ export async function newStore(): Promise<Store> {
   return open();
 }
 
-/** A server on an empty store, and what sends requests to it: with a key of a backend unless another one is given. */
-export async function serveRest(options: Options = {}, given?: Store) {
-  const store = given ?? (await newStore());
+type Server = Pick<Awaited<ReturnType<typeof serveStore>>, "server" | "keyOf"> & { readonly store?: Store };
+let serve: ((options: Options, errors: unknown[]) => Promise<Server>) | undefined;
+
+/** From now on, requests go to other servers than `createServer`. */
+export function serveWith(next: typeof serve): void {
+  serve = next;
+}
+
+async function serveStore(options: Options, errors: unknown[], store: Store) {
   const keys = new ApiKeys(store);
-  const errors: unknown[] = [];
   const server = createServer(store, {
     authenticate: authenticator({ keys, tokens: new UserTokens(store, { audience: HOST }) }),
     onError: (error) => errors.push(error),
@@ -31,6 +36,15 @@ export async function serveRest(options: Options = {}, given?: Store) {
   });
   const keyOf = async (access: Partial<Access> = {}) =>
     (await keys.create({ name: "test", access: "memory", ...access })).key;
+  return { store, server, keyOf };
+}
+
+/** A server on an empty store, and what sends requests to it: with a key of a backend unless another one is given. */
+export async function serveRest(options: Options = {}, given?: Store) {
+  const errors: unknown[] = [];
+  const made =
+    serve === undefined ? await serveStore(options, errors, given ?? (await newStore())) : await serve(options, errors);
+  const { server, keyOf } = made;
   const backend = await keyOf();
   const send = (method: string, path: string, { key = backend, json, ...rest }: Sent = {}) => {
     const headers = new Headers(rest.headers);
@@ -51,7 +65,9 @@ export async function serveRest(options: Options = {}, given?: Store) {
     const body: any = isJson ? JSON.parse(text) : text;
     return { status: response.status, headers: response.headers, body };
   };
-  return { store, keys, keyOf, send, ask, errors };
+  /** Undefined where the server alone reaches it. */
+  const store = made.store as Store;
+  return { store, keyOf, send, ask, errors };
 }
 
 export const said = (id: string, text = id, role = "user") => ({ id, role, parts: [{ type: "text", text }] });
