@@ -35,6 +35,6 @@ export function registerRest(app: ServerApp, options: ServerOptions): void {
   erasureRoutes(routes);
   changeRoutes(routes, options);
   limitsRoute(routes, maxBodyBytes);
-  openApiRoute(app);
+  openApiRoute(app, routes);
   routes.close();
 }
