@@ -85,7 +85,7 @@ describeWorkerd("examples/memory-per-user in workerd", memories, (workerd) => {
         "an append that wakes the object": [12, 7],
         "an append": [10, 7],
         "a list of sessions": [25, 0],
-        "a search for a rare word": [75, 0],
+        "a search for a rare word": [90, 0],
         "a search for a word of all messages": [850, 0],
       });
     }

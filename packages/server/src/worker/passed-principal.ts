@@ -1,5 +1,5 @@
 import { StemmaError } from "@stemma/model";
-import type { Principal } from "../access/principal.js";
+import { assertPrincipal, type Principal } from "../access/principal.js";
 
 const HEADER = "stemma-principal";
 
@@ -16,8 +16,11 @@ export function withPrincipal(request: Request, principal: Principal, requestId:
 /** Reads whom a request to an object is from. Only what has the binding reaches an object, so it is believed. Errors: `NOT_ALLOWED`. */
 export function passedPrincipal({ headers }: Request): Principal {
   try {
-    return JSON.parse(decodeURIComponent(headers.get(HEADER) ?? "")) as Principal;
-  } catch (cause) {
-    throw new StemmaError("NOT_ALLOWED", {}, "This request did not come through createWorker().", { cause });
+    const principal = JSON.parse(decodeURIComponent(headers.get(HEADER) ?? "")) as Principal;
+    assertPrincipal(principal);
+    if (principal.userId !== undefined) return principal;
+  } catch {
+    // It is nobody's.
   }
+  throw new StemmaError("NOT_ALLOWED", {}, "This request did not come through createWorker().");
 }
