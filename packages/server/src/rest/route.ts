@@ -62,7 +62,7 @@ const OF_A_SESSION: ReadonlySet<string> = new Set([
 /** Adds routes to an app: each is checked by the schemas that its document shows. */
 export class Routes {
   readonly #methods = new Map<string, string[]>();
-  /** What describes each route, made when somebody asks for it: an app is made each time that an object wakes. */
+  /** A description of each route, made when somebody asks for it: an app is made each time that an object wakes. */
   readonly #documents: (() => ReturnType<typeof createRoute>)[] = [];
 
   constructor(

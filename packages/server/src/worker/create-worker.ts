@@ -22,7 +22,7 @@ const WORKER = defineOptions<WorkerOptions>({
   onError: SERVER.checks.onError,
 });
 
-/** What `export default` of a Worker has. */
+/** A Worker, for its `export default`. */
 export interface UserWorker<Env> {
   fetch(request: Request, env: Env): Promise<Response>;
 }

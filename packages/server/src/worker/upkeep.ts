@@ -7,7 +7,7 @@ const EVERY = 604_800_000;
 const MOST_PROBLEMS = 20;
 const LAST: RecordScope = { sessionId: "", label: "stemma:upkeep" };
 
-/** What came of the last upkeep. */
+/** The outcome of the last upkeep. */
 export interface UpkeepReport {
   /** ISO time. */
   readonly at: string;

@@ -14,8 +14,8 @@ export interface UserMemoryOptions
   /** Where the memory is. Default: `durableObject(ctx)`. */
   readonly store?: Store | undefined;
   /**
-   * What the object removes once a week, as `SessionManager.retain` takes it; `{}` for what has expired. Then it checks its database.
-   * `GET /upkeep` tells what came of it. The class must have `alarm()`. Default: it removes nothing.
+   * Which data the object removes once a week, as options of `SessionManager.retain`; `{}` for what has expired. Then it checks its
+   * database. `GET /upkeep` tells what came of it. The class must have `alarm()`. Default: it removes nothing.
    */
   readonly retention?: RetainOptions | undefined;
 }
@@ -30,7 +30,7 @@ const USER_MEMORY = defineOptions<UserMemoryOptions>({
   retention: check.rule("options of retain()", (value) => typeof value === "object" && value !== null),
 });
 
-/** What a Durable Object does for its user. */
+/** The work of a Durable Object for its user. */
 export interface UserMemory {
   /** Answers a request that `createWorker` let in. */
   fetch(request: Request): Promise<Response>;
