@@ -109,6 +109,26 @@ describe("createWorker", () => {
     expect(requests).toEqual([]);
   });
 
+  it("gives each user an object, whatever their id is, and none to what is no id", async () => {
+    const { send, objects } = serve();
+    const users = ["a/b", "..", "ü💬", "x".repeat(512), "ada ", "ADA", "stemma-principal: x", "%00"];
+    for (const user of users) {
+      expect((await send("POST", "/v1/sessions/trip/messages", { user, ...appended(user) })).status).toBe(200);
+    }
+    for (const user of users) {
+      const { data } = (await (await send("GET", "/v1/sessions/trip/messages", { user })).json()) as {
+        data: unknown[];
+      };
+      expect(data).toEqual([said("q1", user)]);
+    }
+    expect([...objects.keys()]).toEqual(users);
+    for (const userId of ["", "\ud800", "a\0b"]) {
+      const nobody = serve({ principal: { id: "x", access: "memory", userId } });
+      expect((await nobody.send("GET", "/v1/sessions")).status).toBe(400);
+      expect(nobody.requests).toEqual([]);
+    }
+  });
+
   it("makes tokens for users for a service that may", async () => {
     const body = JSON.stringify({ userId: "bob" });
     const made = await serve({ principal: { id: "site", access: "mint" } }).send("POST", "/v1/tokens", { body });
