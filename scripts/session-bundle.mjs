@@ -8,6 +8,9 @@ export const SESSION_LIMIT = 153_000;
 /** The same of the smallest program on a Durable Object, libraries among it. */
 export const PROGRAM_LIMIT = 183_000;
 
+/** The same of the smallest Worker with an object for each user. */
+export const WORKER_LIMIT = 385_000;
+
 /**
  * What a program on an agent or a store uses of `stemma/session`, which is at `path` from a folder. Providers for an external
  * database are not named, so they are left out.
@@ -28,6 +31,23 @@ export function bundleDurableObject() {
     export class Chat extends DurableObject {
       session = Session.create(durableObject(this.ctx));
     }`;
+  return bundle({ contents, resolveDir: "." });
+}
+
+/** The smallest Worker that serves REST from an object for each user, of the package in this folder. */
+export function bundleWorker() {
+  const contents = `
+    import { DurableObject } from "cloudflare:workers";
+    import { authenticator, UserTokens } from "./packages/stemma/dist/server.js";
+    import { createWorker, userMemory } from "./packages/stemma/dist/worker.js";
+    export class UserMemory extends DurableObject {
+      memory = userMemory(this.ctx);
+      fetch(request) { return this.memory.fetch(request); }
+    }
+    export default createWorker((env) => ({
+      namespace: env.MEMORY,
+      authenticate: authenticator({ tokens: new UserTokens(env.TOKEN_SECRET, { audience: "https://example.com" }) }),
+    }));`;
   return bundle({ contents, resolveDir: "." });
 }
 

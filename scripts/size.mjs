@@ -1,7 +1,14 @@
 // Bundles what a program on an agent or a store reaches of the built `stemma/session`, minified, and the smallest program on a
-// Durable Object, libraries among it; fails when they are larger than they may be. The same for the page of the studio.
+// Durable Object and the smallest Worker with an object for each user, libraries among them; fails when they are larger than they may be. The same for the page of the studio.
 import { gzipSync } from "node:zlib";
-import { bundleDurableObject, bundleSession, PROGRAM_LIMIT, SESSION_LIMIT } from "./session-bundle.mjs";
+import {
+  bundleDurableObject,
+  bundleSession,
+  bundleWorker,
+  PROGRAM_LIMIT,
+  SESSION_LIMIT,
+  WORKER_LIMIT,
+} from "./session-bundle.mjs";
 import { studioPage } from "./studio-page.mjs";
 
 /** Of all files of the studio's page together. */
@@ -11,6 +18,7 @@ const session = await bundleSession({ resolveDir: ".", path: "./packages/stemma/
 show("stemma/session, with all that it reaches", session, SESSION_LIMIT);
 console.log(`Left outside: ${session.imports.join(", ") || "nothing"}`);
 show("The smallest program on a Durable Object", await bundleDurableObject(), PROGRAM_LIMIT);
+show("The smallest Worker with an object for each user", await bundleWorker(), WORKER_LIMIT);
 
 const page = Object.values(await studioPage()).map(({ text }) => text);
 const gzip = page.reduce((sum, text) => sum + gzipSync(text, { level: 9 }).length, 0);

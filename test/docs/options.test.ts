@@ -16,6 +16,7 @@ const TABLES: Record<string, readonly string[]> = {
   "docs/stores/postgres.md": ["postgres"],
   "docs/stores/sqlite.md": ["sqlite"],
   "docs/studio.md": ["createStudio", "instrument"],
+  "docs/worker.md": ["userMemory"],
 };
 
 /** Whose options a page names without a table. */

@@ -52,6 +52,7 @@ import { FileSkillProvider } from "../../packages/stemma/src/skills-node.js";
 import { sqlite } from "../../packages/stemma/src/sqlite.js";
 import { createStudio } from "../../packages/stemma/src/studio.js";
 import { createCompactFunction, findTailStart, truncateOlderMessages } from "../../packages/stemma/src/utils.js";
+import { createWorker, userMemory } from "../../packages/stemma/src/worker.js";
 import { textMessage } from "../helpers/messages.js";
 
 export const store = memory();
@@ -167,6 +168,13 @@ export const OPTION_CALLS: Record<string, (options: never) => unknown> = {
   "new StemmaStore": (options) => new StemmaStore(store, options),
   createServer: (options) =>
     createServer(store, { authenticate: () => ({ id: "key", access: "memory" }), ...(options as object) }),
+  createWorker: (options) =>
+    createWorker(() => ({
+      namespace: { idFromName: () => "", get: () => ({ fetch: async () => new Response() }) },
+      authenticate: () => ({ id: "key", access: "memory" as const }),
+      ...(options as object),
+    })).fetch(new Request("https://memory.example.com"), {}),
+  userMemory: (options) => userMemory({} as never, options),
   guard: (options) => guard(store, { id: "key", access: "memory" }, options),
   authenticator,
   "new AuditLog": (options) => new AuditLog(store, options),

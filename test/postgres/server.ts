@@ -22,13 +22,17 @@ export interface OwnServer extends RunningServer {
 }
 
 /** Registers tests that need a server; where there is none they are skipped by name, but in CI they fail. */
-export function describeServer(title: string, body: (server: RunningServer) => void, engine: Engine = ENGINE): void {
+export function describeServer(
+  title: string,
+  body: (server: RunningServer) => Promise<void> | void,
+  engine: Engine = ENGINE,
+): void {
   describeEngine(title, engine, () => {
     let urlFor: Server["urlFor"];
     beforeAll(async () => {
       ({ urlFor } = await sharedServer(engine));
     });
-    body(runningServer((role, database) => urlFor(role, database)));
+    return body(runningServer((role, database) => urlFor(role, database)));
   });
 }
 
@@ -45,7 +49,7 @@ export function describeOwnServer(title: string, body: (server: OwnServer) => vo
   });
 }
 
-function describeEngine(title: string, engine: Engine, body: () => void): void {
+function describeEngine(title: string, engine: Engine, body: () => Promise<void> | void): void {
   const reason = reasonToSkip(engine);
   describe.skipIf(reason !== null)(reason === null ? title : `${title} (${reason})`, body);
 }

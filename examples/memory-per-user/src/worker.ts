@@ -1,18 +1,24 @@
-import { userOf } from "./token";
-import type { UserMemory } from "./user-memory";
-
-export { UserMemory } from "./user-memory";
+import { DurableObject } from "cloudflare:workers";
+import { authenticator, UserTokens } from "stemma/server";
+import { createWorker, userMemory } from "stemma/worker";
 
 interface Env {
   readonly MEMORY: DurableObjectNamespace<UserMemory>;
   readonly TOKEN_SECRET: string;
 }
 
-export default {
-  async fetch(request, env) {
-    const userId = await userOf(request, env.TOKEN_SECRET);
-    if (userId === null) return new Response("Sign in first.", { status: 401 });
-    // The token alone says whose object it is: no path leads to another user's.
-    return env.MEMORY.get(env.MEMORY.idFromName(userId)).fetch(request);
-  },
-} satisfies ExportedHandler<Env>;
+/** All sessions and the memory of one user. */
+export class UserMemory extends DurableObject<Env> {
+  readonly #memory = userMemory(this.ctx, { retention: { olderThan: 90 * 86_400_000, keepMessages: 10_000 } });
+  override fetch(request: Request): Promise<Response> {
+    return this.#memory.fetch(request);
+  }
+  override alarm(): Promise<void> {
+    return this.#memory.alarm();
+  }
+}
+
+export default createWorker((env: Env) => ({
+  namespace: env.MEMORY,
+  authenticate: authenticator({ tokens: new UserTokens(env.TOKEN_SECRET, { audience: "https://memory.example.com" }) }),
+}));

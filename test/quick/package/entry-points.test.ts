@@ -26,6 +26,7 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   "stemma/mcp": /^@modelcontextprotocol\/server$/,
   // Bundled, but for zod; all are loaded with the first request or token.
   "stemma/server": /^(zod|jose|hono(\/.*)?|@hono\/zod-openapi)$/,
+  "stemma/worker": /^(zod|hono(\/.*)?|@hono\/zod-openapi)$/,
   // Loaded with the first append to a session.
   "stemma/claude": /^@anthropic-ai\/claude-agent-sdk$/,
   "stemma/langgraph": /^@langchain\/langgraph-checkpoint$/,

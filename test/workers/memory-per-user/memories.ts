@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { ROOT } from "../../package/manifest.js";
 import { sources } from "../sources.js";
 import type { WorkerDefinition, Workerd } from "../workerd.js";
+import { SECRET } from "./secret.js";
 import type { Answer, Asked, Inside } from "./worker.js";
 
 /** The worker of examples/memory-per-user, whose objects can be looked into. */
@@ -23,8 +24,13 @@ export const memories: WorkerDefinition<{ Memory: new () => Inside }> = {
 
 export type Memories = Workerd<{ Memory: new () => Inside }>;
 
-export function tokenOf(userId: string, secret = "a secret of the test"): string {
-  return `${userId}.${createHmac("sha256", secret).update(userId).digest("hex")}`;
+/** A token as `UserTokens` makes it; `claims` takes the place of its own. */
+export function tokenOf(userId: string, claims: object = {}, secret = SECRET): string {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const exp = Math.floor(Date.now() / 1_000) + 3_600;
+  const payload = { iss: "stemma", aud: "https://memory.example.com", sub: userId, exp, reach: {}, ...claims };
+  const signed = `${part({ alg: "HS256" })}.${part(payload)}`;
+  return `${signed}.${createHmac("sha256", secret).update(signed).digest("base64url")}`;
 }
 
 /** Sends the requests of several users at once, those of each one after the other. */
@@ -36,12 +42,14 @@ export async function askAll(workerd: Memories, users: readonly (readonly Asked[
 /** The requests of one user. */
 export function requestsOf(userId: string, token = tokenOf(userId)) {
   const get = (path: string): Asked => ({ token, method: "GET", path });
+  const post = (path: string, body: unknown): Asked => ({ token, method: "POST", path, body });
   return {
-    append: (session: string, body: unknown): Asked => ({ token, method: "POST", path: `/sessions/${session}`, body }),
-    history: (session: string) => get(`/sessions/${session}`),
-    sessions: () => get("/sessions"),
-    search: (query: string) => get(`/search?q=${encodeURIComponent(query)}`),
+    append: (session: string, ...messages: unknown[]) => post(`/v1/sessions/${session}/messages`, { messages }),
+    history: (session: string) => get(`/v1/sessions/${session}/messages`),
+    sessions: () => get("/v1/sessions"),
+    search: (query: string) => post("/v1/search", { query }),
     upkeep: () => get("/upkeep"),
     get,
+    post,
   };
 }

@@ -3,6 +3,7 @@ import { SessionManager } from "../../../packages/stemma/src/session.js";
 import { durableObject } from "../../../packages/store/src/durable-object.js";
 import { textMessage } from "../../helpers/messages.js";
 import { RemoteObject, route, type TestContext } from "../agent.js";
+import { SECRET } from "./secret.js";
 
 /** The object of the example, which counts its rows and can be looked into. */
 export class Memory extends UserMemory {
@@ -30,10 +31,10 @@ export class Inside extends RemoteObject<null> {
     return this.ctx.storage.sql.exec(statement).toArray();
   }
 
-  /** Appends `count` messages to a session at once: all of them have a word in common, each one a word of its own. */
-  async fill(sessionId: string, count: number): Promise<void> {
+  /** Appends `count` messages to a session of the user at once: all of them have a word in common, each one a word of its own. */
+  async fill(userId: string, sessionId: string, count: number): Promise<void> {
     const messages = Array.from({ length: count }, (_, n) => textMessage(`${n}`, `The deployment number${n} is done.`));
-    await SessionManager.create(durableObject(this.ctx)).appendAll(sessionId, messages);
+    await SessionManager.create(durableObject(this.ctx).forUser(userId)).appendAll(sessionId, messages);
   }
 
   /** When its upkeep is due, in milliseconds from now. */
@@ -92,15 +93,19 @@ export interface Answer {
   readonly written: number;
 }
 
+/** One for all requests, as workerd has it. */
+let env: { readonly MEMORY: unknown; readonly TOKEN_SECRET: string } | undefined;
+
 async function ask({ token, method, path, body }: Asked, MEMORY: unknown): Promise<Answer> {
-  const headers = { authorization: `Bearer ${token}` };
+  env ??= { MEMORY, TOKEN_SECRET: SECRET };
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
   const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
   const request = new Request(`http://worker${path}`, init);
-  const response = await example.fetch(request, { MEMORY, TOKEN_SECRET: "a secret of the test" });
+  const response = await example.fetch(request, env);
   const text = await response.text();
   const rows = response.headers.get("rows");
-  if (rows === null) return { status: response.status, body: text, read: 0, written: 0 };
-  return { status: response.status, body: JSON.parse(text), ...JSON.parse(rows) };
+  const counted = rows === null ? { read: 0, written: 0 } : JSON.parse(rows);
+  return { status: response.status, body: JSON.parse(text), ...counted };
 }
 
 export default {

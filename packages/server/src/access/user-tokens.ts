@@ -1,4 +1,4 @@
-import { check, defineOptions, once, StemmaError } from "@stemma/model";
+import { check, defineOptions, invalid, once, StemmaError } from "@stemma/model";
 import { assertStore, assertUserId, type RecordScope, type Store } from "@stemma/store";
 import { ACCESS, type Access, accessOf, assertGiven, type Principal } from "./principal.js";
 import { randomText } from "./secrets.js";
@@ -37,9 +37,13 @@ const NEW_USER_TOKEN = defineOptions<NewUserToken>({
 /** The key of the secret that signs. */
 const FIRST = "1";
 
+/** Of a secret of your own. HS256 asks for as many bytes. */
+const LEAST_CHARACTERS = 32;
+
 /**
- * Short-lived tokens for browsers: a JWT for one user, signed with a secret that the store holds. Your server makes one for a user
- * who is signed in, and the page sends it. `audience` is the address of the server that takes them.
+ * Short-lived tokens for browsers: a JWT for one user, signed with a secret that the store holds, or with yours, of at least 32
+ * characters. Your server makes one for a user who is signed in, and the page sends it. `audience` is the address of the server that
+ * takes them. Errors: `INVALID_ARGUMENT`, `STORE_UNSUPPORTED`.
  * @example
  * import { UserTokens } from "stemma/server";
  *
@@ -50,10 +54,12 @@ export class UserTokens {
   readonly #secret = once(() => this.#read());
 
   constructor(
-    private readonly store: Store,
+    private readonly source: Store | string,
     private readonly options: UserTokensOptions,
   ) {
-    assertStore(store, "UserTokens");
+    if (typeof source !== "string") assertStore(source, "UserTokens");
+    else if (source.length < LEAST_CHARACTERS)
+      throw invalid(`The secret of tokens must have at least ${LEAST_CHARACTERS} characters.`);
     USER_TOKENS.assert(options, "UserTokens");
   }
 
@@ -100,9 +106,11 @@ export class UserTokens {
 
   // Of two processes that make it, one does.
   async #read(): Promise<Uint8Array> {
-    const { records } = this.store;
+    const encoder = new TextEncoder();
+    if (typeof this.source === "string") return encoder.encode(this.source);
+    const { records } = this.source;
     try {
-      await records.set(SECRETS, FIRST, new TextEncoder().encode(randomText(32)), { expectedVersion: 0 });
+      await records.set(SECRETS, FIRST, encoder.encode(randomText(32)), { expectedVersion: 0 });
     } catch (error) {
       if (!StemmaError.isInstance(error, "RECORD_CONFLICT")) throw error;
     }

@@ -16,6 +16,9 @@ export function createServer(store: Store, options: ServerOptions): (request: Re
   assertStore(store, "createServer()");
   SERVER.assert(options, "createServer()");
   // What guards a store does not load what serves it.
-  const load = once(async () => (await import("./app.js")).createApp(store, options));
+  const load = once(async () => {
+    const studio = options.studio ? import("./studio.js") : undefined;
+    return (await import("./app.js")).createApp(store, options, await studio);
+  });
   return async (request) => (await load())(request);
 }

@@ -31,6 +31,6 @@ export function registerRest(app: ServerApp, options: ServerOptions, maxBodyByte
   erasureRoutes(routes);
   changeRoutes(routes, options);
   limitsRoute(routes, maxBodyBytes);
-  openApiRoute(app);
+  openApiRoute(app, routes);
   routes.close();
 }

@@ -62,6 +62,8 @@ const OF_A_SESSION: ReadonlySet<string> = new Set([
 /** Adds routes to an app: each is checked by the schemas that its document shows. */
 export class Routes {
   readonly #methods = new Map<string, string[]>();
+  /** A description of each route, made when somebody asks for it: an app is made each time that an object wakes. */
+  readonly #documents: (() => ReturnType<typeof createRoute>)[] = [];
 
   constructor(
     private readonly app: ServerApp,
@@ -75,10 +77,9 @@ export class Routes {
     answer: (call: Call<Path, Output<Q>, z.output<Body>>) => Promise<Response>,
   ): void {
     const { query = {} as Q, body } = definition;
-    const asked = z.strictObject(query);
-    const route = createRoute(documentOf(method, path, definition));
-    this.app.openAPIRegistry.registerPath(route);
-    const pattern = route.getRoutingPath();
+    let asked: z.ZodObject<Q> | undefined;
+    this.#documents.push(() => createRoute(documentOf(method, path, definition)));
+    const pattern = path.replaceAll(/\{(\w+)\}/g, ":$1");
     this.#methods.set(pattern, [...(this.#methods.get(pattern) ?? []), method.toUpperCase()]);
     this.app.on(method.toUpperCase(), pattern, async (c) => {
       // To ask for `c.var` makes an object each time.
@@ -88,6 +89,7 @@ export class Routes {
       // The guard refuses it, too; some routes would say something else before.
       if (definition.access === "write" && principal.readOnly === true) throw forbidden("This key only reads.");
       assertEncoded(request);
+      asked ??= z.strictObject(query);
       const given = parsed(asked, queryOf(request), "query");
       const json = body === undefined ? undefined : parsed(body, await readBody(request, this.maxBodyBytes), "body");
       const key = definition.access === "write" && definition.isDoneOnce !== false ? keyOf(request) : null;
@@ -110,6 +112,11 @@ export class Routes {
         throw await asSeen(call, definition.access, error);
       }
     });
+  }
+
+  /** Describes the routes that were added, in the app's registry. */
+  describe(): void {
+    for (const make of this.#documents) this.app.openAPIRegistry.registerPath(make());
   }
 
   /** Refuses the other methods of all paths that were added. */

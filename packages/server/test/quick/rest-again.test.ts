@@ -1,8 +1,8 @@
 // Every route that writes, asked twice under one key: a route that is added is in it by itself.
 import { createCompactFunction } from "@stemma/model";
-import { memory } from "@stemma/store/memory";
 import { describe, expect, it } from "vitest";
-import { said, serveRest } from "./rest-helpers.js";
+import document from "../../openapi.json" with { type: "json" };
+import { newStore, said, serveRest } from "./rest-helpers.js";
 
 interface Operation {
   readonly method: string;
@@ -87,23 +87,17 @@ async function world(compactionPath: string) {
   return { ...server, filled, stored };
 }
 
-async function operations(): Promise<Operation[]> {
-  const { ask } = await serveRest();
-  const { body } = await ask("GET", "/openapi.json");
-  return Object.entries(body.paths).flatMap(([path, methods]) =>
-    // biome-ignore lint/suspicious/noExplicitAny: the document.
-    Object.entries(methods as Record<string, any>).flatMap(([method, operation]) => {
-      if (operation["x-access"] !== "write") return [];
-      const content = operation.requestBody?.content ?? {};
-      const [type] = Object.keys(content);
-      return [
-        { method: method.toUpperCase(), path, type, required: content["application/json"]?.schema?.required ?? [] },
-      ];
-    }),
-  );
-}
-
-const ALL = await operations();
+const ALL = Object.entries(document.paths).flatMap(([path, methods]) =>
+  // biome-ignore lint/suspicious/noExplicitAny: a document.
+  Object.entries<any>(methods).flatMap(([method, operation]): Operation[] => {
+    if (operation["x-access"] !== "write") return [];
+    const content = operation.requestBody?.content ?? {};
+    const [type] = Object.keys(content);
+    return [
+      { method: method.toUpperCase(), path, type, required: content["application/json"]?.schema?.required ?? [] },
+    ];
+  }),
+);
 
 describe("a request with an Idempotency-Key", () => {
   it.each(ALL)("is done once: $method $path", async ({ method, path, required, type }) => {
@@ -163,7 +157,7 @@ describe("a request with an Idempotency-Key", () => {
   });
 
   it("is done once by two servers that are asked at once", async () => {
-    const store = memory();
+    const store = await newStore();
     const servers = await Promise.all([serveRest({}, store), serveRest({}, store)]);
     const key = await servers[0].keyOf();
     const asked = Array.from({ length: 10 }, (_, i) => servers[i % 2]?.ask("PATCH", NOTES, { ...append("one"), key }));

@@ -1,12 +1,11 @@
 // What attackers and careless clients found. Each case failed once.
 import type { Store } from "@stemma/store";
-import { memory } from "@stemma/store/memory";
 import { describe, expect, it } from "vitest";
 import { UserTokens } from "../../src/index.js";
-import { HOST, said, serveRest } from "./rest-helpers.js";
+import { HOST, newStore, said, serveRest } from "./rest-helpers.js";
 
 async function withTokens() {
-  const store = memory();
+  const store = await newStore();
   return serveRest({ tokens: new UserTokens(store, { audience: HOST }) }, store);
 }
 
@@ -88,7 +87,7 @@ it("takes a body that breaks off for no fault of the server's", async () => {
 
 describe("an import that was cut off", () => {
   it("is completed by the same request with the same Idempotency-Key", async () => {
-    const store = memory();
+    const store = await newStore();
     const { ask, keyOf } = await serveRest({}, store);
     const key = await keyOf();
     for (const label of ["one", "two", "three"]) {

@@ -7,10 +7,28 @@ export const HOST = "https://memory.example.com";
 type Options = Partial<Parameters<typeof createServer>[1]>;
 type Sent = Omit<RequestInit, "body"> & { readonly key?: string; readonly json?: unknown; readonly body?: BodyInit };
 
-/** A server on a store in memory, and what sends requests to it: with a key of a backend unless another one is given. */
-export async function serveRest(options: Options = {}, store: Store = memory()) {
+let open: () => Promise<Store> | Store = memory;
+
+/** From now on, `newStore` opens other stores than ones in memory: the suite runs on them as it is. */
+export function openWith(next: typeof open): void {
+  open = next;
+}
+
+/** A store that is empty. */
+export async function newStore(): Promise<Store> {
+  return open();
+}
+
+type Server = Pick<Awaited<ReturnType<typeof serveStore>>, "server" | "keyOf"> & { readonly store?: Store };
+let serve: ((options: Options, errors: unknown[]) => Promise<Server>) | undefined;
+
+/** From now on, requests go to other servers than `createServer`. */
+export function serveWith(next: typeof serve): void {
+  serve = next;
+}
+
+async function serveStore(options: Options, errors: unknown[], store: Store) {
   const keys = new ApiKeys(store);
-  const errors: unknown[] = [];
   const server = createServer(store, {
     authenticate: authenticator({ keys, tokens: new UserTokens(store, { audience: HOST }) }),
     onError: (error) => errors.push(error),
@@ -18,6 +36,15 @@ export async function serveRest(options: Options = {}, store: Store = memory()) 
   });
   const keyOf = async (access: Partial<Access> = {}) =>
     (await keys.create({ name: "test", access: "memory", ...access })).key;
+  return { store, server, keyOf };
+}
+
+/** A server on an empty store, and what sends requests to it: with a key of a backend unless another one is given. */
+export async function serveRest(options: Options = {}, given?: Store) {
+  const errors: unknown[] = [];
+  const made =
+    serve === undefined ? await serveStore(options, errors, given ?? (await newStore())) : await serve(options, errors);
+  const { server, keyOf } = made;
   const backend = await keyOf();
   const send = (method: string, path: string, { key = backend, json, ...rest }: Sent = {}) => {
     const headers = new Headers(rest.headers);
@@ -38,7 +65,9 @@ export async function serveRest(options: Options = {}, store: Store = memory()) 
     const body: any = isJson ? JSON.parse(text) : text;
     return { status: response.status, headers: response.headers, body };
   };
-  return { store, keys, keyOf, send, ask, errors };
+  /** Undefined where the server alone reaches it. */
+  const store = made.store as Store;
+  return { store, keyOf, send, ask, errors };
 }
 
 export const said = (id: string, text = id, role = "user") => ({ id, role, parts: [{ type: "text", text }] });

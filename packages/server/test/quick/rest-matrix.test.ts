@@ -54,19 +54,38 @@ const OWNERS = ["user:bob", "session:bobs", "key:bobs-team"];
 
 async function world() {
   const server = await serveRest({ sessions: (sessions) => sessions.withContext("memory").withCachedPrompt() });
-  const { ask, keyOf } = server;
-  await ask("POST", "/v1/sessions", {
-    json: { id: "bobs", name: CANARY, userId: "bob", metadata: { project: "p", x: CANARY } },
-  });
-  await ask("POST", "/v1/sessions/bobs/messages", { json: { messages: [said("m1", CANARY), said("m2", CANARY)] } });
+  const { ask: send, keyOf } = server;
+  const user = await keyOf({ userId: "bob" });
+  const ask = (method: string, path: string, json?: unknown) => send(method, path, { key: user, json });
+  await ask("POST", "/v1/sessions", { id: "bobs", name: CANARY, metadata: { project: "p", x: CANARY } });
+  await ask("POST", "/v1/sessions/bobs/messages", { messages: [said("m1", CANARY), said("m2", CANARY)] });
   for (const owner of OWNERS) {
     const path = `/v1/memory/${segmentOf(owner)}`;
-    await ask("PUT", `${path}/blocks/notes`, { json: { content: CANARY } });
-    await ask("PUT", `${path}/entries/notes/m1`, { json: { content: CANARY } });
+    // He does not reach the memory of a key, which a backend writes.
+    const key = owner.startsWith("key:") ? await keyOf() : user;
+    await send("PUT", `${path}/blocks/notes`, { key, json: { content: CANARY } });
+    await send("PUT", `${path}/entries/notes/m1`, { key, json: { content: CANARY } });
   }
-  const compaction = await ask("POST", "/v1/sessions/bobs/compactions", {
-    json: { summary: CANARY, fromMessageId: "m1", toMessageId: "m1" },
-  });
+  const json = { summary: CANARY, fromMessageId: "m1", toMessageId: "m1" };
+  const compaction = await ask("POST", "/v1/sessions/bobs/compactions", json);
+  /** All that is Bob's. */
+  const state = async () => {
+    const memory = [...OWNERS.slice(0, 2), "user"].flatMap((owner) =>
+      ["blocks", "blocks/notes/versions", "entries", "entries/notes"].map(
+        (each) => `memory/${segmentOf(owner)}/${each}`,
+      ),
+    );
+    const reads = ["sessions", "sessions/bobs", "sessions/bobs/tree", "usage?by=session", ...memory];
+    const read = async (path: string) => {
+      const { status, body, headers } = await ask("GET", `/v1/${path}`);
+      return [path, status, body, headers.get("etag")];
+    };
+    const { store } = server;
+    const ofKey = { sessionId: "", scope: { key: "bobs-team" } } as const;
+    const shared =
+      store === undefined ? [] : [store.blocks.list(ofKey), store.entries.list({ ...ofKey, label: "notes" })];
+    return [await Promise.all(reads.map(read)), await Promise.all(shared)];
+  };
   const principals = {
     nobody: "",
     unknown: "stm_nonsense",
@@ -76,12 +95,14 @@ async function world() {
     otherReader: await keyOf({ userId: "ada", readOnly: true }),
     otherProject: await keyOf({ project: "q" }),
     otherKeys: await keyOf({ userId: "ada", keys: ["adas-team"] }),
-    user: await keyOf({ userId: "bob" }),
+    user,
     backend: await keyOf(),
     admin: await keyOf({ access: "admin" }),
   };
   const document = (await ask("GET", "/openapi.json")).body;
-  return { ...server, principals, document, compaction: compaction.body.id as string };
+  /** False where each user has a database, in which the ids of others are free. */
+  const isShared = server.store !== undefined;
+  return { ...server, state, isShared, principals, document, compaction: compaction.body.id as string };
 }
 
 /** The operations of a document, with a body that has what it must have. */
@@ -151,8 +172,8 @@ describe("REST: each route as each principal", () => {
   });
 
   it("lets one who only reads write nowhere", async () => {
-    const { ask, principals, document, compaction, store } = first;
-    const before = await store.session("bobs").change();
+    const { ask, principals, document, compaction, state } = first;
+    const before = await state();
     for (const operation of operationsOf(document)) {
       for (const address of addressesOf(operation, compaction)) {
         const { body: json, method, access } = operation;
@@ -163,14 +184,14 @@ describe("REST: each route as each principal", () => {
         else expect([method, address, body, status < 500]).toEqual([method, address, body, true]);
       }
     }
-    expect(await store.session("bobs").change()).toBe(before);
+    expect(await state()).toEqual(before);
   });
 
   it.each(["otherUser", "otherReader", "otherProject", "otherKeys"] as const)(
     "shows %s nothing of Bob's, and changes nothing of it",
     async (name) => {
-      const { ask, principals, document, compaction, store } = first;
-      const before = await stateOf(store);
+      const { ask, principals, document, compaction, state, isShared } = first;
+      const before = await state();
       for (const operation of operationsOf(document)) {
         for (const address of addressesOf(operation, compaction)) {
           const { body: json, method, path } = operation;
@@ -180,8 +201,9 @@ describe("REST: each route as each principal", () => {
           expect([where, JSON.stringify(body).includes(CANARY)]).toEqual([where, false]);
           // A project's key is shown the user's label of its own name alone.
           const isEmpty = name === "otherProject" && status === 200 && body.data?.length === 0;
-          if (path.includes("{")) expect([where, isEmpty || (status >= 400 && status < 500)]).toEqual([where, true]);
-          if (path.includes("{session}") && !path.endsWith("/import"))
+          if (isShared && path.includes("{"))
+            expect([where, isEmpty || (status >= 400 && status < 500)]).toEqual([where, true]);
+          if (isShared && path.includes("{session}") && !path.endsWith("/import"))
             expect([where, body.code]).toEqual([where, expect.stringMatching(/SESSION_NOT_FOUND|FORBIDDEN/)]);
           if (status >= 400) {
             expect([where, headers.get("content-type")]).toEqual([where, "application/problem+json; charset=utf-8"]);
@@ -189,7 +211,7 @@ describe("REST: each route as each principal", () => {
           }
         }
       }
-      expect(await stateOf(store)).toEqual(before);
+      expect(await state()).toEqual(before);
     },
   );
 
@@ -216,7 +238,7 @@ describe("REST: each route as each principal", () => {
       }
     }
     expect(errors).toEqual([]);
-    expect(done.length).toBeGreaterThan(name === "user" ? 50 : 70);
+    expect(done.length).toBeGreaterThan(name === "user" ? 45 : 70);
   });
 });
 
@@ -228,18 +250,3 @@ const rank = ({ method, path }: Operation) =>
       : method === "GET"
         ? -1
         : 0;
-
-/** All that is Bob's. */
-async function stateOf(store: Awaited<ReturnType<typeof world>>["store"]): Promise<unknown> {
-  const bobs = store.forUser("bob");
-  const scopes = [
-    { sessionId: "bobs" },
-    { sessionId: "", scope: "user" as const },
-    { sessionId: "", scope: { key: "bobs-team" } },
-  ];
-  const memory = scopes.map(async (scope) => [
-    await bobs.blocks.list(scope),
-    await bobs.entries.list({ ...scope, label: "notes" }),
-  ]);
-  return [await store.session("bobs").change(), await bobs.sessions.list({}), await Promise.all(memory)];
-}

@@ -15,9 +15,12 @@ const INFO = {
 };
 
 /** `GET /openapi.json`: the document of the routes. It is no secret, but stands behind the keys as all else does. */
-export function openApiRoute(app: ServerApp): void {
+export function openApiRoute(app: ServerApp, routes: Routes): void {
   app.openAPIRegistry.registerComponent("securitySchemes", "bearer", { type: "http", scheme: "bearer" });
-  const document = once(async () => app.getOpenAPI31Document(INFO));
+  const document = once(async () => {
+    routes.describe();
+    return app.getOpenAPI31Document(INFO);
+  });
   app.get("/openapi.json", async () => json(await document()));
 }
 
