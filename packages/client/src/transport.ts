@@ -3,7 +3,7 @@ import type { Routes } from "./api.js";
 import { assertOptions, CLIENT, INIT, isHeader, type StemmaClientOptions } from "./client-options.js";
 import { lost, refusalOf } from "./failures.js";
 import { findObject } from "./find-object.js";
-import { type AnyRoute, type Asked, type Route, requestOf } from "./request.js";
+import { type Asked, type Route, requestOf } from "./request.js";
 import { pause, pauseBefore } from "./retries.js";
 import { type TimeLimit, timeLimit } from "./time-limit.js";
 
@@ -33,8 +33,7 @@ export class Transport {
 
   /** Calls a route whose answer is JSON, or nothing. */
   call<R extends Route>(route: R, asked: Asked): Promise<Routes[R]["answer"]>;
-  call(route: "POST /v1/tokens", asked: Asked): Promise<unknown>;
-  async call(route: AnyRoute, asked: Asked): Promise<unknown> {
+  async call(route: Route, asked: Asked): Promise<unknown> {
     return this.#send(route, asked, async (response, limit) => {
       const text = await limit.within(response.text());
       limit.end();
@@ -67,11 +66,7 @@ export class Transport {
     }
   }
 
-  async #send<T>(
-    route: AnyRoute,
-    asked: Asked,
-    read: (response: Response, limit: TimeLimit) => Promise<T>,
-  ): Promise<T> {
+  async #send<T>(route: Route, asked: Asked, read: (response: Response, limit: TimeLimit) => Promise<T>): Promise<T> {
     const { init = {}, body } = asked;
     assertOptions(INIT, { ...init }, "a call of StemmaClient");
     const { maxRetries = RETRIES, fetch = globalThis.fetch, token } = this.#options;

@@ -3,13 +3,14 @@ import { raceWithTimer, StemmaError } from "@stemma/model";
 import type { Store } from "@stemma/store";
 import { cors } from "hono/cors";
 import { matchedRoutes } from "hono/route";
-import { registerRest } from "../rest/register-rest.js";
+import { DEFAULT_BODY_BYTES, registerRest } from "../rest/register-rest.js";
+import { Routes } from "../rest/route.js";
+import { tokenRoutes } from "../rest/routes/access.js";
 import { Contexts } from "./contexts.js";
 import { HttpRefusal, problemResponse, statusOf } from "./problem.js";
 import type { ServerApp, ServerEnv } from "./server-app.js";
 import type { RequestRecord, ServerContext, ServerHandler, ServerOptions } from "./server-options.js";
 import { signedIn, studioHandler, studioSignIn } from "./studio.js";
-import { tokenRoute } from "./tokens.js";
 
 const READY_WITHIN = 1_000;
 const OAUTH_METADATA = "/.well-known/oauth-protected-resource";
@@ -27,8 +28,9 @@ export function createApp(store: Store, options: ServerOptions): (request: Reque
   refuse(app, options);
   healthRoutes(app, store, options);
   if (options.oauth !== undefined) oauthRoutes(app, options.oauth);
-  gate(app, store, options);
-  registerRest(app, options);
+  const routes = new Routes(app, options.maxBodyBytes ?? DEFAULT_BODY_BYTES);
+  gate(app, store, options, routes);
+  registerRest(app, routes, options);
   if (options.studio) mount(app, STUDIO, studioHandler(STUDIO, options));
   for (const [path, handler] of Object.entries(options.handlers ?? {})) mount(app, path, handler);
   return async (request) => app.fetch(request);
@@ -91,9 +93,9 @@ function oauthRoutes(app: ServerApp, { resource, authorizationServers }: NonNull
 }
 
 /** Lets in who may come, and gives what they reach. All that is added behind it stands behind it. */
-function gate(app: ServerApp, store: Store, options: ServerOptions): void {
+function gate(app: ServerApp, store: Store, options: ServerOptions, routes: Routes): void {
   const contexts = new Contexts(store, options);
-  const { origins = [], hosts, studio = false, authenticate, limits, tokens } = options;
+  const { origins = [], hosts, studio = false, authenticate, limits } = options;
   if (origins.length > 0) app.use(cors({ origin: [...origins], ...CORS }));
   app.use(async (c, next) => {
     assertOwnHost(c.req.raw, hosts);
@@ -107,7 +109,7 @@ function gate(app: ServerApp, store: Store, options: ServerOptions): void {
     limits?.count(principal);
     await next();
   });
-  if (tokens !== undefined) tokenRoute(app, tokens);
+  tokenRoutes(routes, options);
   // Whoever only makes tokens comes no further.
   app.use(async (c, next) => {
     const { store, sessions } = contexts.of(c.var.principal);

@@ -9,7 +9,7 @@ type Sent = Omit<RequestInit, "body"> & { readonly key?: string; readonly json?:
 
 /** A server on a store in memory, and what sends requests to it: with a key of a backend unless another one is given. */
 export async function serveRest(options: Options = {}, store: Store = memory()) {
-  const keys = new ApiKeys(store);
+  const { keys = new ApiKeys(store) } = options;
   const errors: unknown[] = [];
   const server = createServer(store, {
     authenticate: authenticator({ keys, tokens: new UserTokens(store, { audience: HOST }) }),

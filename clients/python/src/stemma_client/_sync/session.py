@@ -5,8 +5,7 @@ from typing import Any, Literal
 
 from .._input import MessageInput, message_json, messages_json
 from .._request import UNSET, Unset, given, id_of, request_of
-from ..answers import Change, Imported, Learned, Turn, Usage
-from ..models import Compaction, ErasureReceipt, Message, Session, TreeNode
+from ..models import Change, Compaction, ErasureReceipt, Imported, Learned, Message, Session, TreeNode, Turn, Usage
 from .changes import changes_of
 from .transport import SyncTransport
 
