@@ -60,7 +60,7 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, li
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-def test_no_request_is_a_fault_of_the_server(case: schemathesis.Case, attacked: tuple[str, list[str]]) -> None:
+def test_no_request_is_a_fault_of_the_server(case: "schemathesis.Case[Any]", attacked: tuple[str, list[str]]) -> None:
     url, keys = attacked
     for key in keys:
         answer = case.call(base_url=url, headers={"authorization": f"Bearer {key}"}, timeout=60)
