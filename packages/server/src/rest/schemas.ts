@@ -195,7 +195,7 @@ export const HIT = z
 
 export const COUNTED = z.object({ inputTokens: z.int(), outputTokens: z.int(), cost: z.number() }).openapi("Counted");
 
-/** What was recalled for a turn. */
+/** The memory that a turn recalled. */
 export const TURN_RECALL = z
   .object({ results: z.array(object), tokens: z.number(), ms: z.number(), isLate: z.boolean() })
   .openapi("TurnRecall");

@@ -1,7 +1,10 @@
 // Every route of the document, as every kind of principal, on what is another's: a route that is added is in it by itself.
 import { ERROR_CODES } from "@stemma/model";
+import type { SessionManager } from "@stemma/session";
+import { memory } from "@stemma/store/memory";
 import { beforeAll, describe, expect, it } from "vitest";
-import { said, segmentOf, serveRest } from "./rest-helpers.js";
+import { ApiKeys, UserTokens } from "../../src/index.js";
+import { HOST, said, segmentOf, serveRest } from "./rest-helpers.js";
 
 const CANARY = "canary-of-bob";
 const CODES = new Set<string>([
@@ -53,7 +56,10 @@ const FOREIGN: Readonly<Record<string, unknown>> = {
 const OWNERS = ["user:bob", "session:bobs", "key:bobs-team"];
 
 async function world() {
-  const server = await serveRest({ sessions: (sessions) => sessions.withContext("memory").withCachedPrompt() });
+  const store = memory();
+  const options = { keys: new ApiKeys(store), tokens: new UserTokens(store, { audience: HOST }) };
+  const sessions = (each: SessionManager) => each.withContext("memory").withCachedPrompt();
+  const server = await serveRest({ ...options, sessions }, store);
   const { ask, keyOf } = server;
   await ask("POST", "/v1/sessions", {
     json: { id: "bobs", name: CANARY, userId: "bob", metadata: { project: "p", x: CANARY } },
@@ -141,7 +147,9 @@ describe("REST: each route as each principal", () => {
     ["mint", 403],
   ] as const)("refuses %s everywhere", async (name, status) => {
     const { ask, principals, document, compaction } = first;
-    for (const operation of operationsOf(document)) {
+    // It is all that a key of the access `mint` may do.
+    const operations = operationsOf(document).filter(({ path }) => !(name === "mint" && path === "/v1/tokens"));
+    for (const operation of operations) {
       for (const address of addressesOf(operation, compaction)) {
         const { body: json, method } = operation;
         const answer = await ask(method, address, { key: principals[name], ...(json === undefined ? {} : { json }) });
