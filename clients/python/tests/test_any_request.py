@@ -14,7 +14,7 @@ from stemma_client.models import Problem
 
 from .conftest import ADMIN_KEY, ROOT, serving
 
-EXAMPLES = int(os.environ.get("SCHEMATHESIS_EXAMPLES", "3"))
+EXAMPLES = int(os.environ.get("SCHEMATHESIS_EXAMPLES", "2"))
 
 
 def plain(schema: Any) -> Any:
