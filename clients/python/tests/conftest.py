@@ -3,6 +3,7 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,12 @@ ADMIN_KEY = "stemma-admin-key-for-tests"
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a `stemma serve` that runs as long as the tests."""
-    database = tmp_path_factory.mktemp("stemma") / "memory.db"
+    with serving(tmp_path_factory.mktemp("stemma") / "memory.db") as url:
+        yield url
+
+
+@contextmanager
+def serving(database: Path) -> Iterator[str]:
     options = ["--db", str(database), "--port", "0", "--rate-limit", "1000000", "--drain-delay", "0", "--json"]
     log = database.with_suffix(".log")
     command = ["node", str(ROOT / "packages/stemma/dist/cli/main.js"), "serve", *options]

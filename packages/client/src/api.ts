@@ -1,6 +1,36 @@
 // Made from packages/server/openapi.json by scripts/client-types.mjs. Do not change it by hand.
 import type { HistoryMessage } from "@stemma/model";
 
+/** `Token` of the REST API. */
+export type Token = {
+  token: string;
+  expiresAt: string;
+};
+
+/** `ApiKeyList` of the REST API. */
+export type ApiKeyList = {
+  data: ApiKey[];
+  nextCursor: string | null;
+};
+
+/** `ApiKey` of the REST API. */
+export type ApiKey = {
+  id: string;
+  name: string;
+  access: "memory" | "admin" | "mint";
+  createdAt: string;
+  project?: string | undefined;
+  keys?: string[] | undefined;
+  readOnly?: boolean | undefined;
+  userId?: string | undefined;
+  expiresAt?: string | undefined;
+};
+
+/** `MadeApiKey` of the REST API. */
+export type MadeApiKey = ApiKey & {
+  key: string;
+};
+
 /** `Session` of the REST API. */
 export type Session = {
   id: string;
@@ -16,6 +46,12 @@ export type Session = {
   endReason: string | null;
   createdAt: string;
   updatedAt: string;
+};
+
+/** `SessionList` of the REST API. */
+export type SessionList = {
+  data: Session[];
+  nextCursor: string | null;
 };
 
 /** `ErasureReceipt` of the REST API. */
@@ -46,8 +82,40 @@ export type Erased = {
   remaining: Rows;
 };
 
+/** `InsertedIds` of the REST API. */
+export type InsertedIds = {
+  insertedIds: string[];
+};
+
 /** A message of a conversation. */
 export type Message = HistoryMessage;
+
+/** `HistoryPage` of the REST API. */
+export type HistoryPage = MessageList & {
+  truncated?: boolean | undefined;
+};
+
+/** `MessageList` of the REST API. */
+export type MessageList = {
+  data: Message[];
+  nextCursor: string | null;
+};
+
+/** `DeletedIds` of the REST API. */
+export type DeletedIds = {
+  deletedIds: string[];
+};
+
+/** `Inserted` of the REST API. */
+export type Inserted = {
+  inserted: boolean;
+};
+
+/** `TreeNodeList` of the REST API. */
+export type TreeNodeList = {
+  data: TreeNode[];
+  nextCursor: string | null;
+};
 
 /** `TreeNode` of the REST API. */
 export type TreeNode = {
@@ -56,6 +124,24 @@ export type TreeNode = {
   role: string;
   createdAt: string;
   preview: string;
+};
+
+/** `Parent` of the REST API. */
+export type Parent = {
+  parent: Message | null;
+};
+
+/** `MemoryWriteList` of the REST API. */
+export type MemoryWriteList = {
+  data: MemoryWrite[];
+  nextCursor: string | null;
+};
+
+/** `MemoryWrite` of the REST API. */
+export type MemoryWrite = Version & {
+  owner: string;
+  label: string;
+  key: string | null;
 };
 
 /** `Version` of the REST API. */
@@ -84,6 +170,17 @@ export type Version = {
     | undefined;
 };
 
+/** `Leaf` of the REST API. */
+export type Leaf = {
+  messageId: string | null;
+};
+
+/** `CompactionList` of the REST API. */
+export type CompactionList = {
+  data: Compaction[];
+  nextCursor: string | null;
+};
+
 /** `Compaction` of the REST API. */
 export type Compaction = {
   id: string;
@@ -93,12 +190,136 @@ export type Compaction = {
   createdAt: string;
 };
 
+/** `Compacted` of the REST API. */
+export type Compacted = {
+  compaction: NewCompaction;
+};
+
+/** `NewCompaction` of the REST API. */
+export type NewCompaction = {
+  fromMessageId: string;
+  toMessageId: string;
+  summary: string;
+} | null;
+
+/** `Imported` of the REST API. */
+export type Imported = {
+  inserted: number;
+  skipped: number;
+};
+
+/** `UsageList` of the REST API. */
+export type UsageList = {
+  data: Usage[];
+  nextCursor: string | null;
+};
+
+/** `Usage` of the REST API. */
+export type Usage = Counted & {
+  day: string;
+  model: string;
+  requests: number;
+};
+
+/** `Counted` of the REST API. */
+export type Counted = {
+  inputTokens: number;
+  outputTokens: number;
+  cost: number;
+};
+
+/** `UsageSumList` of the REST API. */
+export type UsageSumList = {
+  data: UsageSum[];
+  nextCursor: string | null;
+};
+
+/** `UsageSum` of the REST API. */
+export type UsageSum = Counted & {
+  name: string;
+  requests: number;
+};
+
+/** `Turn` of the REST API. */
+export type Turn = {
+  system: string;
+  messages: Message[];
+  tools: Tool[];
+  /** The labels of blocks whose change this turn tells. */
+  changes: string[];
+  recalled: TurnRecall;
+  refreshed: false | string;
+  prefixHash: string;
+};
+
+/** `Tool` of the REST API. */
+export type Tool = {
+  name: string;
+  description: string;
+  /** JSON Schema. */
+  inputSchema: Record<string, unknown>;
+  /** The user may have to be asked before it is called. */
+  needsApproval: boolean;
+};
+
+/** `TurnRecall` of the REST API. */
+export type TurnRecall = {
+  results: Record<string, unknown>[];
+  tokens: number;
+  ms: number;
+  isLate: boolean;
+};
+
+/** `ToolOutput` of the REST API. */
+export type ToolOutput = {
+  output: string;
+};
+
+/** `Learned` of the REST API. */
+export type Learned = {
+  messages: number;
+  edits: number;
+  usage: Counted;
+  failed: string | null;
+  isMoreDue: boolean;
+};
+
+/** `BlockList` of the REST API. */
+export type BlockList = {
+  data: Block[];
+  nextCursor: string | null;
+};
+
 /** `Block` of the REST API. */
 export type Block = {
   label: string;
   content: string;
   version: number;
   updatedAt?: string | undefined;
+};
+
+/** `VersionList` of the REST API. */
+export type VersionList = {
+  data: Version[];
+  nextCursor: string | null;
+};
+
+/** `EntryLabelList` of the REST API. */
+export type EntryLabelList = {
+  data: EntryLabel[];
+  nextCursor: string | null;
+};
+
+/** `EntryLabel` of the REST API. */
+export type EntryLabel = {
+  label: string;
+  count: number;
+};
+
+/** `EntryList` of the REST API. */
+export type EntryList = {
+  data: Entry[];
+  nextCursor: string | null;
 };
 
 /** `Entry` of the REST API. */
@@ -123,12 +344,22 @@ export type Entry = {
   updatedAt: string;
 };
 
+/** `FoundEntries` of the REST API. */
+export type FoundEntries = {
+  data: FoundEntry[];
+};
+
 /** `FoundEntry` of the REST API. */
 export type FoundEntry = Entry & {
   owner?: string | undefined;
   label?: string | undefined;
   score: number;
   rerankScore?: number | undefined;
+};
+
+/** `SearchResults` of the REST API. */
+export type SearchResults = HitList & {
+  entries: FoundEntry[];
 };
 
 /** `Hit` of the REST API. */
@@ -163,8 +394,79 @@ export type Hit = {
   rerankScore?: number | undefined;
 };
 
+/** `HitList` of the REST API. */
+export type HitList = {
+  data: Hit[];
+  nextCursor: string | null;
+};
+
+/** `Recall` of the REST API. */
+export type Recall = TurnRecall & {
+  text: string;
+};
+
+/** `Changes` of the REST API. */
+export type Changes = {
+  data: Change[];
+};
+
+/** `Change` of the REST API. */
+export type Change = {
+  id: string;
+  session: string;
+  kind: "changed" | "deleted";
+  change: string;
+};
+
+/** `Limits` of the REST API. */
+export type Limits = {
+  maxBodyBytes: number;
+  maxMessages: number;
+  defaultLimit: number;
+  maxLimit: number;
+};
+
 /** The routes of the REST API: what each takes, and what it answers. */
 export interface Routes {
+  /** Make a token for a page of a user. */
+  "POST /v1/tokens": {
+    query: undefined;
+    body: {
+      readonly userId?: string | undefined;
+      readonly project?: string | undefined;
+      readonly keys?: readonly string[] | undefined;
+      readonly readOnly?: boolean | undefined;
+      readonly ttl?: number | undefined;
+    };
+    answer: Token;
+  };
+  /** List the API keys. */
+  "GET /v1/keys": {
+    query: undefined;
+    body: undefined;
+    answer: ApiKeyList;
+  };
+  /** Make an API key. */
+  "POST /v1/keys": {
+    query: undefined;
+    body: {
+      readonly name: string;
+      /** Default: `memory`. */
+      readonly access?: "memory" | "admin" | "mint" | undefined;
+      readonly project?: string | undefined;
+      readonly keys?: readonly string[] | undefined;
+      readonly readOnly?: boolean | undefined;
+      readonly userId?: string | undefined;
+      readonly expiresAt?: string | undefined;
+    };
+    answer: MadeApiKey;
+  };
+  /** Revoke an API key. */
+  "DELETE /v1/keys/{apiKey}": {
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
   /** Register a session. */
   "POST /v1/sessions": {
     query: undefined;
@@ -194,10 +496,7 @@ export interface Routes {
       readonly cursor?: string | undefined;
     };
     body: undefined;
-    answer: {
-      data: Session[];
-      nextCursor: string | null;
-    };
+    answer: SessionList;
   };
   /** List sessions by their metadata. */
   "POST /v1/sessions/query": {
@@ -213,10 +512,7 @@ export interface Routes {
       readonly limit?: number | undefined;
       readonly cursor?: string | undefined;
     };
-    answer: {
-      data: Session[];
-      nextCursor: string | null;
-    };
+    answer: SessionList;
   };
   /** Read a session's entry. */
   "GET /v1/sessions/{session}": {
@@ -268,9 +564,7 @@ export interface Routes {
       readonly parent?: string | null | undefined;
       readonly expectedLeaf?: string | null | undefined;
     };
-    answer: {
-      insertedIds: string[];
-    };
+    answer: InsertedIds;
   };
   /** Read the history. */
   "GET /v1/sessions/{session}/messages": {
@@ -290,11 +584,7 @@ export interface Routes {
       readonly cursor?: string | undefined;
     };
     body: undefined;
-    answer: {
-      data: Message[];
-      nextCursor: string | null;
-      truncated?: boolean | undefined;
-    };
+    answer: HistoryPage;
   };
   /** Delete messages. */
   "POST /v1/sessions/{session}/messages/delete": {
@@ -302,9 +592,7 @@ export interface Routes {
     body: {
       readonly ids: readonly string[];
     };
-    answer: {
-      deletedIds: string[];
-    };
+    answer: DeletedIds;
   };
   /** Read a message. */
   "GET /v1/sessions/{session}/messages/{message}": {
@@ -322,9 +610,7 @@ export interface Routes {
       readonly parent?: string | undefined;
     };
     body: Message;
-    answer: {
-      inserted: boolean;
-    };
+    answer: Inserted;
   };
   /** Delete a message. */
   "DELETE /v1/sessions/{session}/messages/{message}": {
@@ -338,18 +624,13 @@ export interface Routes {
     body: {
       readonly message: Message;
     };
-    answer: {
-      inserted: boolean;
-    };
+    answer: Inserted;
   };
   /** Read the messages with the same parent. */
   "GET /v1/sessions/{session}/messages/{message}/siblings": {
     query: undefined;
     body: undefined;
-    answer: {
-      data: Message[];
-      nextCursor: string | null;
-    };
+    answer: MessageList;
   };
   /** Remove all messages. */
   "POST /v1/sessions/{session}/clear": {
@@ -365,48 +646,31 @@ export interface Routes {
       readonly cursor?: string | undefined;
     };
     body: undefined;
-    answer: {
-      data: TreeNode[];
-      nextCursor: string | null;
-    };
+    answer: TreeNodeList;
   };
   /** Read the messages below one. */
   "GET /v1/sessions/{session}/messages/{message}/children": {
     query: undefined;
     body: undefined;
-    answer: {
-      data: Message[];
-      nextCursor: string | null;
-    };
+    answer: MessageList;
   };
   /** Read the message that one is attached to. */
   "GET /v1/sessions/{session}/messages/{message}/parent": {
     query: undefined;
     body: undefined;
-    answer: {
-      parent: Message | null;
-    };
+    answer: Parent;
   };
   /** List what was remembered from a message. */
   "GET /v1/sessions/{session}/messages/{message}/writes": {
     query: undefined;
     body: undefined;
-    answer: {
-      data: (Version & {
-        owner: string;
-        label: string;
-        key: string | null;
-      })[];
-      nextCursor: string | null;
-    };
+    answer: MemoryWriteList;
   };
   /** Read which message is the active leaf. */
   "GET /v1/sessions/{session}/leaf": {
     query: undefined;
     body: undefined;
-    answer: {
-      messageId: string | null;
-    };
+    answer: Leaf;
   };
   /** Make a message the active leaf. */
   "PUT /v1/sessions/{session}/leaf": {
@@ -415,9 +679,7 @@ export interface Routes {
       readonly messageId: string | null;
       readonly expectedLeaf?: string | null | undefined;
     };
-    answer: {
-      messageId: string | null;
-    };
+    answer: Leaf;
   };
   /** Make the branch of a message the active one. */
   "POST /v1/sessions/{session}/select": {
@@ -425,9 +687,7 @@ export interface Routes {
     body: {
       readonly messageId: string;
     };
-    answer: {
-      messageId: string | null;
-    };
+    answer: Leaf;
   };
   /** Go back to a message. */
   "POST /v1/sessions/{session}/rewind": {
@@ -441,10 +701,7 @@ export interface Routes {
   "GET /v1/sessions/{session}/compactions": {
     query: undefined;
     body: undefined;
-    answer: {
-      data: Compaction[];
-      nextCursor: string | null;
-    };
+    answer: CompactionList;
   };
   /** Lay a summary over a range of messages. */
   "POST /v1/sessions/{session}/compactions": {
@@ -460,13 +717,7 @@ export interface Routes {
   "POST /v1/sessions/{session}/compact": {
     query: undefined;
     body: undefined;
-    answer: {
-      compaction: {
-        fromMessageId: string;
-        toMessageId: string;
-        summary: string;
-      } | null;
-    };
+    answer: Compacted;
   };
   /** Remove a summary. */
   "DELETE /v1/sessions/{session}/compactions/{compaction}": {
@@ -478,10 +729,7 @@ export interface Routes {
   "GET /v1/sessions/{session}/compactions/{compaction}/originals": {
     query: undefined;
     body: undefined;
-    answer: {
-      data: Message[];
-      nextCursor: string | null;
-    };
+    answer: MessageList;
   };
   /** Export a session. */
   "GET /v1/sessions/{session}/export": {
@@ -498,26 +746,13 @@ export interface Routes {
       readonly format?: string | undefined;
     };
     body: string | Blob | ReadableStream<Uint8Array>;
-    answer: {
-      inserted: number;
-      skipped: number;
-    };
+    answer: Imported;
   };
   /** Read a session's usage by day and model. */
   "GET /v1/sessions/{session}/usage": {
     query: undefined;
     body: undefined;
-    answer: {
-      data: {
-        day: string;
-        model: string;
-        requests: number;
-        inputTokens: number;
-        outputTokens: number;
-        cost: number;
-      }[];
-      nextCursor: string | null;
-    };
+    answer: UsageList;
   };
   /** Count a request to a model. */
   "POST /v1/sessions/{session}/usage": {
@@ -542,16 +777,7 @@ export interface Routes {
       readonly limit?: number | undefined;
     };
     body: undefined;
-    answer: {
-      data: {
-        name: string;
-        requests: number;
-        inputTokens: number;
-        outputTokens: number;
-        cost: number;
-      }[];
-      nextCursor: string | null;
-    };
+    answer: UsageSumList;
   };
   /** Prepare a request to a model. */
   "POST /v1/sessions/{session}/turn": {
@@ -571,28 +797,7 @@ export interface Routes {
           }
         | undefined;
     };
-    answer: {
-      system: string;
-      messages: Message[];
-      tools: {
-        name: string;
-        description: string;
-        /** JSON Schema. */
-        inputSchema: Record<string, unknown>;
-        /** The user may have to be asked before it is called. */
-        needsApproval: boolean;
-      }[];
-      /** The labels of blocks whose change this turn tells. */
-      changes: string[];
-      recalled: {
-        results: Record<string, unknown>[];
-        tokens: number;
-        ms: number;
-        isLate: boolean;
-      };
-      refreshed: false | string;
-      prefixHash: string;
-    };
+    answer: Turn;
   };
   /** Run a tool that a turn gave. */
   "POST /v1/sessions/{session}/tools/{tool}": {
@@ -602,25 +807,13 @@ export interface Routes {
       readonly toolCallId?: string | undefined;
       readonly approved?: boolean | undefined;
     };
-    answer: {
-      output: string;
-    };
+    answer: ToolOutput;
   };
   /** Learn from what is new. */
   "POST /v1/sessions/{session}/learn": {
     query: undefined;
     body: undefined;
-    answer: {
-      messages: number;
-      edits: number;
-      usage: {
-        inputTokens: number;
-        outputTokens: number;
-        cost: number;
-      };
-      failed: string | null;
-      isMoreDue: boolean;
-    };
+    answer: Learned;
   };
   /** List blocks. */
   "GET /v1/memory/{owner}/blocks": {
@@ -630,10 +823,7 @@ export interface Routes {
       readonly cursor?: string | undefined;
     };
     body: undefined;
-    answer: {
-      data: Block[];
-      nextCursor: string | null;
-    };
+    answer: BlockList;
   };
   /** Read a block. */
   "GET /v1/memory/{owner}/blocks/{label}": {
@@ -668,10 +858,7 @@ export interface Routes {
   "GET /v1/memory/{owner}/blocks/{label}/versions": {
     query: undefined;
     body: undefined;
-    answer: {
-      data: Version[];
-      nextCursor: string | null;
-    };
+    answer: VersionList;
   };
   /** Write an old version of a block as a new one. */
   "POST /v1/memory/{owner}/blocks/{label}/restore": {
@@ -685,13 +872,7 @@ export interface Routes {
   "GET /v1/memory/{owner}/entries": {
     query: undefined;
     body: undefined;
-    answer: {
-      data: {
-        label: string;
-        count: number;
-      }[];
-      nextCursor: string | null;
-    };
+    answer: EntryLabelList;
   };
   /** List entries. */
   "GET /v1/memory/{owner}/entries/{label}": {
@@ -708,10 +889,7 @@ export interface Routes {
       readonly cursor?: string | undefined;
     };
     body: undefined;
-    answer: {
-      data: Entry[];
-      nextCursor: string | null;
-    };
+    answer: EntryList;
   };
   /** List entries by tags and values. */
   "POST /v1/memory/{owner}/entries/{label}/query": {
@@ -729,10 +907,7 @@ export interface Routes {
       readonly limit?: number | undefined;
       readonly cursor?: string | undefined;
     };
-    answer: {
-      data: Entry[];
-      nextCursor: string | null;
-    };
+    answer: EntryList;
   };
   /** Search entries. */
   "POST /v1/memory/{owner}/entries/{label}/search": {
@@ -755,9 +930,7 @@ export interface Routes {
       /** `{ tags, value, and, or }`; docs/facts.md shows them. */
       readonly filter?: Record<string, unknown> | undefined;
     };
-    answer: {
-      data: FoundEntry[];
-    };
+    answer: FoundEntries;
   };
   /** Read an entry. */
   "GET /v1/memory/{owner}/entries/{label}/{key}": {
@@ -802,10 +975,7 @@ export interface Routes {
   "GET /v1/memory/{owner}/entries/{label}/{key}/versions": {
     query: undefined;
     body: undefined;
-    answer: {
-      data: Version[];
-      nextCursor: string | null;
-    };
+    answer: VersionList;
   };
   /** Write an old version of an entry as a new one. */
   "POST /v1/memory/{owner}/entries/{label}/{key}/restore": {
@@ -835,11 +1005,7 @@ export interface Routes {
       readonly limit?: number | undefined;
       readonly cursor?: string | undefined;
     };
-    answer: {
-      data: Hit[];
-      nextCursor: string | null;
-      entries: FoundEntry[];
-    };
+    answer: SearchResults;
   };
   /** Recall what a user's memory holds about a text. */
   "POST /v1/recall": {
@@ -854,13 +1020,7 @@ export interface Routes {
       readonly userId?: string | undefined;
       readonly sessionId?: string | undefined;
     };
-    answer: {
-      results: Record<string, unknown>[];
-      text: string;
-      tokens: number;
-      ms: number;
-      isLate: boolean;
-    };
+    answer: Recall;
   };
   /** Erase a memory. */
   "DELETE /v1/memory/{owner}": {
@@ -883,7 +1043,7 @@ export interface Routes {
       readonly after?: string | undefined;
     };
     body: undefined;
-    answer: string;
+    answer: Changes;
   };
   /** Hear when a session changes. */
   "GET /v1/sessions/{session}/changes": {
@@ -894,17 +1054,12 @@ export interface Routes {
       readonly after?: string | undefined;
     };
     body: undefined;
-    answer: string;
+    answer: Changes;
   };
   /** Read the limits of requests. */
   "GET /v1/limits": {
     query: undefined;
     body: undefined;
-    answer: {
-      maxBodyBytes: number;
-      maxMessages: number;
-      defaultLimit: number;
-      maxLimit: number;
-    };
+    answer: Limits;
   };
 }

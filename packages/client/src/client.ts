@@ -1,4 +1,4 @@
-import type { ErasureReceipt, FoundEntry, Hit } from "./api.js";
+import type { ErasureReceipt, FoundEntry, Hit, Token } from "./api.js";
 import { type Change, type ChangesQuery, changesOf } from "./changes.js";
 import type { ReadInit, StemmaClientOptions, WriteInit } from "./client-options.js";
 import type { Pages } from "./pages.js";
@@ -21,11 +21,6 @@ export interface NewToken {
   readonly readOnly?: boolean | undefined;
   /** Seconds until it expires. */
   readonly ttl?: number | undefined;
-}
-
-export interface Token {
-  readonly token: string;
-  readonly expiresAt: string;
 }
 
 /**
@@ -86,7 +81,7 @@ export class StemmaClient extends Resource {
 
   /** Makes a token for a user, with a key whose access is `mint` or `admin`. */
   createToken(token: NewToken, init?: WriteInit): Promise<Token> {
-    return this.transport.call("POST /v1/tokens", { body: token, init }) as Promise<Token>;
+    return this.call("POST /v1/tokens", [], init, token);
   }
 
   /** Erases all sessions, blocks and entries that are kept for a user. */

@@ -9,11 +9,12 @@ export type {
   Message,
   Rows,
   Session,
+  Token,
   TreeNode,
   Version,
 } from "./api.js";
 export type { Change, ChangesQuery } from "./changes.js";
-export { type NewToken, StemmaClient, type Token } from "./client.js";
+export { type NewToken, StemmaClient } from "./client.js";
 export type { ReadInit, StemmaClientOptions, WriteInit } from "./client-options.js";
 export type { Page, Pages } from "./pages.js";
 export type { Owner } from "./resources/resource.js";

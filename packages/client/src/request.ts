@@ -3,8 +3,6 @@ import type { Routes } from "./api.js";
 import type { WriteInit } from "./client-options.js";
 
 export type Route = keyof Routes;
-/** With those that the document lacks. */
-export type AnyRoute = Route | "POST /v1/tokens";
 
 const JSON_TYPE = "application/json";
 export const LINES_TYPE = "application/x-ndjson";
@@ -34,7 +32,7 @@ export type MakeRequest = (bearer: string | undefined, signal: AbortSignal) => R
 /** Reads what a call is given, at once: what changes afterwards is not sent. Errors: `INVALID_ARGUMENT`. */
 export function requestOf(
   baseUrl: string,
-  route: AnyRoute,
+  route: Route,
   { query, body, init = {}, accept, ids = [] }: Asked,
 ): MakeRequest {
   const [method = "", path = ""] = route.split(" ");

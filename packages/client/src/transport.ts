@@ -2,7 +2,7 @@ import type { Routes } from "./api.js";
 import { assertOptions, INIT, type StemmaClientOptions } from "./client-options.js";
 import { refusalOf } from "./failures.js";
 import { findObject } from "./find-object.js";
-import { type AnyRoute, type Asked, type Route, requestOf } from "./request.js";
+import { type Asked, type Route, requestOf } from "./request.js";
 import { piecesOf, Sender } from "./sender.js";
 import type { TimeLimit } from "./time-limit.js";
 
@@ -25,8 +25,7 @@ export class Transport {
 
   /** Calls a route whose answer is JSON, or nothing. */
   call<R extends Route>(route: R, asked: Asked): Promise<Routes[R]["answer"]>;
-  call(route: "POST /v1/tokens", asked: Asked): Promise<unknown>;
-  async call(route: AnyRoute, asked: Asked): Promise<unknown> {
+  async call(route: Route, asked: Asked): Promise<unknown> {
     return this.#send(route, asked, async (response, limit) => {
       const text = await limit.within(response.text());
       limit.end();
@@ -47,11 +46,7 @@ export class Transport {
     });
   }
 
-  async #send<T>(
-    route: AnyRoute,
-    asked: Asked,
-    read: (response: Response, limit: TimeLimit) => Promise<T>,
-  ): Promise<T> {
+  async #send<T>(route: Route, asked: Asked, read: (response: Response, limit: TimeLimit) => Promise<T>): Promise<T> {
     const { init, body } = asked;
     assertOptions(INIT, { ...init }, "a call of StemmaClient");
     const make = requestOf(this.#sender.baseUrl, route, asked);

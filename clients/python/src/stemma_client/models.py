@@ -8,6 +8,38 @@ from pydantic import AwareDatetime, Field
 from ._model import Model
 
 
+class Token(Model):
+    token: str
+    expires_at: Annotated[AwareDatetime, Field(alias="expiresAt")]
+
+
+class Problem(Model):
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str
+    details: dict[str, Any]
+    request_id: Annotated[str, Field(alias="requestId")]
+    retryable: bool
+
+
+class ApiKey(Model):
+    id: str
+    name: str
+    access: Literal["memory", "admin", "mint"]
+    created_at: Annotated[AwareDatetime, Field(alias="createdAt")]
+    project: str | None = None
+    keys: list[str] | None = None
+    read_only: Annotated[bool | None, Field(alias="readOnly")] = None
+    user_id: Annotated[str | None, Field(alias="userId")] = None
+    expires_at: Annotated[AwareDatetime | None, Field(alias="expiresAt")] = None
+
+
+class MadeApiKey(ApiKey):
+    key: str
+
+
 class Session(Model):
     id: str
     name: str
@@ -24,15 +56,9 @@ class Session(Model):
     updated_at: Annotated[AwareDatetime, Field(alias="updatedAt")]
 
 
-class Problem(Model):
-    type: str
-    title: str
-    status: int
-    code: str
-    detail: str
-    details: dict[str, Any]
-    request_id: Annotated[str, Field(alias="requestId")]
-    retryable: bool
+class SessionList(Model):
+    data: list[Session]
+    next_cursor: Annotated[str | None, Field(alias="nextCursor")]
 
 
 class Rows(Model):
@@ -56,6 +82,10 @@ class Erased(Model):
     remaining: Rows
 
 
+class InsertedIds(Model):
+    inserted_ids: Annotated[list[str], Field(alias="insertedIds")]
+
+
 class Part(Model):
     type: str
 
@@ -71,12 +101,29 @@ class Message(Model):
     metadata: Any | None = None
 
 
+class MessageList(Model):
+    data: list[Message]
+    next_cursor: Annotated[str | None, Field(alias="nextCursor")]
+
+
+class DeletedIds(Model):
+    deleted_ids: Annotated[list[str], Field(alias="deletedIds")]
+
+
+class Inserted(Model):
+    inserted: bool
+
+
 class TreeNode(Model):
     id: str
     parent_id: Annotated[str | None, Field(alias="parentId")]
     role: str
     created_at: Annotated[AwareDatetime, Field(alias="createdAt")]
     preview: str
+
+
+class Parent(Model):
+    parent: Message | None
 
 
 class End(Model):
@@ -106,6 +153,10 @@ class Version(Model):
     fact: Fact | None = None
 
 
+class Leaf(Model):
+    message_id: Annotated[str | None, Field(alias="messageId")]
+
+
 class Compaction(Model):
     id: str
     summary: str
@@ -114,11 +165,75 @@ class Compaction(Model):
     created_at: Annotated[AwareDatetime, Field(alias="createdAt")]
 
 
+class NewCompaction(Model):
+    from_message_id: Annotated[str, Field(alias="fromMessageId")]
+    to_message_id: Annotated[str, Field(alias="toMessageId")]
+    summary: str
+
+
+class Imported(Model):
+    inserted: int
+    skipped: int
+
+
+class Counted(Model):
+    input_tokens: Annotated[int, Field(alias="inputTokens")]
+    output_tokens: Annotated[int, Field(alias="outputTokens")]
+    cost: float
+
+
+class UsageSum(Counted):
+    name: str
+    requests: int
+
+
+class Tool(Model):
+    name: str
+    description: str
+    input_schema: Annotated[dict[str, Any], Field(alias="inputSchema", description="JSON Schema.")]
+    needs_approval: Annotated[
+        bool,
+        Field(
+            alias="needsApproval",
+            description="The user may have to be asked before it is called.",
+        ),
+    ]
+
+
+class TurnRecall(Model):
+    results: list[dict[str, Any]]
+    tokens: float
+    ms: float
+    is_late: Annotated[bool, Field(alias="isLate")]
+
+
+class ToolOutput(Model):
+    output: str
+
+
+class Learned(Model):
+    messages: int
+    edits: int
+    usage: Counted
+    failed: str | None
+    is_more_due: Annotated[bool, Field(alias="isMoreDue")]
+
+
 class Block(Model):
     label: str
     content: str
     version: int
     updated_at: Annotated[AwareDatetime | None, Field(alias="updatedAt")] = None
+
+
+class VersionList(Model):
+    data: list[Version]
+    next_cursor: Annotated[str | None, Field(alias="nextCursor")]
+
+
+class EntryLabel(Model):
+    label: str
+    count: int
 
 
 class Entry(Model):
@@ -180,5 +295,118 @@ class Hit(Model):
     rerank_score: Annotated[float | None, Field(alias="rerankScore")] = None
 
 
+class HitList(Model):
+    data: list[Hit]
+    next_cursor: Annotated[str | None, Field(alias="nextCursor")]
+
+
+class Recall(TurnRecall):
+    text: str
+
+
+class Change(Model):
+    id: str
+    session: str
+    kind: Literal["changed", "deleted"]
+    change: str
+
+
+class Limits(Model):
+    max_body_bytes: Annotated[int, Field(alias="maxBodyBytes")]
+    max_messages: Annotated[int, Field(alias="maxMessages")]
+    default_limit: Annotated[int, Field(alias="defaultLimit")]
+    max_limit: Annotated[int, Field(alias="maxLimit")]
+
+
+class ApiKeyList(Model):
+    data: list[ApiKey]
+    next_cursor: Annotated[str | None, Field(alias="nextCursor")]
+
+
 class ErasureReceipt(Erased):
     residue: Literal["none", "pending", "unknown"]
+
+
+class HistoryPage(MessageList):
+    truncated: bool | None = None
+
+
+class TreeNodeList(Model):
+    data: list[TreeNode]
+    next_cursor: Annotated[str | None, Field(alias="nextCursor")]
+
+
+class MemoryWrite(Version):
+    owner: str
+    label: str
+    key: str | None
+
+
+class CompactionList(Model):
+    data: list[Compaction]
+    next_cursor: Annotated[str | None, Field(alias="nextCursor")]
+
+
+class Compacted(Model):
+    compaction: NewCompaction | None
+
+
+class Usage(Counted):
+    day: str
+    model: str
+    requests: int
+
+
+class UsageSumList(Model):
+    data: list[UsageSum]
+    next_cursor: Annotated[str | None, Field(alias="nextCursor")]
+
+
+class Turn(Model):
+    system: str
+    messages: list[Message]
+    tools: list[Tool]
+    changes: Annotated[
+        list[str],
+        Field(description="The labels of blocks whose change this turn tells."),
+    ]
+    recalled: TurnRecall
+    refreshed: Literal[False] | str
+    prefix_hash: Annotated[str, Field(alias="prefixHash")]
+
+
+class BlockList(Model):
+    data: list[Block]
+    next_cursor: Annotated[str | None, Field(alias="nextCursor")]
+
+
+class EntryLabelList(Model):
+    data: list[EntryLabel]
+    next_cursor: Annotated[str | None, Field(alias="nextCursor")]
+
+
+class EntryList(Model):
+    data: list[Entry]
+    next_cursor: Annotated[str | None, Field(alias="nextCursor")]
+
+
+class FoundEntries(Model):
+    data: list[FoundEntry]
+
+
+class SearchResults(HitList):
+    entries: list[FoundEntry]
+
+
+class Changes(Model):
+    data: list[Change]
+
+
+class MemoryWriteList(Model):
+    data: list[MemoryWrite]
+    next_cursor: Annotated[str | None, Field(alias="nextCursor")]
+
+
+class UsageList(Model):
+    data: list[Usage]
+    next_cursor: Annotated[str | None, Field(alias="nextCursor")]

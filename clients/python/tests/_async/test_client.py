@@ -303,3 +303,21 @@ async def test_what_cannot_be_sent_is_refused_at_once(monkeypatch: pytest.Monkey
     monkeypatch.delenv("STEMMA_API_KEY")
     with pytest.raises(InvalidRequestError, match="STEMMA_API_KEY"):
         AsyncStemma()
+
+
+async def test_an_administrator_makes_keys_and_revokes_them() -> None:
+    user, until = new_id(), datetime.now(UTC).replace(microsecond=0) + timedelta(days=1)
+    async with AsyncStemma() as stemma:
+        made = await stemma.create_api_key("site", user_id=user, keys=["team"], read_only=True, expires_at=until)
+        listed = [key async for key in stemma.api_keys() if key.id == made.id]
+        assert [(key.name, key.access, key.user_id, key.expires_at) for key in listed] == [
+            ("site", "memory", user, until)
+        ]
+        async with AsyncStemma(api_key=made.key) as reader:
+            assert [session async for session in reader.sessions()] == []
+            with pytest.raises(ForbiddenError):
+                await reader.create_api_key("another")
+        await stemma.revoke_api_key(made.id)
+        async with AsyncStemma(api_key=made.key) as reader:
+            with pytest.raises(AuthenticationError):
+                await reader.limits()

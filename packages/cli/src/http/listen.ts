@@ -1,8 +1,10 @@
+import { randomUUID } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { getRequestListener } from "@hono/node-server";
+import { getRequestListener, RequestError } from "@hono/node-server";
 import { invalid } from "@stemma/model";
+import type { Problem } from "@stemma/server";
 
 /** Longer than proxies keep a connection that nobody uses (60 seconds): it is they who close it. */
 const KEEP_ALIVE = 65_000;
@@ -50,8 +52,14 @@ export async function listen(
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<DrainingServer> {
   let isLeaving = false;
-  const answer = getRequestListener(handler);
-  const limits = { keepAliveTimeout: KEEP_ALIVE, headersTimeout: HEADER_WITHIN, requestTimeout: BODY_WITHIN };
+  const answer = getRequestListener(handler, { errorHandler: unanswered });
+  // Who names no host is told so, as one who names what is none.
+  const limits = {
+    requireHostHeader: false,
+    keepAliveTimeout: KEEP_ALIVE,
+    headersTimeout: HEADER_WITHIN,
+    requestTimeout: BODY_WITHIN,
+  };
   const server = createServer(limits, (incoming, outgoing) => {
     if (isLeaving) outgoing.setHeader("connection", "close");
     void answer(incoming, outgoing);
@@ -77,6 +85,23 @@ export async function listen(
       return ended;
     },
   };
+}
+
+/** The answer to a request that no handler can be given, as one whose `Host` is none. */
+function unanswered(error: unknown): Response {
+  const isRefused = error instanceof RequestError;
+  const problem: Problem = {
+    type: `urn:stemma:error:${isRefused ? "INVALID_ARGUMENT" : "INTERNAL"}`,
+    title: isRefused ? "Bad request" : "The server failed",
+    status: isRefused ? 400 : 500,
+    code: isRefused ? "INVALID_ARGUMENT" : "INTERNAL",
+    detail: isRefused ? "The address of the request, or its header Host, cannot be read." : "The server failed.",
+    details: {},
+    requestId: randomUUID(),
+    retryable: false,
+  };
+  const headers = { "content-type": "application/problem+json; charset=utf-8", "cache-control": "no-store" };
+  return new Response(JSON.stringify(problem), { status: problem.status, headers });
 }
 
 function closed(server: Server): Promise<void> {

@@ -77,6 +77,7 @@ export async function serve(
       authenticate: ownPrincipal(parts, adminKey),
     }),
     tokens,
+    keys,
     limits: new RateLimits({ perMinute: rateLimit }),
     audit,
     sessions: parts.sessions ?? withMemory,

@@ -11,7 +11,7 @@ export type Fetch = (request: Request) => Promise<Response>;
 export async function served(store: Store = memory(), options: Partial<Parameters<typeof createServer>[1]> = {}) {
   const keys = new ApiKeys(store);
   const tokens = new UserTokens(store, { audience: HOST });
-  const server = createServer(store, { authenticate: authenticator({ keys, tokens }), tokens, ...options });
+  const server = createServer(store, { authenticate: authenticator({ keys, tokens }), tokens, keys, ...options });
   const { key: apiKey } = await keys.create({ name: "test", access: "admin" });
   const seen: Request[] = [];
   const clientOf = (own: StemmaClientOptions = {}, fetch: Fetch = server) =>

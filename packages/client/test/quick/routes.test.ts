@@ -179,13 +179,10 @@ describe.each([
 
     const called = new Set(seen.map(({ method, url }) => `${method} ${new URL(url).pathname}`));
     const missed = routes.filter(([route]) => ![...called].some((each) => patternOf(route).test(each)));
-    // The one for several ids does as well.
-    expect(missed.map(([route]) => route)).toEqual(["DELETE /v1/sessions/{session}/messages/{message}"]);
-    expect(
-      [...called].every((each) =>
-        [...routes.map(([route]) => route), "POST /v1/tokens"].some((route) => patternOf(route).test(each)),
-      ),
-    ).toBe(true);
+    // Keys are for administrators, whom 5 kB do not hold. Of the others, the one for several ids does as well.
+    const left = missed.map(([route]) => route).filter((route) => !route.includes("/v1/keys"));
+    expect(left).toEqual(["DELETE /v1/sessions/{session}/messages/{message}"]);
+    expect([...called].every((each) => routes.some(([route]) => patternOf(route).test(each)))).toBe(true);
     expect(HOST).toBe("https://memory.example.com");
   });
 });

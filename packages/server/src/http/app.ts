@@ -2,14 +2,13 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import { raceWithTimer, StemmaError } from "@stemma/model";
 import type { Store } from "@stemma/store";
 import { remoteRoute } from "../remote/remote-route.js";
-import { registerRest } from "../rest/register-rest.js";
+import { DEFAULT_BODY_BYTES, registerRest } from "../rest/register-rest.js";
+import { Routes } from "../rest/route.js";
 import { Contexts } from "./contexts.js";
 import { begin, gate, OAUTH_METADATA, STUDIO, type StudioParts } from "./entrance.js";
 import type { ServerApp, ServerEnv } from "./server-app.js";
 import type { ServerContext, ServerHandler, ServerOptions } from "./server-options.js";
 
-/** Bytes of a body, unless an option says otherwise. */
-const DEFAULT_BODY_BYTES = 16_777_216;
 const READY_WITHIN = 1_000;
 
 /** The routes of a server, and what stands before each of them. */
@@ -22,11 +21,12 @@ export function createApp(
   begin(app, options);
   healthRoutes(app, store, options);
   if (options.oauth !== undefined) oauthRoutes(app, options.oauth);
-  gate(app, options, studio);
-  reach(app, store, options);
   const { maxBodyBytes = DEFAULT_BODY_BYTES } = options;
+  const routes = new Routes(app, maxBodyBytes);
+  gate(app, options, routes, studio);
+  reach(app, store, options);
   remoteRoute(app, options, maxBodyBytes);
-  registerRest(app, options, maxBodyBytes);
+  registerRest(app, routes, options);
   if (studio !== undefined) mount(app, STUDIO, studio.studioHandler(STUDIO, options));
   for (const [path, handler] of Object.entries(options.handlers ?? {})) mount(app, path, handler);
   return async (request) => app.fetch(request);

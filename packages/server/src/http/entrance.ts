@@ -2,10 +2,11 @@ import { StemmaError } from "@stemma/model";
 import type { Context } from "hono";
 import { cors } from "hono/cors";
 import { matchedRoutes } from "hono/route";
+import type { Routes } from "../rest/route.js";
+import { tokenRoutes } from "../rest/routes/access.js";
 import { HttpRefusal, problemResponse, statusOf } from "./problem.js";
 import type { ServerApp, ServerEnv } from "./server-app.js";
 import type { RequestRecord, ServerOptions } from "./server-options.js";
-import { tokenRoute } from "./tokens.js";
 
 /** Where OAuth clients read who gives tokens. */
 export const OAUTH_METADATA = "/.well-known/oauth-protected-resource";
@@ -28,8 +29,8 @@ export function begin(app: ServerApp, options: ServerOptions): void {
 }
 
 /** Lets in who may come. All that is added behind it stands behind it. */
-export function gate(app: ServerApp, options: ServerOptions, studio?: StudioParts): void {
-  const { origins = [], hosts, authenticate, limits, tokens } = options;
+export function gate(app: ServerApp, options: ServerOptions, routes: Routes, studio?: StudioParts): void {
+  const { origins = [], hosts, authenticate, limits } = options;
   if (origins.length > 0) app.use(cors({ origin: [...origins], ...CORS }));
   app.use(async (c, next) => {
     assertOwnHost(c.req.raw, hosts);
@@ -43,7 +44,7 @@ export function gate(app: ServerApp, options: ServerOptions, studio?: StudioPart
     limits?.count(principal);
     await next();
   });
-  if (tokens !== undefined) tokenRoute(app, tokens);
+  tokenRoutes(routes, options);
 }
 
 /** Names each request, and tells of it when its answer begins. */

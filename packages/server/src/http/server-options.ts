@@ -1,6 +1,7 @@
 import { check, defineOptions } from "@stemma/model";
 import type { SessionManager } from "@stemma/session";
 import type { Store } from "@stemma/store";
+import type { ApiKeys } from "../access/api-keys.js";
 import type { AuditLog } from "../access/audit-log.js";
 import type { Principal } from "../access/principal.js";
 import type { RateLimits } from "../access/rate-limits.js";
@@ -40,6 +41,8 @@ export interface ServerOptions {
   readonly authenticate: (request: Request) => Promise<Principal> | Principal;
   /** Makes tokens for users, at `POST /v1/tokens`, for keys with the access `mint` or `admin`. Default: none. */
   readonly tokens?: UserTokens | undefined;
+  /** The API keys that administrators list, make and revoke at `/v1/keys`. Default: none. */
+  readonly keys?: ApiKeys | undefined;
   /** Counts the requests of each principal. Default: no limit. */
   readonly limits?: RateLimits | undefined;
   /** Notes who wrote and who was refused. Default: nothing. */
@@ -74,6 +77,7 @@ const isObject = check.rule("an object", (value) => typeof value === "object" &&
 export const SERVER = defineOptions<ServerOptions>({
   authenticate: check.required(check.callable),
   tokens: check.having("create"),
+  keys: check.having("revoke"),
   limits: check.having("count"),
   audit: check.having("note"),
   sessions: check.callable,

@@ -1,11 +1,14 @@
 import { StemmaError } from "@stemma/model";
 import { createStudio, refusalOfOrigin } from "@stemma/studio";
+import { RateLimits } from "../access/rate-limits.js";
 import type { ServerApp } from "./server-app.js";
 import type { ServerHandler, ServerOptions } from "./server-options.js";
 
 /** Holds the key or the token of who signed in. Pages of other sites cannot make a browser send it. */
 const COOKIE = "stemma-key";
 const DAY = 86_400;
+/** In a minute, by all who try: whoever guesses keys has no name. */
+const MOST_SIGN_INS = 60;
 const MOST_CHARACTERS = 8_192;
 /** Characters that a header holds. */
 const KEY = /^[!-~]+$/;
@@ -38,6 +41,7 @@ export function signedIn(request: Request, base: string): Request {
 
 /** The page that asks for a key, and what it is sent to. */
 export function studioSignIn(app: ServerApp, authenticate: ServerOptions["authenticate"], base: string): void {
+  const attempts = new RateLimits({ perMinute: MOST_SIGN_INS });
   const page = (status: 200 | 401, note: string) =>
     new Response(signInPage(base, note), {
       status,
@@ -52,6 +56,7 @@ export function studioSignIn(app: ServerApp, authenticate: ServerOptions["authen
     const { raw } = c.req;
     if (refusalOfOrigin(raw, undefined) !== null)
       throw new StemmaError("FORBIDDEN", {}, "Another site may not sign in.");
+    attempts.count({ id: base });
     const key = new URLSearchParams(await readForm(raw)).get("key")?.trim() ?? "";
     const unknown = () => page(401, "This key is not known, or has ended.");
     if (!KEY.test(key)) return unknown();

@@ -1,6 +1,7 @@
 import type { ServerApp } from "../http/server-app.js";
 import type { ServerOptions } from "../http/server-options.js";
-import { Routes } from "./route.js";
+import type { Routes } from "./route.js";
+import { keyRoutes } from "./routes/access.js";
 import { blockRoutes } from "./routes/blocks.js";
 import { changeRoutes } from "./routes/changes.js";
 import { copyRoutes } from "./routes/copies.js";
@@ -15,9 +16,13 @@ import { compactionRoutes } from "./routes/summaries.js";
 import { treeRoutes } from "./routes/tree.js";
 import { usageRoutes } from "./routes/usage-counts.js";
 
+/** Bytes of a body, unless an option says otherwise. */
+export const DEFAULT_BODY_BYTES = 16_777_216;
+
 /** The routes below `/v1`, and their document. They reach the store of the request's principal, and nothing else. */
-export function registerRest(app: ServerApp, options: ServerOptions, maxBodyBytes: number): void {
-  const routes = new Routes(app, maxBodyBytes);
+export function registerRest(app: ServerApp, routes: Routes, options: ServerOptions): void {
+  const { maxBodyBytes = DEFAULT_BODY_BYTES } = options;
+  keyRoutes(routes, options);
   sessionRoutes(routes);
   messageRoutes(routes);
   treeRoutes(routes);

@@ -2,6 +2,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { invalid, quote, StemmaError, shorten } from "@stemma/model";
 import type { SessionManager } from "@stemma/session";
 import type { Store } from "@stemma/store";
+import type { Principal } from "../access/principal.js";
 import { forbidden, notThere } from "../access/refusals.js";
 import { HttpRefusal } from "../http/problem.js";
 import type { ServerApp } from "../http/server-app.js";
@@ -13,8 +14,8 @@ import { PROBLEM } from "./schemas.js";
 type Query = Readonly<Record<string, z.ZodType>>;
 type Output<Q extends Query> = { readonly [Name in keyof Q]: z.output<Q[Name]> };
 
-/** The content of an answer: JSON of this schema, a text of these media types, or nothing. */
-type Content = z.ZodType | readonly string[] | null;
+/** The content of an answer: JSON of this schema, a schema for each media type, or nothing. */
+type Content = z.ZodType | Readonly<Record<string, z.ZodType>> | null;
 
 interface Definition<Q extends Query, Body extends z.ZodType> {
   /** Whether it writes: a key that only reads is refused then. */
@@ -40,6 +41,7 @@ export interface Call<Path extends string = string, Q = unknown, Body = unknown>
   readonly body: Body;
   readonly request: Request;
   readonly requestId: string;
+  readonly principal: Principal;
   /** Behind the guard, as the manager's. */
   readonly store: Store;
   readonly sessions: SessionManager;
@@ -102,6 +104,7 @@ export class Routes {
         body: json as z.output<Body>,
         request: isAgain ? withoutConditions(request) : request,
         requestId,
+        principal,
         store,
         sessions,
         isAgain,
@@ -153,6 +156,9 @@ export async function assertThere(store: Store, sessionId: string): Promise<void
   if ((await store.sessions.get(sessionId)) === null) throw notThere(sessionId);
 }
 
+const NOBODYS =
+  "A block of this server belongs to the session's user, and the session has none: send a user's key or token, or make sessions with a userId.";
+
 // One message of another's session, and one of a session that is not there, are refused alike. A write may make its session, and
 // is told what else is wrong with it.
 async function asSeen(
@@ -162,6 +168,9 @@ async function asSeen(
 ): Promise<unknown> {
   const { session, owner } = ids as Partial<Record<string, string>>;
   const id = session ?? (owner?.startsWith("session:") ? owner.slice("session:".length) : undefined);
+  if (session !== undefined && StemmaError.isInstance(error, "USER_REQUIRED") && error.details.sessionId === session) {
+    return new StemmaError("USER_REQUIRED", error.details, NOBODYS);
+  }
   if (id === undefined || !StemmaError.isInstance(error) || !(access === "read" || OF_A_SESSION.has(error.code)))
     return error;
   return (await store.sessions.get(id)) === null ? notThere(id) : error;
@@ -205,8 +214,10 @@ function documentOf(
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
   const content = (types: readonly string[]) =>
     Object.fromEntries(types.map((type) => [type, { schema: z.string() }] as const));
-  const contentOf = (answer: z.ZodType | readonly string[]) =>
-    "parse" in answer ? { "application/json": { schema: answer } } : content(answer);
+  const contentOf = (answer: NonNullable<Content>) => {
+    if (answer instanceof z.ZodType) return { "application/json": { schema: answer } };
+    return Object.fromEntries(Object.entries(answer).map(([type, schema]) => [type, { schema }] as const));
+  };
   return {
     method,
     path,
@@ -250,4 +261,5 @@ const MEANINGS: Readonly<Record<string, string>> = {
   key: `The entry's key, ${ID}.`,
   user: `The user's id, ${ID}.`,
   tool: "The tool's name.",
+  apiKey: "The id of an API key.",
 };

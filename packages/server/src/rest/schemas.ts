@@ -36,8 +36,9 @@ export const PAGE_BODY = { limit: z.int().min(1).max(MAX_LIMIT).optional(), curs
 export const flag = z.enum(["true", "false"]).optional();
 export const whole = z.coerce.number().pipe(z.int().min(0)).optional().openapi({ type: "integer", minimum: 0 });
 
-/** A page of a list, as an answer has it. */
-export const listOf = (item: z.ZodType) => z.object({ data: z.array(item), nextCursor: textOrNull });
+/** A page of a list, as an answer has it: of messages, a `MessageList`. */
+export const listOf = (name: string, item: z.ZodType) =>
+  z.object({ data: z.array(item), nextCursor: textOrNull }).openapi(`${name}List`);
 
 export const PROBLEM = z
   .object({
@@ -191,6 +192,13 @@ export const HIT = z
     rerankScore: z.number().optional(),
   })
   .openapi("Hit");
+
+export const COUNTED = z.object({ inputTokens: z.int(), outputTokens: z.int(), cost: z.number() }).openapi("Counted");
+
+/** The memory that a turn recalled. */
+export const TURN_RECALL = z
+  .object({ results: z.array(object), tokens: z.number(), ms: z.number(), isLate: z.boolean() })
+  .openapi("TurnRecall");
 
 export const NODE = z
   .object({ id: text, parentId: textOrNull, role: text, createdAt: time, preview: text })

@@ -5,6 +5,7 @@ import { forbidden } from "../access/refusals.js";
 import { begin, gate } from "../http/entrance.js";
 import type { ServerApp, ServerEnv } from "../http/server-app.js";
 import { SERVER, type ServerOptions } from "../http/server-options.js";
+import { Routes } from "../rest/route.js";
 import type { ObjectNamespace } from "./cloudflare.js";
 import { withPrincipal } from "./passed-principal.js";
 
@@ -13,6 +14,9 @@ export interface WorkerOptions extends Pick<ServerOptions, "authenticate" | "tok
   /** The binding of the objects: `env.MEMORY`. */
   readonly namespace: ObjectNamespace;
 }
+
+/** Bytes of a request for a token: the bodies of others go to the objects. */
+const MOST_TOKEN_BYTES = 16_384;
 
 const WORKER = defineOptions<WorkerOptions>({
   namespace: check.required(check.having("idFromName", "get")),
@@ -54,7 +58,7 @@ function createEntrance(options: WorkerOptions): ServerApp {
   const app: ServerApp = new OpenAPIHono<ServerEnv>();
   begin(app, options);
   app.get("/healthz", (c) => c.text("ok"));
-  gate(app, options);
+  gate(app, options, new Routes(app, MOST_TOKEN_BYTES));
   app.all("*", async (c) => {
     const { principal, requestId } = c.var;
     const object = namespace.get(namespace.idFromName(userOf(principal)));

@@ -114,3 +114,22 @@ describe("an import that was cut off", () => {
     expect(body.data.map(({ content }: { content: string }) => content)).toEqual(["one", "three", "two"]);
   });
 });
+
+describe("a body that breaks off", () => {
+  const broken = () =>
+    new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode('{"role":"user",'));
+        controller.error(new Error("reset"));
+      },
+    });
+
+  it.each([
+    ["/v1/sessions/a/import", "application/x-ndjson"],
+    ["/v1/sessions/a/messages", "application/json"],
+  ])("is refused, and no fault of the server: %s", async (path, type) => {
+    const { ask, errors } = await serveRest();
+    const { status, body } = await ask("POST", path, { body: broken(), headers: { "content-type": type } });
+    expect([status, body.code, errors]).toEqual([400, "INVALID_ARGUMENT", []]);
+  });
+});

@@ -1,16 +1,24 @@
+import { memory } from "@stemma/store/memory";
 import { describe, expect, it } from "vitest";
-import { serveRest } from "./rest-helpers.js";
+import { ApiKeys, UserTokens } from "../../src/index.js";
+import { HOST, serveRest } from "./rest-helpers.js";
+
+/** With all routes that a server can have. */
+function serveAll() {
+  const store = memory();
+  return serveRest({ keys: new ApiKeys(store), tokens: new UserTokens(store, { audience: HOST }) }, store);
+}
 
 describe("REST: the document", () => {
   it("is the one that was reviewed", async () => {
-    const { ask } = await serveRest();
+    const { ask } = await serveAll();
     const { body, headers } = await ask("GET", "/openapi.json");
     expect(headers.get("content-type")).toBe("application/json; charset=utf-8");
     await expect(`${JSON.stringify(body, null, 1)}\n`).toMatchFileSnapshot("../../openapi.json");
   });
 
   it("is OpenAPI 3.1, in which each reference leads somewhere and each operation has a name of its own", async () => {
-    const { ask } = await serveRest();
+    const { ask } = await serveAll();
     const { body } = await ask("GET", "/openapi.json");
     expect(body.openapi).toBe("3.1.0");
     const text = JSON.stringify(body);

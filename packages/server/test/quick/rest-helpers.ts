@@ -4,7 +4,10 @@ import { type Access, ApiKeys, authenticator, createServer, UserTokens } from ".
 
 export const HOST = "https://memory.example.com";
 
-type Options = Partial<Parameters<typeof createServer>[1]>;
+type Options = Partial<Parameters<typeof createServer>[1]> & {
+  /** Keys and tokens have routes, too. */
+  readonly withAccess?: boolean;
+};
 type Sent = Omit<RequestInit, "body"> & { readonly key?: string; readonly json?: unknown; readonly body?: BodyInit };
 
 let open: () => Promise<Store> | Store = memory;
@@ -27,11 +30,13 @@ export function serveWith(next: typeof serve): void {
   serve = next;
 }
 
-async function serveStore(options: Options, errors: unknown[], store: Store) {
+async function serveStore({ withAccess, ...options }: Options, errors: unknown[], store: Store) {
   const keys = new ApiKeys(store);
+  const tokens = new UserTokens(store, { audience: HOST });
   const server = createServer(store, {
-    authenticate: authenticator({ keys, tokens: new UserTokens(store, { audience: HOST }) }),
+    authenticate: authenticator({ keys, tokens }),
     onError: (error) => errors.push(error),
+    ...(withAccess && { keys, tokens }),
     ...options,
   });
   const keyOf = async (access: Partial<Access> = {}) =>

@@ -53,7 +53,10 @@ const FOREIGN: Readonly<Record<string, unknown>> = {
 const OWNERS = ["user:bob", "session:bobs", "key:bobs-team"];
 
 async function world() {
-  const server = await serveRest({ sessions: (sessions) => sessions.withContext("memory").withCachedPrompt() });
+  const server = await serveRest({
+    withAccess: true,
+    sessions: (sessions) => sessions.withContext("memory").withCachedPrompt(),
+  });
   const { ask: send, keyOf } = server;
   const user = await keyOf({ userId: "bob" });
   const ask = (method: string, path: string, json?: unknown) => send(method, path, { key: user, json });
@@ -162,7 +165,9 @@ describe("REST: each route as each principal", () => {
     ["mint", 403],
   ] as const)("refuses %s everywhere", async (name, status) => {
     const { ask, principals, document, compaction } = first;
-    for (const operation of operationsOf(document)) {
+    // It is all that a key of the access `mint` may do.
+    const operations = operationsOf(document).filter(({ path }) => !(name === "mint" && path === "/v1/tokens"));
+    for (const operation of operations) {
       for (const address of addressesOf(operation, compaction)) {
         const { body: json, method } = operation;
         const answer = await ask(method, address, { key: principals[name], ...(json === undefined ? {} : { json }) });

@@ -84,4 +84,21 @@ describe("REST: turns", () => {
       }
     }
   });
+
+  it("says what to send where a block is a user's, and the session nobody's", async () => {
+    const { ask, keyOf } = await serveRest({
+      sessions: (sessions) => sessions.withContext("memory", { scope: "user" }).withCachedPrompt(),
+    });
+    await ask("POST", "/v1/sessions", { json: { id: "a", name: "A" } });
+    for (const path of ["/v1/sessions/a/turn", "/v1/sessions/a/tools/set_context"]) {
+      const { status, body } = await ask("POST", path, { json: path.endsWith("turn") ? {} : { input: {} } });
+      expect([status, body.code]).toEqual([400, "USER_REQUIRED"]);
+      expect(body.detail).toContain("make sessions with a userId");
+    }
+    await ask("POST", "/v1/sessions", { json: { id: "b", name: "B", userId: "ada" } });
+    expect((await ask("POST", "/v1/sessions/b/turn", { json: {} })).status).toBe(200);
+    const key = await keyOf({ userId: "ada" });
+    expect((await ask("POST", "/v1/sessions", { key, json: { id: "c", name: "C" } })).status).toBe(201);
+    expect((await ask("POST", "/v1/sessions/c/turn", { key, json: {} })).status).toBe(200);
+  });
 });

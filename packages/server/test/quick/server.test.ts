@@ -22,6 +22,7 @@ async function serve(options: Partial<Parameters<typeof createServer>[1]> = {}) 
     const { key, ...rest } = init;
     const headers = new Headers(rest.headers);
     if (key !== undefined) headers.set("authorization", `Bearer ${key}`);
+    if (path.startsWith("/v1/")) headers.set("content-type", "application/json");
     return server(new Request(HOST + path, { ...rest, headers }));
   };
   return { store, keys, send, requests, errors };
@@ -165,5 +166,16 @@ describe("createServer", () => {
     expect(await listed.text()).not.toContain("Bob");
     // The cookie opens nothing but the studio.
     expect((await send("/mine", { headers: { cookie } })).status).toBe(401);
+  });
+
+  it("lets nobody guess keys as fast as they can", async () => {
+    const { send } = await serve({ studio: true });
+    const headers = { "content-length": "9", "content-type": "application/x-www-form-urlencoded" };
+    const guess = () => send("/studio/sign-in", { method: "POST", body: "key=wrong", headers });
+    const answers = await Promise.all(Array.from({ length: 70 }, guess));
+    expect(answers.filter(({ status }) => status === 401).length).toBeLessThanOrEqual(61);
+    const last = answers.at(-1);
+    expect([last?.status, last?.headers.get("retry-after")]).toEqual([429, "1"]);
+    expect(await last?.json()).toMatchObject({ code: "RATE_LIMITED", status: 429 });
   });
 });

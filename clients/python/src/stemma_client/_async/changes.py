@@ -3,8 +3,8 @@ from collections.abc import AsyncIterator
 from anyio import sleep
 
 from .._request import request_of
-from ..answers import Change
 from ..errors import ConnectionLostError
+from ..models import Change
 from .transport import AsyncTransport
 
 _PAUSE = 1.0

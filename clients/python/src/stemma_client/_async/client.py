@@ -6,8 +6,19 @@ from typing import Any, Literal, Self
 import httpx
 
 from .._request import UNSET, Settings, Unset, given, id_of, request_of, time_text
-from ..answers import Change, Limits, Recall, Token, UsageSum
-from ..models import ErasureReceipt, FoundEntry, Hit, Session
+from ..models import (
+    ApiKey,
+    Change,
+    ErasureReceipt,
+    FoundEntry,
+    Hit,
+    Limits,
+    MadeApiKey,
+    Recall,
+    Session,
+    Token,
+    UsageSum,
+)
 from .changes import changes_of
 from .memory import AsyncMemory
 from .session import AsyncSession
@@ -199,6 +210,37 @@ class AsyncStemma:
             userId=user_id, project=project, keys=None if keys is None else list(keys), readOnly=read_only, ttl=ttl
         )
         return await self._transport.model(Token, request_of("POST", "/v1/tokens", body=body))
+
+    def api_keys(self) -> AsyncIterator[ApiKey]:
+        """The API keys of the server, without their secrets. The key that asks is an administrator's."""
+        return self._transport.pages(ApiKey, request_of("GET", "/v1/keys"))
+
+    async def create_api_key(
+        self,
+        name: str,
+        *,
+        access: Literal["memory", "admin", "mint"] | None = None,
+        user_id: str | None = None,
+        project: str | None = None,
+        keys: Iterable[str] | None = None,
+        read_only: bool | None = None,
+        expires_at: datetime | None = None,
+    ) -> MadeApiKey:
+        """Makes an API key, which is in this answer alone. A request that was sent again has made another one, too."""
+        body = given(
+            name=name,
+            access=access,
+            userId=user_id,
+            project=project,
+            keys=None if keys is None else list(keys),
+            readOnly=read_only,
+            expiresAt=None if expires_at is None else time_text(expires_at),
+        )
+        return await self._transport.model(MadeApiKey, request_of("POST", "/v1/keys", body=body))
+
+    async def revoke_api_key(self, id: str) -> None:
+        """Revokes an API key: at once in the process that answers, within 30 seconds in all others."""
+        await self._transport.json(request_of("DELETE", f"/v1/keys/{id_of(id)}"))
 
     async def limits(self) -> Limits:
         """How large requests and pages may be."""

@@ -3,8 +3,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from .._request import UNSET, Unset, given, id_of, request_of, time_text
-from ..answers import Labelled
-from ..models import Block, Entry, Erased, FoundEntry, Version
+from ..models import Block, Entry, EntryLabel, Erased, FoundEntry, Version
 from .transport import AsyncTransport
 
 Origin = Literal["user", "import", "tool", "learning", "web"]
@@ -55,9 +54,9 @@ class AsyncMemory:
         request = request_of("POST", f"{self._block(label)}/restore", body={"version": version}, if_match=if_match)
         return await self._transport.model(Block, request)
 
-    def labels(self) -> AsyncIterator[Labelled]:
+    def labels(self) -> AsyncIterator[EntryLabel]:
         """The labels that have entries, with their numbers."""
-        return self._transport.pages(Labelled, request_of("GET", f"{self._path}/entries"))
+        return self._transport.pages(EntryLabel, request_of("GET", f"{self._path}/entries"))
 
     def entries(
         self,

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from time import sleep
 
 from .._request import request_of
-from ..answers import Change
 from ..errors import ConnectionLostError
+from ..models import Change
 from .transport import SyncTransport
 
 _PAUSE = 1.0

@@ -14,7 +14,7 @@ export function blockRoutes(routes: Routes): void {
   routes.add(
     "get",
     `${PATH}/blocks`,
-    { access: "read", summary: "List blocks", query: PAGE, answers: { 200: listOf(BLOCK) } },
+    { access: "read", summary: "List blocks", query: PAGE, answers: { 200: listOf("Block", BLOCK) } },
     async (call) => {
       const { store, scope } = memoryOf(call.store, call.ids.owner);
       const { limit, after, next } = pageOf(call);
@@ -99,7 +99,7 @@ export function blockRoutes(routes: Routes): void {
   routes.add(
     "get",
     `${BLOCK_PATH}/versions`,
-    { access: "read", summary: "List the versions of a block", answers: { 200: listOf(VERSION) } },
+    { access: "read", summary: "List the versions of a block", answers: { 200: listOf("Version", VERSION) } },
     async (call) => {
       const { store, key } = keyOf(call);
       const data = await store.blocks.versions(key);

@@ -48,7 +48,12 @@ const QUERY = {
   after: text.optional().openapi({ description: "The `id` of the last change that was read, as `Last-Event-ID`." }),
 };
 
-const ANSWERS = { 200: ["text/event-stream", "application/json"] };
+const CHANGE = z
+  .object({ id: text, session: text, kind: z.enum(["changed", "deleted"]), change: text })
+  .openapi("Change");
+const ANSWERS = {
+  200: { "text/event-stream": text, "application/json": z.object({ data: z.array(CHANGE) }).openapi("Changes") },
+};
 const DESCRIPTION =
   "As server-sent events, or with `wait` as JSON `{ data }`. They name sessions and hold no text. A change may come twice; several of one session may come as one.";
 

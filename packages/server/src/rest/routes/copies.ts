@@ -25,7 +25,7 @@ export function copyRoutes(routes: Routes, maxBodyBytes: number): void {
       summary: "Export a session",
       description: "`jsonl`, the default, has everything; the import makes an equal session of it.",
       query: { format: z.enum(["jsonl", "markdown", "html", "openai", "pi"]).optional() },
-      answers: { 200: [...LINES, "text/markdown", "text/html"] },
+      answers: { 200: { "application/x-ndjson": text, "text/markdown": text, "text/html": text } },
     },
     async ({ store, ids, query: { format = "jsonl" } }) => {
       await assertThere(store, ids.session);
@@ -45,7 +45,7 @@ export function copyRoutes(routes: Routes, maxBodyBytes: number): void {
         "A file of one session, of this library or of another program. What is stored stays as it is: a second import adds nothing. It becomes the user's of the key, whoever's it was.",
       query: { format: text.optional().openapi({ description: "Default: found by the first line." }) },
       streams: LINES,
-      answers: { 200: z.object({ inserted: z.int(), skipped: z.int() }) },
+      answers: { 200: z.object({ inserted: z.int(), skipped: z.int() }).openapi("Imported") },
     },
     async (call) => json(await importFile(call, maxBodyBytes)),
   );
@@ -87,11 +87,19 @@ async function* textOf({ body }: Request, maxBytes: number): AsyncGenerator<stri
     }
   };
   let size = 0;
-  for await (const bytes of body ?? []) {
+  for await (const bytes of piecesOf(body)) {
     size += bytes.length;
     if (size > maxBytes)
       throw new StemmaError("REQUEST_TOO_LARGE", { maxBytes }, `The file is larger than ${maxBytes} bytes.`);
     yield decode(bytes);
   }
   yield decode();
+}
+
+async function* piecesOf(body: Request["body"]): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  try {
+    yield* body ?? [];
+  } catch (cause) {
+    throw invalid("The body of the request broke off.", {}, { cause });
+  }
 }

@@ -34,7 +34,11 @@ export function limitsRoute(routes: Routes, maxBodyBytes: number): void {
     {
       access: "read",
       summary: "Read the limits of requests",
-      answers: { 200: z.object({ maxBodyBytes: count, maxMessages: count, defaultLimit: count, maxLimit: count }) },
+      answers: {
+        200: z
+          .object({ maxBodyBytes: count, maxMessages: count, defaultLimit: count, maxLimit: count })
+          .openapi("Limits"),
+      },
     },
     async () => json(limits),
   );

@@ -34,6 +34,9 @@ const HISTORY = {
   createdAt: flag.openapi({ description: "`true`: each message has a `createdAt`." }),
 };
 
+const INSERTED = z.object({ inserted: z.boolean() }).openapi("Inserted");
+const HISTORY_PAGE = listOf("Message", MESSAGE).extend({ truncated: z.boolean().optional() }).openapi("HistoryPage");
+
 export function messageRoutes(routes: Routes): void {
   routes.add(
     "post",
@@ -48,7 +51,7 @@ export function messageRoutes(routes: Routes): void {
         parent: PARENT,
         expectedLeaf: text.nullable().optional(),
       }),
-      answers: { 200: z.object({ insertedIds: z.array(text) }) },
+      answers: { 200: z.object({ insertedIds: z.array(text) }).openapi("InsertedIds") },
     },
     async ({ sessions, ids, body: { messages, parent, expectedLeaf } }) =>
       json({ insertedIds: await sessions.getSession(ids.session).appendAll(messages, parent, { expectedLeaf }) }),
@@ -63,7 +66,7 @@ export function messageRoutes(routes: Routes): void {
       description:
         "Page by page, or with `Accept: application/x-ndjson` all of it, a message a line. A page of large messages holds fewer than `limit`. With `maxBytes`: the newest messages that fit, and at least `minMessages`, oldest first, in one answer.",
       query: { ...HISTORY, maxBytes: whole, minMessages: whole, ...PAGE },
-      answers: { 200: listOf(MESSAGE).extend({ truncated: z.boolean().optional() }) },
+      answers: { 200: HISTORY_PAGE },
     },
     async (call) => (call.query.maxBytes === undefined ? history(call) : recent(call, call.query.maxBytes)),
   );
@@ -76,7 +79,7 @@ export function messageRoutes(routes: Routes): void {
       summary: "Delete messages",
       description: "Their children are attached to their parents. Ids that are not there are passed over.",
       body: z.strictObject({ ids: z.array(text).max(MOST_MESSAGES) }),
-      answers: { 200: z.object({ deletedIds: z.array(text) }) },
+      answers: { 200: z.object({ deletedIds: z.array(text) }).openapi("DeletedIds") },
     },
     async ({ store, ids, body }) => {
       const deletedIds = await store.session(ids.session).delete(body.ids);
@@ -119,7 +122,7 @@ export function messageRoutes(routes: Routes): void {
           .openapi({ description: "Of a new message. Empty for a new root. Default: the active leaf." }),
       },
       body: MESSAGE,
-      answers: { 200: z.object({ inserted: z.boolean() }), 201: z.object({ inserted: z.boolean() }) },
+      answers: { 200: INSERTED, 201: INSERTED },
     },
     async (call) => {
       const inserted = await put(call, messageOf(call.body, call.ids.message));
@@ -151,7 +154,7 @@ export function messageRoutes(routes: Routes): void {
       summary: "Append a message beside another one",
       description: "As an edit of the user's does: it becomes the active leaf, and what was there stays on its branch.",
       body: z.strictObject({ message: MESSAGE }),
-      answers: { 200: z.object({ inserted: z.boolean() }) },
+      answers: { 200: INSERTED },
     },
     async ({ sessions, ids: { session, message }, body }) => {
       const { inserted } = await sessions.editMessage(session, message, body.message);

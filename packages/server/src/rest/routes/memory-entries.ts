@@ -44,7 +44,7 @@ export function entryRoutes(routes: Routes): void {
     {
       access: "read",
       summary: "List the labels that have entries",
-      answers: { 200: listOf(z.object({ label: text, count: z.int() })) },
+      answers: { 200: listOf("EntryLabel", z.object({ label: text, count: z.int() }).openapi("EntryLabel")) },
     },
     async (call) => {
       const { store, scope } = memoryOf(call.store, call.ids.owner);
@@ -62,7 +62,7 @@ export function entryRoutes(routes: Routes): void {
       summary: "List entries",
       description: "Those that hold now, in the order of their keys.",
       query: { prefix: text.optional(), includeEnded: flag, includeExpired: flag, ...VIEW, ...PAGE },
-      answers: { 200: listOf(ENTRY) },
+      answers: { 200: listOf("Entry", ENTRY) },
     },
     async (call) => {
       const { includeEnded, includeExpired, limit: _, cursor: __, ...view } = call.query;
@@ -77,7 +77,7 @@ export function entryRoutes(routes: Routes): void {
       access: "read",
       summary: "List entries by tags and values",
       body: z.strictObject({ ...QUERY, ...PAGE_BODY }),
-      answers: { 200: listOf(ENTRY) },
+      answers: { 200: listOf("Entry", ENTRY) },
     },
     async (call) => {
       const { limit: _, cursor: __, ...view } = call.body;
@@ -101,7 +101,7 @@ export function entryRoutes(routes: Routes): void {
         threshold: z.number().optional(),
         ...QUERY,
       }),
-      answers: { 200: z.object({ data: z.array(FOUND_ENTRY) }) },
+      answers: { 200: z.object({ data: z.array(FOUND_ENTRY) }).openapi("FoundEntries") },
     },
     async (call) => {
       const { store, scope } = placeOf(call);
@@ -197,7 +197,7 @@ export function entryRoutes(routes: Routes): void {
   routes.add(
     "get",
     `${ENTRY_PATH}/versions`,
-    { access: "read", summary: "List the versions of an entry", answers: { 200: listOf(VERSION) } },
+    { access: "read", summary: "List the versions of an entry", answers: { 200: listOf("Version", VERSION) } },
     async (call) => {
       const { store, scope } = placeOf(call);
       const data = await store.entries.versions(scope, call.ids.key);

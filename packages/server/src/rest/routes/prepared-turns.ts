@@ -4,18 +4,40 @@ import { coreOf, type SessionTool } from "@stemma/session";
 import { HttpRefusal } from "../../http/problem.js";
 import type { ServerOptions } from "../../http/server-options.js";
 import { assertThere, json, type Routes } from "../route.js";
-import { MESSAGE, object, text } from "../schemas.js";
+import { COUNTED, MESSAGE, object, TURN_RECALL, text } from "../schemas.js";
 
 const PATH = "/v1/sessions/{session}";
 
-const TOOL = z.object({
-  name: text,
-  description: text,
-  inputSchema: object.openapi({ description: "JSON Schema." }),
-  needsApproval: z.boolean().openapi({ description: "The user may have to be asked before it is called." }),
-});
+const TOOL = z
+  .object({
+    name: text,
+    description: text,
+    inputSchema: object.openapi({ description: "JSON Schema." }),
+    needsApproval: z.boolean().openapi({ description: "The user may have to be asked before it is called." }),
+  })
+  .openapi("Tool");
 
-const COUNTED = z.object({ inputTokens: z.number(), outputTokens: z.number(), cost: z.number() });
+const TURN = z
+  .object({
+    system: text,
+    messages: z.array(MESSAGE),
+    tools: z.array(TOOL),
+    changes: z.array(text).openapi({ description: "The labels of blocks whose change this turn tells." }),
+    recalled: TURN_RECALL,
+    refreshed: z.union([z.literal(false), text]),
+    prefixHash: text,
+  })
+  .openapi("Turn");
+
+const LEARNED = z
+  .object({
+    messages: z.int(),
+    edits: z.int(),
+    usage: COUNTED,
+    failed: text.nullable(),
+    isMoreDue: z.boolean(),
+  })
+  .openapi("Learned");
 
 export function turnRoutes(routes: Routes, { onError }: ServerOptions): void {
   routes.add(
@@ -42,15 +64,7 @@ export function turnRoutes(routes: Routes, { onError }: ServerOptions): void {
           .optional(),
       }),
       answers: {
-        200: z.object({
-          system: text,
-          messages: z.array(MESSAGE),
-          tools: z.array(TOOL),
-          changes: z.array(text).openapi({ description: "The labels of blocks whose change this turn tells." }),
-          recalled: z.object({ results: z.array(object), tokens: z.number(), ms: z.number(), isLate: z.boolean() }),
-          refreshed: z.union([z.literal(false), text]),
-          prefixHash: text,
-        }),
+        200: TURN,
       },
     },
     async ({ sessions, store, ids, body }) => {
@@ -79,7 +93,7 @@ export function turnRoutes(routes: Routes, { onError }: ServerOptions): void {
       description:
         "Its refusals are answers for the model, which begin with `Error:`. Where the user is to be asked, `approved` says that they agreed.",
       body: z.strictObject({ input: object, toolCallId: text.optional(), approved: z.boolean().optional() }),
-      answers: { 200: z.object({ output: text }) },
+      answers: { 200: z.object({ output: text }).openapi("ToolOutput") },
     },
     async ({ sessions, store, ids, body: { input, toolCallId, approved } }) => {
       await assertThere(store, ids.session);
@@ -103,13 +117,7 @@ export function turnRoutes(routes: Routes, { onError }: ServerOptions): void {
       description:
         "With the function that the server was given: each message once, whoever asks. `isMoreDue`: another process is at work, or something failed, of which `failed` has the code.",
       answers: {
-        200: z.object({
-          messages: z.int(),
-          edits: z.int(),
-          usage: COUNTED,
-          failed: text.nullable(),
-          isMoreDue: z.boolean(),
-        }),
+        200: LEARNED,
       },
     },
     async ({ sessions, store, ids, requestId }) => {

@@ -48,7 +48,12 @@ export function sessionRoutes(routes: Routes): void {
   routes.add(
     "get",
     "/v1/sessions",
-    { access: "read", summary: "List sessions", query: { ...FILTERS, ...PAGE }, answers: { 200: listOf(SESSION) } },
+    {
+      access: "read",
+      summary: "List sessions",
+      query: { ...FILTERS, ...PAGE },
+      answers: { 200: listOf("Session", SESSION) },
+    },
     async (call) => {
       const { order, prefix, name, userId } = call.query;
       return list(call, { orderBy: order, idPrefix: prefix, nameContains: name, userId });
@@ -63,7 +68,7 @@ export function sessionRoutes(routes: Routes): void {
       summary: "List sessions by their metadata",
       description: "As the list, and with `metadata`: fields with just these values, null for one that is not there.",
       body: z.strictObject({ ...FILTERS, metadata: object.optional(), ...PAGE_BODY }),
-      answers: { 200: listOf(SESSION) },
+      answers: { 200: listOf("Session", SESSION) },
     },
     async (call) => {
       const { order, prefix, name, userId, metadata } = call.body;

@@ -5,7 +5,7 @@ import type { FoundEntry, Store } from "@stemma/store";
 import { pageOf } from "../cursor.js";
 import { memoryOf } from "../owner.js";
 import { type Call, json, type Routes } from "../route.js";
-import { FOUND_ENTRY, HIT, listOf, object, PAGE_BODY, text, time } from "../schemas.js";
+import { FOUND_ENTRY, HIT, listOf, object, PAGE_BODY, TURN_RECALL, text, time } from "../schemas.js";
 
 /** Collections of one owner that are searched. */
 const MOST_LABELS = 20;
@@ -39,13 +39,10 @@ const RECALL = {
   userId: text.optional(),
 };
 
-const RECALLED = z.object({
-  results: z.array(object),
-  text,
-  tokens: z.number(),
-  ms: z.number(),
-  isLate: z.boolean(),
-});
+const FOUND = listOf("Hit", HIT)
+  .extend({ entries: z.array(FOUND_ENTRY) })
+  .openapi("SearchResults");
+const RECALLED = TURN_RECALL.extend({ text }).openapi("Recall");
 
 export function searchRoutes(routes: Routes): void {
   routes.add(
@@ -56,7 +53,7 @@ export function searchRoutes(routes: Routes): void {
       summary: "Search messages and entries",
       description: "Of each the best come first. Entries come with the first page.",
       body: SEARCH,
-      answers: { 200: listOf(HIT).extend({ entries: z.array(FOUND_ENTRY) }) },
+      answers: { 200: FOUND },
     },
     async (call) => {
       const { limit, after: cursor, next } = pageOf(call);

@@ -4,11 +4,17 @@ import { COMPACTION, listOf, MESSAGE, text } from "../schemas.js";
 
 const PATH = "/v1/sessions/{session}";
 
+const COMPACTED = z
+  .object({
+    compaction: z.object({ fromMessageId: text, toMessageId: text, summary: text }).openapi("NewCompaction").nullable(),
+  })
+  .openapi("Compacted");
+
 export function compactionRoutes(routes: Routes): void {
   routes.add(
     "get",
     `${PATH}/compactions`,
-    { access: "read", summary: "List the summaries", answers: { 200: listOf(COMPACTION) } },
+    { access: "read", summary: "List the summaries", answers: { 200: listOf("Compaction", COMPACTION) } },
     async ({ store, ids }) => {
       const data = await store.session(ids.session).compactions();
       if (data.length === 0) await assertThere(store, ids.session);
@@ -39,7 +45,7 @@ export function compactionRoutes(routes: Routes): void {
       summary: "Compact the history",
       description: "With the function that the server was given. Null where there was nothing to compact.",
       answers: {
-        200: z.object({ compaction: z.object({ fromMessageId: text, toMessageId: text, summary: text }).nullable() }),
+        200: COMPACTED,
       },
     },
     async ({ sessions, store, ids }) => {
@@ -66,7 +72,7 @@ export function compactionRoutes(routes: Routes): void {
   routes.add(
     "get",
     `${PATH}/compactions/{compaction}/originals`,
-    { access: "read", summary: "Read the messages under a summary", answers: { 200: listOf(MESSAGE) } },
+    { access: "read", summary: "Read the messages under a summary", answers: { 200: listOf("Message", MESSAGE) } },
     async ({ sessions, ids }) => {
       const data = await sessions.getSession(ids.session).expandCompaction(ids.compaction);
       return json({ data, nextCursor: null });

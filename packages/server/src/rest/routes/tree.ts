@@ -10,7 +10,8 @@ import { writeMessages } from "./history.js";
 
 const PATH = "/v1/sessions/{session}";
 const MESSAGE_PATH = `${PATH}/messages/{message}` as const;
-const LEAF = z.object({ messageId: text.nullable() });
+const LEAF = z.object({ messageId: text.nullable() }).openapi("Leaf");
+const WRITE = VERSION.extend({ owner: text, label: text, key: text.nullable() }).openapi("MemoryWrite");
 const NAMED = z.strictObject({ messageId: text });
 
 export function treeRoutes(routes: Routes): void {
@@ -22,7 +23,7 @@ export function treeRoutes(routes: Routes): void {
       summary: "Read where each message stands",
       description: "The newest first. With `Accept: application/x-ndjson` all of it, a line for each.",
       query: PAGE,
-      answers: { 200: listOf(NODE) },
+      answers: { 200: listOf("TreeNode", NODE) },
     },
     async (call) => {
       const session = call.store.session(call.ids.session);
@@ -41,7 +42,7 @@ export function treeRoutes(routes: Routes): void {
     routes.add(
       "get",
       `${MESSAGE_PATH}/${name}`,
-      { access: "read", summary, answers: { 200: listOf(MESSAGE) } },
+      { access: "read", summary, answers: { 200: listOf("Message", MESSAGE) } },
       async ({ store, ids: { session, message } }) => {
         const of = store.session(session);
         const data = await (name === "siblings" ? of.siblings(message) : of.branches(message));
@@ -56,7 +57,7 @@ export function treeRoutes(routes: Routes): void {
     {
       access: "read",
       summary: "Read the message that one is attached to",
-      answers: { 200: z.object({ parent: MESSAGE.nullable() }) },
+      answers: { 200: z.object({ parent: z.union([MESSAGE, z.null()]) }).openapi("Parent") },
     },
     async ({ store, ids: { session, message } }) => json({ parent: await store.session(session).parent(message) }),
   );
@@ -67,7 +68,7 @@ export function treeRoutes(routes: Routes): void {
     {
       access: "read",
       summary: "List what was remembered from a message",
-      answers: { 200: listOf(VERSION.extend({ owner: text, label: text, key: text.nullable() })) },
+      answers: { 200: listOf("MemoryWrite", WRITE) },
     },
     async ({ store, ids }) => {
       const session = store.session(ids.session);

@@ -1,9 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import { assertThere, json, noContent, type Routes } from "../route.js";
-import { listOf, text } from "../schemas.js";
+import { COUNTED, listOf, text } from "../schemas.js";
 
 const PATH = "/v1/sessions/{session}/usage";
-const COUNTED = { requests: z.int(), inputTokens: z.int(), outputTokens: z.int(), cost: z.number() };
+const USAGE = COUNTED.extend({ day: text, model: text, requests: z.int() }).openapi("Usage");
+const USAGE_SUM = COUNTED.extend({ name: text, requests: z.int() }).openapi("UsageSum");
 
 export function usageRoutes(routes: Routes): void {
   routes.add(
@@ -12,7 +13,7 @@ export function usageRoutes(routes: Routes): void {
     {
       access: "read",
       summary: "Read a session's usage by day and model",
-      answers: { 200: listOf(z.object({ day: text, model: text, ...COUNTED })) },
+      answers: { 200: listOf("Usage", USAGE) },
     },
     async ({ store, ids }) => {
       const data = await store.sessions.usageRows(ids.session);
@@ -55,7 +56,7 @@ export function usageRoutes(routes: Routes): void {
         userId: text.optional(),
         limit: z.coerce.number().pipe(z.int().min(1).max(1_000)).optional().openapi({ type: "integer" }),
       },
-      answers: { 200: listOf(z.object({ name: text, ...COUNTED })) },
+      answers: { 200: listOf("UsageSum", USAGE_SUM) },
     },
     async ({ sessions, query }) => json({ data: await sessions.getUsage(query), nextCursor: null }),
   );
