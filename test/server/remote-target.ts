@@ -1,9 +1,5 @@
-import { OpenAPIHono } from "@hono/zod-openapi";
 import { remote } from "../../packages/client/src/remote/remote.js";
-import { problemResponse } from "../../packages/server/src/http/problem.js";
-import type { ServerApp, ServerEnv } from "../../packages/server/src/http/server-app.js";
-import { guard } from "../../packages/server/src/index.js";
-import { remoteRoute } from "../../packages/server/src/remote/remote-route.js";
+import { createServer } from "../../packages/server/src/index.js";
 import type { StoreTarget } from "../../packages/stemma/src/testing.js";
 import { consolidate, type Store } from "../../packages/store/src/index.js";
 
@@ -52,19 +48,9 @@ export function remoteTarget(
   };
 }
 
-/** The route of calls alone, for an administrator: all of a server's routes would be made for each case. */
+/** A server whose every request is an administrator's. */
 export function serverFor(store: Store): Fetch {
-  const app: ServerApp = new OpenAPIHono<ServerEnv>();
-  const principal = { id: "root", access: "admin" } as const;
-  const guarded = guard(store, principal);
-  app.onError((error, c) => problemResponse(error, c.req.raw, "test"));
-  app.use(async (c, next) => {
-    c.set("principal", principal);
-    c.set("store", guarded);
-    await next();
-  });
-  remoteRoute(app, { authenticate: () => principal }, 64_000_000);
-  return async (request) => app.fetch(request);
+  return createServer(store, { authenticate: () => ({ id: "root", access: "admin" }), maxBodyBytes: 64_000_000 });
 }
 
 /** Losses of a network, as shares of all requests. */

@@ -192,7 +192,7 @@ async function* answersOf(lines: AsyncIterable<string>): AsyncGenerator<RemoteSt
   for await (const line of lines) if (line !== "") yield parseTagged(line) as RemoteStreamAnswer;
 }
 
-/** What went wrong at the server is a fault of the store that the program has. */
+/** The error of a call: a fault of the server is one of the store that the program has. */
 function errorOf({ code, message, details, cause }: RemoteFailure): StemmaError {
   const told = cause === undefined ? {} : { cause: Object.assign(new Error(cause.message), { name: cause.name }) };
   return new StemmaError((code === "INTERNAL" ? "STORE_FAILED" : code) as ErrorCode, details, message, told);

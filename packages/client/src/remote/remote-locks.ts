@@ -1,9 +1,9 @@
 import type { MethodRow, Named } from "@stemma/store";
 
-/** What calls have in common: those that write it wait for each other, and for those that read it. */
+/** Something that calls have in common: those that write it wait for each other, and for those that read it. */
 export type Lock = readonly [key: string, writes: boolean];
 
-/** What a call has in common with others, by the sessions, memory and records that it names. */
+/** The locks of a call, by the sessions, memory and records that it names. */
 export function locksOf(
   { mode, names }: MethodRow,
   sessionId: string | undefined,

@@ -20,7 +20,7 @@ const FIRST_PAUSE = 50;
 export interface RemoteOptions extends Omit<StemmaClientOptions, "maxRetries"> {
   /** How often a request that failed is sent again, at growing intervals of up to 8 seconds. Default 8. */
   readonly maxRetries?: number | undefined;
-  /** What the server's store can do, where it cannot do all that a database can. Default: all but `embeddings`. */
+  /** Says where the server's store cannot do all that a database can. Default: it can do all but `embeddings`. */
   readonly capabilities?: Partial<StoreCapabilities> | undefined;
 }
 

@@ -21,7 +21,7 @@ const ROWS: Readonly<Record<string, Rows>> = {
   ...PART_METHODS,
 };
 
-/** What a client's server-side file system, or its end, would be: no call of a client reaches it. */
+/** The server's files and its end are out of every client's reach. */
 const OF_THE_SERVER: ReadonlySet<string> = new Set(["store.backup", "store.close"]);
 
 /** A digest tells nothing that the id of a client's own call does not. */

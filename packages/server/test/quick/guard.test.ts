@@ -247,7 +247,7 @@ const isMemoryCall = (part: string, method: string) =>
 function isAllowed(name: Name, { part, method, mode }: (typeof METHODS)[number], target: Target): boolean {
   const principal: Principal = PRINCIPALS[name];
   const callName = `${part}.${method}`;
-  if (callName === "store.close" || (callName === "sessions.delete" && target.name === "unnamed")) return false;
+  if (callName === "store.close") return false;
   if (mode === "admin") return name === "admin";
   if (mode === "write" && principal.readOnly === true) return false;
   if (OVER_ALL.includes(callName)) return principal.project === undefined || !NOT_IN_A_PROJECT.includes(callName);

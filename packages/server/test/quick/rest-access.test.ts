@@ -1,13 +1,12 @@
 import { memory } from "@stemma/store/memory";
 import { describe, expect, it } from "vitest";
-import { ApiKeys, AuditLog, UserTokens } from "../../src/index.js";
-import { HOST, serveRest } from "./rest-helpers.js";
+import { AuditLog } from "../../src/index.js";
+import { serveRest } from "./rest-helpers.js";
 
 async function serveAccess() {
   const store = memory();
   const audit = new AuditLog(store);
-  const tokens = new UserTokens(store, { audience: HOST });
-  const server = await serveRest({ keys: new ApiKeys(store), tokens, audit }, store);
+  const server = await serveRest({ withAccess: true, audit }, store);
   const told = async () => {
     await audit.flush();
     const entries: unknown[] = [];

@@ -90,7 +90,8 @@ async function world(compactionPath: string) {
 const ALL = Object.entries(document.paths).flatMap(([path, methods]) =>
   // biome-ignore lint/suspicious/noExplicitAny: a document.
   Object.entries<any>(methods).flatMap(([method, operation]): Operation[] => {
-    if (operation["x-access"] !== "write") return [];
+    // Keys and tokens are shown once: a second one is made for who asks again.
+    if (operation["x-access"] !== "write" || /^\/v1\/(keys|tokens)/.test(path)) return [];
     const content = operation.requestBody?.content ?? {};
     const [type] = Object.keys(content);
     return [

@@ -27,7 +27,7 @@ export interface RemoteRequest {
   readonly calls: readonly RemoteCall[];
 }
 
-/** What became of a call: a line of the answer, in the order in which they end. */
+/** The outcome of a call: a line of the answer, in the order in which they end. */
 export type RemoteAnswer =
   | { readonly n: number; readonly value?: unknown }
   | { readonly n: number; readonly error: RemoteFailure };
