@@ -25,9 +25,7 @@ export function remoteTarget(
     });
     const close = store.close;
     inner.set(store, opened);
-    return Object.assign(store, {
-      // The suite has functions that extract.
-      consolidate,
+    return Object.assign(consolidatingHere(store), {
       close: async () => {
         await close();
         await opened.close();
@@ -46,6 +44,12 @@ export function remoteTarget(
     ...(openWithTools && { openWithTools: () => through(openWithTools()) }),
     ...(dump && { dump: (store) => dump(behind(store)) }),
   };
+}
+
+// The suite has functions that extract, which stay in its process.
+function consolidatingHere(store: Store): Store {
+  const { forUser } = store;
+  return Object.assign(store, { consolidate, forUser: (userId: string) => consolidatingHere(forUser(userId)) });
 }
 
 /** A server whose every request is an administrator's. */
