@@ -57,6 +57,11 @@ export class RoundTrips {
     return counted;
   }
 
+  /** Gives a network to a server, whose requests are counted here. */
+  network(serve: (request: Request) => Promise<Response>): (request: Request) => Promise<Response> {
+    return (request) => this.#ask(request.url, [], () => serve(request)) as Promise<Response>;
+  }
+
   /** Counts the trips and the requests of `work`, from none. */
   async during(work: () => Promise<unknown>): Promise<{ trips: number; requests: string[][] }> {
     const [tripsBefore, requestsBefore] = [this.trips, this.requests.length];

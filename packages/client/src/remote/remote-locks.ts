@@ -3,6 +3,9 @@ import type { MethodRow, Named } from "@stemma/store";
 /** Something that calls have in common: those that write it wait for each other, and for those that read it. */
 export type Lock = readonly [key: string, writes: boolean];
 
+const MEMORY = "\0memory";
+const RECORDS = "\0records";
+
 /** The locks of a call, by the sessions, memory and records that it names. */
 export function locksOf(
   { mode, names }: MethodRow,
@@ -25,13 +28,14 @@ function namedBy(names: MethodRow["names"], values: readonly unknown[]): readonl
   }
 }
 
+// What becomes of its messages concerns a session's memory and its records, too. These two do not concern each other.
 function locksOfOne(named: Named, userId: string, writes: boolean): Lock[] {
-  if ("session" in named) return [[named.session, writes]];
-  const [session, place] =
+  if ("session" in named) return ["", MEMORY, RECORDS].map((part) => [named.session + part, writes]);
+  const [session, part, place] =
     "records" in named
-      ? [named.records, "records"]
-      : [named.memory.sessionId, JSON.stringify([userId, named.memory.scope])];
-  if (session) return [[session, writes]];
+      ? [named.records, RECORDS, RECORDS]
+      : [named.memory.sessionId, MEMORY, JSON.stringify([userId, named.memory.scope])];
+  if (session) return [[session + part, writes]];
   // Of no session, what stands under one label does not wait for another label. Whoever names none concerns all.
   const { label } = named;
   return label === null
