@@ -6,29 +6,31 @@ import { consolidate, type Store } from "../../packages/store/src/index.js";
 /** Sends a request, as `fetch` does. */
 export type Fetch = (request: Request) => Promise<Response>;
 
-/** A target whose stores are behind a server, each reached by `stemma/remote`. `networkOf` makes the way to a server. */
+/**
+ * A target whose stores are behind a server, each reached by `stemma/remote`. `networkOf` makes the way to a server. Where `replicaOf`
+ * gives another store on the same database, two servers take the requests in turn.
+ */
 export function remoteTarget(
   target: StoreTarget,
   networkOf: (serve: Fetch) => Fetch = (serve) => serve,
-  serverOf: (store: Store) => Fetch = (store) => serverFor(store),
+  replicaOf?: (store: Store) => Store,
 ): StoreTarget {
   const inner = new WeakMap<Store, Store>();
   const behind = (store: Store): Store => inner.get(store) as Store;
   const through = async (opening: Store | PromiseLike<Store>): Promise<Store> => {
     const opened = await opening;
-    const store = remote({
-      baseUrl: "http://memory.test",
-      apiKey: "stm_test",
-      fetch: networkOf(serverOf(opened)),
-      capabilities: opened.capabilities,
-      maxRetries: 20,
-    });
-    const close = store.close;
+    const stores = [opened, ...(replicaOf === undefined ? [] : [replicaOf(opened)])];
+    const servers = stores.map(serverFor);
+    let requests = 0;
+    const serve: Fetch = (request) => (servers[requests++ % servers.length] as Fetch)(request);
+    const { capabilities } = opened;
+    const store = remote({ baseUrl: "http://memory.test", fetch: networkOf(serve), capabilities, maxRetries: 20 });
+    const { close } = store;
     inner.set(store, opened);
     return Object.assign(consolidatingHere(store), {
       close: async () => {
         await close();
-        await opened.close();
+        for (const each of stores.reverse()) await each.close();
       },
     });
   };
