@@ -1,4 +1,4 @@
-// npm run bench -- server [--quick] [--only requests,authentication,stream,readers] [--others] [--publish]
+// npm run bench -- server [--quick] [--only requests,remote,authentication,stream,readers] [--others] [--publish]
 //
 // What `stemma serve` takes, with its default settings, on a SQLite file that lies in memory: each request beside one to a handler
 // that does nothing, in turns, from one client. With `--others`, LangGraph's server too, beside its own empty request.
@@ -17,6 +17,7 @@ import { messageOf } from "./calls.mjs";
 import { measureLangGraph } from "./langgraph.mjs";
 import { startEmpty, startStemma } from "./processes.mjs";
 import { measureRatios } from "./ratios.mjs";
+import { measureRemote } from "./remote.mjs";
 import { measureSlowReaders, measureStream } from "./streams.mjs";
 
 const { values } = parseArgs({
@@ -49,6 +50,16 @@ try {
         sessionOf: (round) => `s${round}`,
         large: "large",
         ofUser: "ofUser",
+        rounds,
+        turns,
+      }),
+    remote: async () =>
+      measureRemote({
+        store,
+        empty: await started(startEmpty()),
+        served: await started(startStemma(db)),
+        key: keys.whole,
+        sessionOf: (round) => `s${round}`,
         rounds,
         turns,
       }),
