@@ -21,7 +21,29 @@ const noData: StandIn = () => ({ [TAG]: "none" });
  * nested too deep, as what holds itself.
  */
 export function stringifyTagged(value: unknown): string {
-  return JSON.stringify(tagged(value, refuse, DEEPEST));
+  // A history is JSON as it is, and need not be copied.
+  return JSON.stringify(isJson(value, DEEPEST) ? value : tagged(value, refuse, DEEPEST));
+}
+
+/** True for a value of which JSON says all. */
+function isJson(value: unknown, levels: number): boolean {
+  if (typeof value !== "object") {
+    return typeof value === "string" || typeof value === "boolean" || (Number.isFinite(value) && !Object.is(value, -0));
+  }
+  if (value === null) return true;
+  if (levels === 0) return false;
+  if (Array.isArray(value)) {
+    // A hole is no value.
+    for (let index = 0; index < value.length; index += 1) if (!isJson(value[index], levels - 1)) return false;
+    return true;
+  }
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return false;
+  for (const name in value) {
+    const field = (value as Record<string, unknown>)[name];
+    if (name === TAG || (field !== undefined && !isJson(field, levels - 1))) return false;
+  }
+  return true;
 }
 
 /**
