@@ -49,24 +49,24 @@ export class Lanes<Call extends Sent> {
   /** Calls that may be sent now, together; none where all wait. */
   next(): Call[] {
     const batch: Call[] = [];
+    const left: Call[] = [];
     const inBatch = new Held();
     const leftBehind = new Held();
     let size = 0;
     const hasRoom = (call: Call) =>
-      batch.length === 0 ||
-      (batch.length < MOST_CALLS && size + call.size <= MOST_TEXT && !call.isAlone && batch[0]?.isAlone === false);
-    const mayGo = (call: Call) =>
-      hasRoom(call) &&
-      !call.locks.some((lock) => this.#held.conflicts(lock) || inBatch.reads(lock) || leftBehind.conflicts(lock));
-    this.#waiting = this.#waiting.filter((call) => {
-      const goes = mayGo(call);
+      batch.length === 0 || (size + call.size <= MOST_TEXT && !call.isAlone && batch[0]?.isAlone === false);
+    const mayGo = (lock: Lock) => !(this.#held.conflicts(lock) || inBatch.reads(lock) || leftBehind.conflicts(lock));
+    let seen = 0;
+    for (const call of this.#waiting) {
+      // The rest is not looked at: there may be much of it.
+      if (batch.length === MOST_CALLS) break;
+      seen += 1;
+      const goes = hasRoom(call) && call.locks.every(mayGo);
       (goes ? inBatch : leftBehind).add(call.locks);
-      if (goes) {
-        size += call.size;
-        batch.push(call);
-      }
-      return !goes;
-    });
+      (goes ? batch : left).push(call);
+      if (goes) size += call.size;
+    }
+    if (batch.length > 0) this.#waiting = [...left, ...this.#waiting.slice(seen)];
     for (const { locks } of batch) this.#held.add(locks);
     return batch;
   }
