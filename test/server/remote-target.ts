@@ -1,7 +1,7 @@
 import { remote } from "../../packages/client/src/remote/remote.js";
 import { createServer } from "../../packages/server/src/index.js";
 import type { StoreTarget } from "../../packages/stemma/src/testing.js";
-import { consolidate, type Store } from "../../packages/store/src/index.js";
+import { consolidate, type OnceOperation, type Store } from "../../packages/store/src/index.js";
 
 /** Sends a request, as `fetch` does. */
 export type Fetch = (request: Request) => Promise<Response>;
@@ -50,8 +50,12 @@ export function remoteTarget(
 
 // The suite has functions that extract, which stay in its process.
 function consolidatingHere(store: Store): Store {
-  const { forUser } = store;
-  return Object.assign(store, { consolidate, forUser: (userId: string) => consolidatingHere(forUser(userId)) });
+  const { forUser, once } = store;
+  return Object.assign(store, {
+    consolidate,
+    forUser: (userId: string) => consolidatingHere(forUser(userId)),
+    ...(once !== undefined && { once: (operation: OnceOperation) => consolidatingHere(once(operation)) }),
+  });
 }
 
 /** A server whose every request is an administrator's. */

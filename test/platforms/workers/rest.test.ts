@@ -39,6 +39,9 @@ const LEFT_OUT_OF_WORKER = [
   /registers a session once/,
   /by whatever id it has/,
   /makes sessions of the key's user/,
+  /a block is a user's, and the session nobody's/,
+  // Between a Worker and an object, what breaks off ends: the file is refused as one of no format.
+  /^a body that breaks off .*import/,
   // A store, or an option, that the test makes itself:
   /^an import that was cut off/,
   /ends when the server does/,

@@ -89,15 +89,14 @@ export function remote({ capabilities, ...options }: RemoteOptions = {}): Store 
       entries: part("entries", PART_METHODS.entries),
       records: part("records", PART_METHODS.records),
       consolidate: async (given: ConsolidateOptions = {}) => {
-        if (given.extract === undefined)
+        if (given.extract === undefined && calling.once === undefined)
           return calls.call({ call: "store.consolidate", user: userId, values: [given] }, []);
-        const message =
-          "extract is a function of this program: use consolidate.call(store, options), with consolidate of stemma.";
+        const message = "Use consolidate.call(store, options), with consolidate of stemma.";
         throw new StemmaError("STORE_UNSUPPORTED", {}, message);
       },
       forUser: (user: string) => {
         if (assertText(user, "A user id") === "" || user.length > NAME_LIMITS.owner)
-          throw invalid("A user id is too short or long.");
+          throw invalid("A user id is empty or too long.");
         if (userId !== undefined && user !== userId) {
           throw new StemmaError("SESSION_OWNED", {}, "This store is confined to one user.");
         }
