@@ -16,6 +16,8 @@ export function refusalOf({ status, headers } = new Response(), text = ""): Stem
   return new StemmaError("REQUEST_REFUSED", { ...about, code: isOurs ? code : null }, message);
 }
 
+export const BROKE_OFF = "The answer broke off.";
+
 /** The error for a request without a whole answer. */
 export function lost(why: string, cause?: unknown): StemmaError {
   return new StemmaError("CONNECTION_LOST", {}, `${why} A write may have been stored or not.`, { cause });

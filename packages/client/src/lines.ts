@@ -1,4 +1,4 @@
-import { lost, refusalOf } from "./failures.js";
+import { BROKE_OFF, lost, refusalOf } from "./failures.js";
 import { findObject } from "./find-object.js";
 
 /** The lines of a text that comes in pieces. Errors: `CONNECTION_LOST` where the last one has no end. */
@@ -12,7 +12,7 @@ export async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<st
       rest = other;
     }
   }
-  if (rest !== "") throw lost("The answer broke off.");
+  if (rest !== "") throw lost(BROKE_OFF);
 }
 
 /** The JSON of each line. Errors: `REQUEST_REFUSED` where a line has none. */

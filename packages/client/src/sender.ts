@@ -1,6 +1,6 @@
 import { invalid, once, StemmaError } from "@stemma/model";
 import { assertOptions, CLIENT, isHeader, type ReadInit, type StemmaClientOptions } from "./client-options.js";
-import { lost, refusalOf } from "./failures.js";
+import { BROKE_OFF, lost, refusalOf } from "./failures.js";
 import { pause, pauseBefore } from "./retries.js";
 import { type TimeLimit, timeLimit } from "./time-limit.js";
 
@@ -84,7 +84,7 @@ export async function* piecesOf(response: Response, limit: TimeLimit, init?: Rea
       yield value;
     }
   } catch (error) {
-    throw failureOf(error, init, "The answer broke off.");
+    throw failureOf(error, init, BROKE_OFF);
   } finally {
     limit.end();
     reader.cancel().catch(() => {});
@@ -95,6 +95,11 @@ export async function* piecesOf(response: Response, limit: TimeLimit, init?: Rea
 function failureOf(error: unknown, init: ReadInit | undefined, why: string): StemmaError {
   init?.signal?.throwIfAborted();
   return StemmaError.isInstance(error) ? error : lost(why, error);
+}
+
+/** True for an answer of a media type. */
+export function isOf({ headers }: Response, type: string): boolean {
+  return headers.get("content-type")?.toLowerCase().startsWith(type) ?? false;
 }
 
 function environment(name: string): string | undefined {

@@ -3,7 +3,7 @@ import { assertOptions, INIT, type StemmaClientOptions } from "./client-options.
 import { refusalOf } from "./failures.js";
 import { findObject } from "./find-object.js";
 import { type Asked, type Route, requestOf } from "./request.js";
-import { piecesOf, Sender } from "./sender.js";
+import { isOf, piecesOf, Sender } from "./sender.js";
 import type { TimeLimit } from "./time-limit.js";
 
 const RETRIES = 2;
@@ -53,8 +53,4 @@ export class Transport {
     // What was read of a stream does not come again.
     return this.#sender.send(make, read, init, body instanceof ReadableStream);
   }
-}
-
-function isOf({ headers }: Response, type: string): boolean {
-  return headers.get("content-type")?.toLowerCase().startsWith(type) ?? false;
 }

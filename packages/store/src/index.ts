@@ -178,6 +178,7 @@ export { withoutUnstorable } from "./engine/runner.js";
 export { DATA_TABLES, SHARED_TABLES, tablesMissing } from "./engine/tables.js";
 export { fieldsOf } from "./operations/memory/entry-fact.js";
 export { EVERY } from "./operations/memory/entry-views.js";
+export { RESERVED_LABELS } from "./operations/memory/records.js";
 export { readContents } from "./operations/messages/content.js";
 export { appendMessages, importMessages } from "./operations/messages/messages.js";
 export { storedBytes } from "./operations/path/path.js";

@@ -1,8 +1,9 @@
 import { type ErrorCode, parseTagged, StemmaError, stringifyAny } from "@stemma/model";
 import type { RemoteAnswer, RemoteCall, RemoteFailure, RemoteStreamAnswer } from "@stemma/store";
-import { lost } from "../failures.js";
+import { BROKE_OFF, lost, refusalOf } from "../failures.js";
 import { linesOf } from "../lines.js";
-import { piecesOf, type Sender } from "../sender.js";
+import { isOf, piecesOf, type Sender } from "../sender.js";
+import type { TimeLimit } from "../time-limit.js";
 import { Lanes, type Sent } from "./lanes.js";
 import type { Lock } from "./remote-locks.js";
 
@@ -10,7 +11,7 @@ interface Waiting extends Sent {
   readonly n: number;
   /** As it was when the call was made. */
   readonly text: string;
-  /** Sends it, where it does not stand in a request with others. Resolves when calls behind it may be sent. */
+  /** Sends it, where it is sent by itself. Resolves when calls behind it may be sent. */
   readonly open?: (() => Promise<void>) | undefined;
   settle(answer: RemoteAnswer): void;
   reject(error: unknown): void;
@@ -25,6 +26,10 @@ interface Opened {
 /** The rest of what a call says of itself. */
 export type Asked = Omit<RemoteCall, "n">;
 
+const LINES_TYPE = "application/x-ndjson";
+/** How often a stream is opened again that gives nothing before it breaks off. */
+const MOST_REOPENED = 3;
+
 /** Sends the calls of a store and of its users' stores. */
 export class RemoteCalls {
   readonly #client = crypto.getRandomValues(new Uint32Array(4)).join("-");
@@ -38,20 +43,21 @@ export class RemoteCalls {
 
   /** Makes a call. Errors: those of the method; `CONNECTION_LOST` where no answer came: a write may be stored then. */
   call(asked: Asked, locks: readonly Lock[]): Promise<unknown> {
-    return this.#enter((wait) => ({ ...this.#written(asked, locks), ...wait }));
+    return this.#enter(asked, locks, ({ resolve, reject }) => ({
+      settle: (answer) => ("error" in answer ? reject(errorOf(answer.error)) : resolve(answer.value)),
+    }));
   }
 
   /** Begins to read a stream, at once. Where it breaks off, it is opened again. */
   stream(asked: Asked, locks: readonly Lock[]): AsyncGenerator<unknown> {
-    const opened = this.#enter<Opened>((wait) => ({
-      ...this.#written(asked, locks),
-      ...wait,
-      isAlone: true,
-      open: () => this.#open(asked).then(wait.resolve),
-    }));
+    let text = "";
+    const opened = this.#enter<Opened>(asked, locks, ({ resolve }, call) => {
+      text = call.text;
+      return { open: () => this.#open(text).then(resolve), settle: () => {} };
+    });
     // Whoever iterates is told of a failure; perhaps nobody does.
     opened.catch(() => {});
-    return this.#valuesOf(opened, asked);
+    return this.#valuesOf(opened, () => parseTagged(text) as RemoteCall);
   }
 
   /** Refuses further calls, and waits for those that were made before. */
@@ -60,25 +66,20 @@ export class RemoteCalls {
     await Promise.allSettled(this.#running);
   }
 
-  #written(asked: Asked, locks: readonly Lock[]): Pick<Waiting, "n" | "text" | "size" | "locks"> {
-    const n = this.#calls++;
-    const text = stringifyAny({ n, ...asked });
-    return { n, text, size: text.length, locks };
-  }
-
   #enter<T = unknown>(
-    waitingOf: (wait: {
-      resolve: (value: T) => void;
-      settle: Waiting["settle"];
-      reject: Waiting["reject"];
-      isAlone: boolean;
-    }) => Waiting,
+    asked: Asked,
+    locks: readonly Lock[],
+    answering: (
+      made: { readonly resolve: (value: T) => void; readonly reject: Waiting["reject"] },
+      call: Pick<Waiting, "text">,
+    ) => Pick<Waiting, "open" | "settle">,
   ): Promise<T> {
     const made = new Promise<T>((resolve, reject) => {
       if (this.#isClosed) throw new StemmaError("STORE_CLOSED", {}, "The remote store is closed.");
-      const settle = (answer: RemoteAnswer) =>
-        "error" in answer ? reject(errorOf(answer.error)) : resolve(answer.value as T);
-      this.#lanes.add(waitingOf({ resolve, settle, reject, isAlone: false }));
+      const n = this.#calls++;
+      const text = stringifyAny({ n, ...asked });
+      const { open, settle } = answering({ resolve, reject }, { text });
+      this.#lanes.add({ n, text, locks, size: text.length, isAlone: open !== undefined, open, settle, reject });
       this.#flush();
     });
     this.#running.add(made);
@@ -124,50 +125,51 @@ export class RemoteCalls {
       return request;
     };
     return this.sender.send(make, async (response, limit) => {
-      for await (const line of linesOf(piecesOf(response, limit))) {
-        // A sign of life.
-        if (line === "") continue;
-        const answer = parseTagged(line) as RemoteAnswer;
+      for await (const answer of answersOf<RemoteAnswer>(response, limit)) {
         const call = open.get(answer.n);
         if (call === undefined) continue;
         open.delete(answer.n);
         call.settle(answer);
         this.#end(call);
       }
-      if (open.size > 0) throw lost("The answer broke off.");
+      if (open.size > 0) throw lost(BROKE_OFF);
     });
   }
 
-  async #open(asked: Asked): Promise<Opened> {
-    const text = stringifyAny({ n: this.#calls++, ...asked });
+  #open(text: string): Promise<Opened> {
     return this.sender.send(
       (bearer, signal) => this.#request(`"calls":[${text}]`, bearer, signal),
       async (response, limit) => {
-        const answers = answersOf(linesOf(piecesOf(response, limit)));
+        const answers = answersOf<RemoteStreamAnswer>(response, limit);
         const { value: first } = await answers.next();
-        if (first === undefined) throw lost("The answer broke off.");
+        if (first === undefined) throw lost(BROKE_OFF);
         if ("error" in first) throw errorOf(first.error);
         return { answers, leafId: (first as { leafId?: string }).leafId };
       },
     );
   }
 
-  async *#valuesOf(opened: Promise<Opened>, asked: Asked): AsyncGenerator<unknown> {
+  async *#valuesOf(opened: Promise<Opened>, callOf: () => RemoteCall): AsyncGenerator<unknown> {
     let { answers, leafId } = await opened;
+    let reopened = 0;
     try {
       for (let skip = 0; ; ) {
-        const answer = await answers.next().catch((error: unknown) => {
-          if (!StemmaError.isInstance(error, "CONNECTION_LOST")) throw error;
+        const { value: answer } = await answers.next().catch((error: unknown) => {
+          if (reopened === MOST_REOPENED || !StemmaError.isInstance(error, "CONNECTION_LOST")) throw error;
           return { value: undefined };
         });
-        if (answer.value === undefined) {
-          const values = leafId === undefined ? asked.values : [{ ...(asked.values[0] as object), leafId }];
-          ({ answers } = await this.#open({ ...asked, values, skip }));
-        } else if ("error" in answer.value) throw errorOf(answer.value.error);
-        else if ("end" in answer.value) return;
+        if (answer === undefined) {
+          if (reopened === MOST_REOPENED) throw lost(BROKE_OFF);
+          reopened += 1;
+          const call = callOf();
+          const values = leafId === undefined ? call.values : [{ ...(call.values[0] as object), leafId }];
+          ({ answers } = await this.#open(stringifyAny({ ...call, values, skip })));
+        } else if ("error" in answer) throw errorOf(answer.error);
+        else if ("end" in answer) return;
         else {
           skip += 1;
-          yield (answer.value as { value: unknown }).value;
+          reopened = 0;
+          yield (answer as { value: unknown }).value;
         }
       }
     } finally {
@@ -188,8 +190,11 @@ export class RemoteCalls {
   }
 }
 
-async function* answersOf(lines: AsyncIterable<string>): AsyncGenerator<RemoteStreamAnswer> {
-  for await (const line of lines) if (line !== "") yield parseTagged(line) as RemoteStreamAnswer;
+/** The lines of an answer. Errors: `REQUEST_REFUSED` for what is none of Stemma, `CONNECTION_LOST` where it breaks off. */
+async function* answersOf<Answer>(response: Response, limit: TimeLimit): AsyncGenerator<Answer> {
+  if (!isOf(response, LINES_TYPE)) throw refusalOf(response, await limit.within(response.text()));
+  // An empty line is a sign of life.
+  for await (const line of linesOf(piecesOf(response, limit))) if (line !== "") yield parseTagged(line) as Answer;
 }
 
 /** The error of a call: a fault of the server is one of the store that the program has. */

@@ -14,15 +14,23 @@ import { Sender } from "../sender.js";
 import { type Asked, RemoteCalls } from "./remote-calls.js";
 import { locksOf } from "./remote-locks.js";
 
-const RETRIES = 8;
+const RETRIES = 10;
 const FIRST_PAUSE = 50;
 
 export interface RemoteOptions extends Omit<StemmaClientOptions, "maxRetries"> {
-  /** How often a request that failed is sent again, at growing intervals of up to 8 seconds. Default 8. */
+  /** How often a request that failed is sent again, at growing intervals of up to 8 seconds. Default 10. */
   readonly maxRetries?: number | undefined;
   /** Says where the server's store cannot do all that a database can. Default: it can do all but `embeddings`. */
   readonly capabilities?: Partial<StoreCapabilities> | undefined;
 }
+
+const LIKE_A_DATABASE: StoreCapabilities = {
+  search: true,
+  transactions: true,
+  durable: true,
+  check: true,
+  embeddings: false,
+};
 
 /** Whose calls are made. */
 interface Calling {
@@ -34,7 +42,9 @@ interface Calling {
 class NumberedOnce {
   readonly #counts = new Map<string, number>();
 
-  constructor(private readonly operation: OnceOperation) {}
+  constructor(private readonly operation: OnceOperation) {
+    assertText(operation?.id, "The id of an operation");
+  }
 
   next(call: string): OnceOperation {
     const count = this.#counts.get(call) ?? 0;
@@ -58,14 +68,9 @@ class NumberedOnce {
  */
 export function remote({ capabilities, ...options }: RemoteOptions = {}): Store {
   const calls = new RemoteCalls(new Sender(options, "remote()", RETRIES, FIRST_PAUSE));
-  const able: StoreCapabilities = {
-    search: true,
-    transactions: true,
-    durable: true,
-    check: true,
-    ...capabilities,
-    embeddings: false,
-  };
+  const able: StoreCapabilities = { ...LIKE_A_DATABASE, ...capabilities, embeddings: false };
+  const unknown = Object.keys(capabilities ?? {}).find((name) => !(name in LIKE_A_DATABASE));
+  if (unknown !== undefined) throw invalid(`A store has no capability "${unknown}".`);
   const storeOf = (calling: Calling, whole?: Store): Store => {
     const part = (name: string, rows: Readonly<Record<string, MethodRow>>, session?: string) =>
       Object.fromEntries(

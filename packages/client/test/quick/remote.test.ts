@@ -1,9 +1,9 @@
-import { gzipSync } from "node:zlib";
+import { authenticator, UserTokens } from "@stemma/server";
+import { createWorker, type UserMemory, type UserMemoryContext, userMemory } from "@stemma/server/worker";
 import { Session, SessionManager } from "@stemma/session";
 import { memory } from "@stemma/store/memory";
-import { build } from "esbuild";
 import { expect, it } from "vitest";
-import { FROM_SOURCES } from "../../../../scripts/entry-points.mjs";
+import { objectContext } from "../../../../test/documents/host.js";
 import { type RemoteOptions, remote } from "../../src/remote/remote.js";
 import { all, type Fetch, HOST, said, served } from "./helpers.js";
 
@@ -214,18 +214,68 @@ it("brings values that JSON has no word for, and leaves what is no data to the s
   }
 });
 
-it("takes at most 6.5 kB of a page, and imports nothing", async () => {
-  const { outputFiles, metafile } = await build({
-    ...FROM_SOURCES,
-    stdin: { contents: 'export { remote, StemmaError } from "stemma/remote"', resolveDir: "." },
-    platform: "browser",
-    conditions: ["browser"],
-    target: "es2022",
-    minify: true,
-    write: false,
-    metafile: true,
-  });
-  const [{ contents } = { contents: new Uint8Array() }] = outputFiles;
-  expect(Object.values(metafile.outputs).flatMap(({ imports }) => imports)).toEqual([]);
-  expect(gzipSync(contents, { level: 9 }).length).toBeLessThanOrEqual(6_500);
+it("is refused by name what is no option of it, and what is no answer of Stemma", async () => {
+  expect(() => remote({ baseUrl: HOST, capabilities: { transacions: false } as never })).toThrow("transacions");
+  const { store } = await remoteOf();
+  expect(() => store.once?.({} as never)).toThrow("The id of an operation");
+  await expect(
+    store.once?.({ id: "x", fingerprnt: "y" } as never).sessions.addUsage("trip", 1, 1, 1),
+  ).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  const page = async () => new Response("<html>Sign in</html>", { headers: { "content-type": "text/html" } });
+  const behind = remote({ baseUrl: HOST, fetch: page });
+  await expect(behind.session("trip").length()).rejects.toMatchObject({ code: "REQUEST_REFUSED" });
+});
+
+it("opens a stream again as long as it gives something, and sends it as it was when it was made", async () => {
+  let opened = 0;
+  const cutting = (serve: Fetch) => async (request: Request) => {
+    const response = await serve(request);
+    const [open = "", ...rest] = (await response.text()).split("\n");
+    if (open !== '{"open":true,"leafId":"m9"}') return new Response([open, ...rest].join("\n"), response);
+    opened += 1;
+    // One message of each answer arrives, and then nothing more.
+    return new Response(`${[open, ...(opened > 5 ? [] : rest.slice(0, 1))].join("\n")}\n`, response);
+  };
+  const { store } = await remoteOf({}, memory(), cutting);
+  const trip = store.session("trip");
+  const written = trip.append(Array.from({ length: 10 }, (_, index) => said(`m${index}`)));
+  const options = { newestFirst: true };
+  const stream = trip.stream(options);
+  options.newestFirst = false;
+  await written;
+  const found: string[] = [];
+  const reading = (async () => {
+    for await (const { id } of stream) found.push(id);
+  })();
+  await expect(reading).rejects.toMatchObject({ code: "CONNECTION_LOST" });
+  expect([found, opened]).toEqual([["m9", "m8", "m7", "m6", "m5"], 8]);
+});
+
+it("reaches a user's Durable Object through a Worker", async () => {
+  const tokens = new UserTokens("a secret of the test, and of nothing else", { audience: HOST });
+  const objects = new Map<unknown, UserMemory>();
+  const namespace = {
+    idFromName: (name: string) => name,
+    get: (id: unknown) => {
+      const found = objects.get(id) ?? userMemory(objectContext() as UserMemoryContext);
+      objects.set(id, found);
+      return found;
+    },
+  };
+  const worker = createWorker(() => ({ namespace, authenticate: authenticator({ tokens }) }));
+  const env = {};
+  const storeOf = async (userId: string) => {
+    const { token } = await tokens.create({ userId });
+    return remote({
+      baseUrl: HOST,
+      fetch: losing(1)((request) => worker.fetch(request, env)),
+      token: async () => token,
+    });
+  };
+  const [ada, bob] = [await storeOf("ada"), await storeOf("bob")];
+  await ada.session("trip").append([said("a"), said("b")]);
+  await ada.sessions.addUsage("trip", 1, 1, 1);
+  expect((await all(ada.session("trip").stream())).map(({ id }) => id)).toEqual(["a", "b"]);
+  expect((await ada.sessions.list({ order: "change" })).sessions.map(({ user_id }) => user_id)).toEqual(["ada"]);
+  expect(await bob.session("trip").length()).toBe(0);
 });

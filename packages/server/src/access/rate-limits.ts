@@ -36,8 +36,11 @@ export class RateLimits {
     this.#limits = [limit(perMinute, MINUTE), ...(perDay === undefined ? [] : [limit(perDay, DAY)])];
   }
 
-  /** Counts a request. Errors: `RATE_LIMITED`, with `details.retryAfter` in seconds; such a request does not count. */
-  count({ id }: Pick<Principal, "id">): void {
+  /**
+   * Counts a request, or several that came as one: these are let in together, and what they are beyond the limit is waited for
+   * afterwards. Errors: `RATE_LIMITED`, with `details.retryAfter` in seconds; such a request does not count.
+   */
+  count({ id }: Pick<Principal, "id">, requests = 1): void {
     const now = Date.now();
     const filled = this.#limits.map(({ most, span, buckets }) => {
       const { left, at } = buckets.get(id) ?? { left: most, at: now };
@@ -47,7 +50,7 @@ export class RateLimits {
     });
     const wait = Math.max(...filled.map((each) => each.wait));
     for (const { bucket, buckets } of filled) {
-      if (wait <= 0) bucket.left -= 1;
+      if (wait <= 0) bucket.left -= requests;
       buckets.set(id, bucket);
     }
     if (wait <= 0) return;

@@ -1,10 +1,14 @@
 import { invalid } from "@stemma/model";
-import { assertScope, assertSessionId, type MemoryOwner, type MemoryScope, type Named } from "@stemma/store";
+import {
+  assertScope,
+  assertSessionId,
+  type MemoryOwner,
+  type MemoryScope,
+  type Named,
+  RESERVED_LABELS,
+} from "@stemma/store";
 import { isConfined, isWhole, keysOf, type Principal, projectKey } from "./principal.js";
 import { forbidden } from "./refusals.js";
-
-/** Labels of records that begin with this are the server's own. No principal reaches them through a store. */
-export const SERVER_RECORDS = "stemma:";
 
 /** The scopes that a principal reaches, whatever they hold. */
 export class Reach {
@@ -29,8 +33,8 @@ export class Reach {
     const { label } = named;
     if (label !== null && typeof label !== "string") throw invalid("A label must be a text.");
     if ("records" in named) {
-      if (label?.startsWith(SERVER_RECORDS))
-        throw forbidden(`Records whose labels begin with "${SERVER_RECORDS}" are the server's.`);
+      if (label?.startsWith(RESERVED_LABELS))
+        throw forbidden(`Records whose labels begin with "${RESERVED_LABELS}" are the server's.`);
       return this.#assertSession(named.records, "What is recorded for no session");
     }
     return this.#assertMemory(named.memory, label, listsLabels);

@@ -37,11 +37,6 @@ export class RemoteCalls {
     private readonly request: Pick<RemoteRequest, "client" | "again">,
   ) {}
 
-  /** True for a call that gives a stream. Errors: `INVALID_ARGUMENT` for no method of a store. */
-  isStream(call: RemoteCall): boolean {
-    return rowOf(call).isStream === true;
-  }
-
   /**
    * Makes a call, at once. One that writes is an operation of its own: whoever sends it again is given what came of it.
    * Errors: those of the call; `STORE_UNSUPPORTED` for what the store lacks; `CONNECTION_LOST` for a write that comes again, of a
@@ -70,7 +65,7 @@ export class RemoteCalls {
   }
 
   #made(store: Store, call: RemoteCall): unknown {
-    const [part = "", name = ""] = call.call.split(".");
+    const [part, name] = namesOf(call);
     const target = (part === "store"
       ? store
       : part === "session"
@@ -79,9 +74,7 @@ export class RemoteCalls {
     const method = target?.[name];
     // A store without a clock of its own has the server's.
     if (method === undefined && call.call === "records.now") return Date.now();
-    if (method === undefined || OF_THE_SERVER.has(call.call)) {
-      throw new StemmaError("STORE_UNSUPPORTED", { call: call.call }, `The server's store has no ${call.call}().`);
-    }
+    if (method === undefined || OF_THE_SERVER.has(call.call)) throw unsupported(`${call.call}()`);
     return method.apply(target, [...call.values]);
   }
 
@@ -89,13 +82,17 @@ export class RemoteCalls {
     const store = this.#ofUser(call);
     if (rowOf(call).mode !== "write") return store;
     const { client, again } = this.request;
-    const operation = call.once ?? { id: `${client}/${call.n}`, fingerprint: FINGERPRINT };
-    const once = call.call === CONSOLIDATE ? undefined : store.once?.(operation);
-    if (once !== undefined) return once;
-    if (again === true || call.once !== undefined) {
+    if (call.once !== undefined) {
+      const once = store.once?.(call.once);
+      if (once === undefined) throw unsupported("once()");
+      return once;
+    }
+    const once =
+      call.call === CONSOLIDATE ? undefined : store.once?.({ id: `${client}/${call.n}`, fingerprint: FINGERPRINT });
+    if (once === undefined && again === true) {
       throw new StemmaError("CONNECTION_LOST", {}, "No answer came. The write may have been stored or not.");
     }
-    return store;
+    return once ?? store;
   }
 
   #ofUser({ user }: RemoteCall): Store {
@@ -106,10 +103,20 @@ export class RemoteCalls {
   }
 }
 
-function rowOf({ call }: RemoteCall): MethodRow {
-  const [part = "", name = ""] = call.split(".");
+/** The method of a call. Errors: `INVALID_ARGUMENT` for none of a store. */
+export function rowOf(call: RemoteCall): MethodRow {
+  const [part, name] = namesOf(call);
   const rows = Object.hasOwn(ROWS, part) ? (ROWS[part] as Rows) : {};
   const row = Object.hasOwn(rows, name) ? rows[name] : undefined;
-  if (row === undefined) throw invalid(`This server knows no call of that name.`);
+  if (row === undefined) throw invalid("This server knows no call of that name.");
   return row;
+}
+
+function namesOf({ call }: RemoteCall): readonly [part: string, method: string] {
+  const [part = "", method = ""] = call.split(".");
+  return [part, method];
+}
+
+function unsupported(what: string): StemmaError {
+  return new StemmaError("STORE_UNSUPPORTED", {}, `The server's store has no ${what}.`);
 }

@@ -5,7 +5,7 @@ import type { ServerApp } from "../http/server-app.js";
 import type { ServerOptions } from "../http/server-options.js";
 import { assertMediaType } from "../rest/body.js";
 import { textStream } from "../rest/streams.js";
-import { RemoteCalls } from "./remote-calls.js";
+import { RemoteCalls, rowOf } from "./remote-calls.js";
 import { remoteRequestIn } from "./remote-request.js";
 
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
@@ -33,8 +33,9 @@ export function remoteRoute(app: ServerApp, options: ServerOptions, maxBytes: nu
       if (statusOf(error, false) === 500) options.onError?.(error, requestId);
       return failureOf(error, isAdmin);
     };
-    const streams = calls.filter((call) => made.isStream(call));
-    const [stream] = streams;
+    const stream = calls.find((call) => rowOf(call).isStream);
+    // The request itself was counted.
+    if (calls.length > 1) options.limits?.count(principal, calls.length - 1);
     if (stream === undefined) return answer(calls.map((call) => lineOf(made, call, failed)));
     if (calls.length > 1) throw invalid("A stream is the only call of its request.");
     return textStream(streamed(made, stream, store, failed), LINES["content-type"]);

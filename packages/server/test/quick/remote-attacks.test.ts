@@ -1,6 +1,7 @@
 // Whatever is sent to the route of `stemma/remote`: each refusal is a problem of the table, or the error of one call.
 import { stringifyTagged } from "@stemma/model";
 import { expect, it } from "vitest";
+import { RateLimits } from "../../src/index.js";
 import { said, serveRest } from "./rest-helpers.js";
 
 const JSON_TYPE = { "content-type": "application/json" };
@@ -92,6 +93,18 @@ it("tells strangers of a fault of the server no more than its code", async () =>
   expect(JSON.stringify(lines)).not.toMatch(/Cannot read|undefined|null/);
   expect(lines[0].error.code).toBeDefined();
   expect(errors.length).toBeLessThanOrEqual(1);
+});
+
+it("counts each call of a request against the limit of its key", async () => {
+  const { send } = await serveRest({ limits: new RateLimits({ perMinute: 30 }) });
+  const calls = (count: number) => {
+    const list = Array.from({ length: count }, (_, n) => ({ n, call: "sessions.count", values: [] }));
+    return send("POST", "/v1/rpc", { body: stringifyTagged({ client: "c", calls: list }), headers: JSON_TYPE });
+  };
+  expect((await calls(20)).status).toBe(200);
+  expect((await calls(20)).status).toBe(200);
+  const refused = await calls(1);
+  expect([refused.status, Number(refused.headers.get("retry-after")) > 15]).toEqual([429, true]);
 });
 
 it("keeps the operations of two keys apart, whatever they call themselves", async () => {

@@ -154,8 +154,11 @@ export function* copyRecord(from: RecordScope, key: string, sessionId: string): 
   yield* run(insertion, sessionId, from.sessionId, from.label, key);
 }
 
-/** The records that are a program's: all but those of no session that are the store's own and a server's, such as keys. */
-export const PROGRAMS_OWN = "(session_id <> '' OR label NOT LIKE 'stemma:%')";
+/** Begins the labels of records of no session that are the store's own and a server's, such as keys. */
+export const RESERVED_LABELS = "stemma:";
+
+/** The records that are a program's. */
+export const PROGRAMS_OWN = `(session_id <> '' OR substr(label, 1, ${RESERVED_LABELS.length}) <> '${RESERVED_LABELS}')`;
 
 /** Removes the records of a session, or those with one label. */
 export function* removeRecords(sessionId: string, label?: string): Operation<void> {
@@ -173,8 +176,11 @@ function newVersion(): number {
 export function* sweepRecords(sql: Dialect): Operation<void> {
   const { condition: now, values } = timeNow(sql);
   const expired = `SELECT session_id, label, key FROM assistant_records WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${SWEPT}`;
-  const removals = `DELETE FROM assistant_records WHERE (session_id, label, key) IN (${expired})`;
-  if (sql.layout !== "spread") return yield* run(removals, ...values);
+  if (sql.layout !== "spread") {
+    // Two that sweep at once take different rows, and wait for nobody.
+    const unlocked = sql.lockSession === null ? expired : `${expired} FOR UPDATE SKIP LOCKED`;
+    return yield* run(`DELETE FROM assistant_records WHERE (session_id, label, key) IN (${unlocked})`, ...values);
+  }
   // A server removes its own rows only.
   const rows = yield* all<{ session_id: string; label: string; key: string }>(expired, ...values);
   for (const { session_id, label, key } of rows) {

@@ -2,10 +2,10 @@ import { parseTagged, StemmaError, stringifyTagged } from "@stemma/model";
 import type { RecordScope } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
 import type { Operation } from "../../engine/operation.js";
-import { placeRecord, readRecord, sweepRecords } from "../memory/records.js";
+import { placeRecord, RESERVED_LABELS, readRecord, sweepRecords } from "../memory/records.js";
 
 /** Where it stands what was done once. Keys begin with the digest of the operation's id. */
-export const LEDGER: RecordScope = { sessionId: "", label: "stemma:operations" };
+export const LEDGER: RecordScope = { sessionId: "", label: `${RESERVED_LABELS}operations` };
 
 /** As long as a client may ask again, in milliseconds. */
 const REMEMBERED = 86_400_000;
