@@ -94,7 +94,7 @@ export type {
   RemoteFailure,
   RemoteRequest,
   RemoteStreamAnswer,
-} from "./contract/remote-calls.js";
+} from "./contract/remote-protocol.js";
 export { checkSettings, type SearchSettings } from "./contract/search-settings.js";
 export type { SessionStore } from "./contract/session.js";
 export type {

@@ -5,8 +5,8 @@ import type { ServerApp } from "../http/server-app.js";
 import type { ServerOptions } from "../http/server-options.js";
 import { assertMediaType } from "../rest/body.js";
 import { textStream } from "../rest/streams.js";
-import { RemoteCalls, rowOf } from "./remote-calls.js";
 import { remoteRequestIn } from "./remote-request.js";
+import { rowOf, StoreCalls } from "./store-calls.js";
 
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
 const LINES = { "content-type": "application/x-ndjson; charset=utf-8", "cache-control": "no-store" };
@@ -27,7 +27,7 @@ export function remoteRoute(app: ServerApp, options: ServerOptions, maxBytes: nu
     assertMediaType(c.req.raw, JSON_TYPE, "application/json");
     const { calls, ...request } = remoteRequestIn(await readBodyText(c.req.raw, { maxBytes, advice: ADVICE }));
     const { store, principal, requestId } = c.var;
-    const made = new RemoteCalls(store, request);
+    const made = new StoreCalls(store, request);
     const isAdmin = principal.access === "admin";
     const failed = (error: unknown): RemoteFailure => {
       if (statusOf(error, false) === 500) options.onError?.(error, requestId);
@@ -44,7 +44,7 @@ export function remoteRoute(app: ServerApp, options: ServerOptions, maxBytes: nu
 
 type Failed = (error: unknown) => RemoteFailure;
 
-async function lineOf(made: RemoteCalls, call: RemoteCall, failed: Failed): Promise<string> {
+async function lineOf(made: StoreCalls, call: RemoteCall, failed: Failed): Promise<string> {
   const { n } = call;
   try {
     const value = await made.make(call);
@@ -92,7 +92,7 @@ async function answer(lines: readonly Promise<string>[]): Promise<Response> {
   return new Response(body, { headers: { ...LINES, "x-accel-buffering": "no" } });
 }
 
-async function* streamed(made: RemoteCalls, call: RemoteCall, store: Store, failed: Failed): AsyncGenerator<string> {
+async function* streamed(made: StoreCalls, call: RemoteCall, store: Store, failed: Failed): AsyncGenerator<string> {
   const streams = streamsOf(store);
   if (streams.count >= MOST_STREAMS) {
     const message = `A key may read ${MOST_STREAMS} streams at once.`;

@@ -28,7 +28,7 @@ const OF_THE_SERVER: ReadonlySet<string> = new Set(["store.backup", "store.close
 const FINGERPRINT = "call";
 
 /** The calls of a request, on the store that its principal reaches. */
-export class RemoteCalls {
+export class StoreCalls {
   /** The store of each user whom a call names. */
   readonly #users = new Map<string, Store>();
 
