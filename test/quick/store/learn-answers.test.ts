@@ -60,6 +60,27 @@ it("reads the fields of an edit under the names of the prompt and of an edit, as
   expect(entries).toEqual([["k", undefined, "2024-01-01"], ROME]);
 });
 
+it("closes the entry that a replace with another text and a later beginning names, and keeps it", async () => {
+  const bern = { action: "replace", label: "facts", key: "rome", content: "Lives in Bern.", messages: [1] };
+  const closed = ["rome", "2020-01-01", "2021-01-01"];
+  const bernKey = expect.stringMatching(/^lives-in-bern-/);
+  const { skipped, entries } = await answered(JSON.stringify([{ ...bern, since: "2021" }]));
+  expect([skipped, entries]).toEqual([[], [[bernKey, "2021-01-01", undefined], closed]]);
+  // Twice in one answer: a chain.
+  const oslo = { ...bern, content: "Lives in Oslo.", since: "2023" };
+  const chain = await answered(JSON.stringify([{ ...bern, since: "2021" }, oslo]));
+  expect(chain.entries).toEqual([
+    [bernKey, "2021-01-01", "2023-01-01"],
+    [expect.stringMatching(/^lives-in-oslo-/), "2023-01-01", undefined],
+    closed,
+  ]);
+  // What is corrected without a later date is written anew.
+  for (const since of [undefined, "2020", "2019"]) {
+    const { entries } = await answered(JSON.stringify([{ ...bern, since }]));
+    expect(entries).toEqual([["rome", since === "2019" ? "2019-01-01" : "2020-01-01", undefined]]);
+  }
+});
+
 it("says of each edit in a text that is not made, or not whole, why", async () => {
   const ground = "it names no message that it comes from";
   const cases: [unknown, string, boolean][] = [

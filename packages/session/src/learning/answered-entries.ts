@@ -5,7 +5,7 @@ import { readDate } from "./dates.js";
 import type { EditContext, EditedBlock, LearnedWrite } from "./edit-context.js";
 import { editedEntry, sameFactAs } from "./edited-text.js";
 import type { LearnEdit } from "./edits.js";
-import { entryKeysOf, isOver } from "./entry-keys.js";
+import { asSuccessor, entryKeysOf, isOver } from "./entry-keys.js";
 import { refused } from "./refused.js";
 
 /** The write of an entry, and what of its edit is left out. */
@@ -36,13 +36,14 @@ export class AnsweredEntries {
   constructor(private readonly context: EditContext) {}
 
   /** The write that an edit makes. Errors: `LEARNING_FAILED` where it makes none. */
-  write(block: EditedBlock, edit: LearnEdit): EntryEdit {
+  write(block: EditedBlock, given: LearnEdit): EntryEdit {
     const { label } = block;
-    const since = beginningOf(edit, this.#dateOf);
-    const keys = entryKeysOf(edit, this.context.shown, since);
-    const [first = ""] = keys;
+    const since = beginningOf(given, this.#dateOf);
+    const [first = ""] = entryKeysOf(given, this.context.shown, since);
     if (first === "") throw refused("an entry needs a key");
-    this.#assertUnchanged(label, first, edit);
+    this.#assertUnchanged(label, first, given);
+    const edit = asSuccessor(given, this.#present(label, first));
+    const keys = entryKeysOf(edit, this.context.shown, since);
     const key = keys.find((each) => !isEnded(this.#linkOf(label, each), since));
     if (key === undefined) throw refused(ENDED);
     this.#assertPossible(key);
@@ -82,6 +83,14 @@ export class AnsweredEntries {
     return this.#links.get(nameOf(label, key)) ?? this.#entry(label, key);
   }
 
+  // As it was shown, or as the answer adds it; null for one that an edit wrote anew.
+  #present(label: string, key: string): (Link & { readonly content: string }) | null {
+    const name = nameOf(label, key);
+    if (!this.#contents.has(name)) return this.#entry(label, key);
+    const [link, content] = [this.#linkOf(label, key), this.#contents.get(name)];
+    return this.#added.get(name) === key && link !== null && content ? { ...link, content } : null;
+  }
+
   #shown(label: string) {
     return this.context.shown.filter((each) => foldLabel(each.label) === foldLabel(label));
   }
@@ -116,10 +125,20 @@ export class AnsweredEntries {
     } = { ...this.#linkOf(label, key), ...fields };
     this.#links.set(nameOf(label, key), { key, createdAt, validFrom, validTo: until ?? validTo, supersedes, tags });
     this.#written.push({ label, key });
+    this.#end(label, fields.validFrom ? supersedes : fields.supersedes, fields.validFrom ?? createdAt);
     if (present === null) for (const each of [edit.key ?? key, key]) this.#added.set(nameOf(label, each), key);
     for (const by of supersededBy) {
       const next = this.#linkOf(label, by);
       if (next !== null) this.#links.set(nameOf(label, by), { ...next, supersedes: [...next.supersedes, key] });
+    }
+  }
+
+  // What an entry takes the place of ends where it begins.
+  #end(label: string, predecessors: readonly string[] | null = [], validTo: string): void {
+    for (const key of predecessors ?? []) {
+      const link = this.#linkOf(label, key);
+      if (link === null || (link.validTo !== null && link.validTo <= validTo)) continue;
+      this.#links.set(nameOf(label, key), { ...link, validTo });
     }
   }
 
@@ -161,17 +180,21 @@ export class AnsweredEntries {
     const moved = { ...(validFrom !== null && { validFrom }), ...(validTo !== null && { validTo }) };
     this.#assertMayEnd(label, known, moved);
     if (validTo !== null && validTo <= (heldSince(known) ?? "")) throw refused("it ends before it begins");
-    this.#moved.set(nameOf(label, key), { ...known, ...moved });
+    const name = nameOf(label, key);
+    const link = this.#links.get(name);
+    if (link !== undefined) this.#links.set(name, { ...link, ...moved });
+    if (validFrom !== null) this.#end(label, (link ?? known).supersedes, validFrom);
+    this.#moved.set(name, { ...known, ...moved });
     const closes = (edit.supersedes ?? []).length > 0 ? ["nothing is closed: it says nothing else that is new"] : [];
     return { key, content, fields: moved, supersededBy: [], notes: [...notes, ...closes] };
   }
 
   // A beginning that may take the place of a later one, or of none. A person's date stays.
-  #earlier(label: string, { content, validFrom, createdAt, origin, supersedes }: ListedEntry, edit: LearnEdit) {
+  #earlier(label: string, { key, content, validFrom, createdAt, origin }: ListedEntry, edit: LearnEdit) {
     const told = readDate(edit.validFrom);
     if (!told || told >= (validFrom ?? createdAt) || !sameFactAs(content)(String(edit.content))) return null;
     if (validFrom !== null && (origin === null || origin === "user")) return null;
-    const before = supersedes.flatMap((key) => this.#entry(label, key) ?? []);
+    const before = (this.#linkOf(label, key)?.supersedes ?? []).flatMap((each) => this.#linkOf(label, each) ?? []);
     return before.every((each) => (heldSince(each) ?? "") < told) ? told : null;
   }
 }

@@ -79,10 +79,11 @@ export function closingOf(edit: LearnEdit, entries: ShownEntries): Closing {
   // A clock that went back tells no order: what is told now comes after what was written before.
   const ahead =
     told !== undefined ? [] : named.flatMap((key) => entry(key) ?? []).filter(({ createdAt }) => createdAt > now);
-  const predecessors = isOld ? written.supersedes.flatMap((key) => link(key) ?? []) : [];
-  const stays = told != null && predecessors.some((each) => (heldSince(each) ?? "") >= told);
+  const begun = isOld ? (told ?? null) : beginningOf(edit, dateOf);
+  const predecessors = (written?.supersedes ?? []).flatMap((key) => link(key) ?? []);
+  const stays = begun !== null && predecessors.some((each) => (heldSince(each) ?? "") >= begun);
   if (stays) notes.push("its beginning stays: what it took the place of began later");
-  const begins = isOld ? (stays ? null : (told ?? null)) : beginningOf(edit, dateOf);
+  const begins = stays ? (isOld ? null : (written?.validFrom ?? null)) : begun;
   const [validFrom = null] = [begins, ...ahead.map((each) => each.validFrom)]
     .filter((time) => time !== null)
     .sort()

@@ -17,7 +17,7 @@ import { readDate } from "./dates.js";
 import type { EditedBlock, LearnedWrite } from "./edit-context.js";
 import { sameFactAs } from "./edited-text.js";
 import type { LearnBlock, LearnEdit, LearnEntry } from "./edits.js";
-import { entryKeysOf, isOver } from "./entry-keys.js";
+import { asSuccessor, contentKeysOf, entryKeysOf, isOver } from "./entry-keys.js";
 import type { PresentText } from "./forgotten.js";
 import { nearestEntries } from "./nearest-entries.js";
 
@@ -120,7 +120,13 @@ class EntryReads {
       left.push(...(await this.#before(left.shift() ?? "", since ?? readDate(edit.validTo) ?? null)));
     }
     let written: ListedEntry | null = null;
-    for (const key of entryKeysOf(edit, this.shown, since)) {
+    const [first = ""] = entryKeysOf(edit, this.shown, since);
+    const present = await this.#get(first);
+    const successor = asSuccessor(edit, present);
+    // One that an earlier edit of the answer adds is not there yet.
+    if (present === null && edit.action === "replace")
+      for (const key of contentKeysOf(edit, since)) await this.#get(key);
+    for (const key of entryKeysOf(successor, this.shown, since)) {
       written = await this.#get(key);
       if (written === null || !isOver(written, since)) return written;
     }
