@@ -72,15 +72,17 @@ const mcpApart = {
 /** Libraries that are no ES modules ask for Node's own ones when they need them: whoever loads the chunk with them beside others need not have any. */
 const lazyRequire = {
   name: "lazy-require",
-  renderChunk: (code: string) =>
-    code.includes("createRequire(import.meta.url)")
-      ? code
-          .replace(/import \{ createRequire \} from "node:module";\n/, "")
-          .replaceAll(
-            "createRequire(import.meta.url)",
-            '((name) => process.getBuiltinModule("node:module").createRequire(import.meta.url)(name))',
-          )
-      : null,
+  renderChunk: (code: string) => {
+    // The bundler's own: what is written in a source has `resolve`, too.
+    const lazy = code.replace(
+      /^(var __require = .*)\bcreateRequire\(import\.meta\.url\)/m,
+      '$1((name) => process.getBuiltinModule("node:module").createRequire(import.meta.url)(name))',
+    );
+    if (lazy === code) return null;
+    return lazy.includes(" createRequire(")
+      ? lazy
+      : lazy.replace(/import \{ createRequire \} from "node:module";\n/, "");
+  },
 };
 
 export default defineConfig({

@@ -28,8 +28,8 @@ const shared = globalThis as { [THREAD]?: ModelThread };
  * that: the library's native part cannot be loaded again once the thread that loaded it is gone.
  */
 export class ModelThread {
-  // What the library prints would stand among what the program does.
-  readonly #worker = new Worker(LOCAL_THREAD, { eval: true, name: "stemma-local", stdout: true });
+  // What the library prints would stand among what the program does. Where the program is a text, so would be how Node reads it.
+  readonly #worker = new Worker(LOCAL_THREAD, { eval: true, name: "stemma-local", stdout: true, execArgv: [] });
   readonly #waiting = new Map<number, Waiting>();
   #lastId = 0;
   #isOver = false;
