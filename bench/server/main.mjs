@@ -1,7 +1,7 @@
 // npm run bench -- server [--quick] [--only requests,remote,authentication,stream,readers] [--others] [--publish]
 //
 // What `stemma serve` takes, with its default settings, on a SQLite file that lies in memory: each request beside one to a handler
-// that does nothing, in turns, from one client. With `--others`, LangGraph's server too, beside its own empty request.
+// that does nothing, in turns, from one client. With `--others`, LangGraph's two servers and Mastra's too, each beside its own empty request.
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,9 @@ import { machine } from "../report.mjs";
 import { spread } from "../runner.mjs";
 import { measureAuthentication } from "./authentication.mjs";
 import { messageOf } from "./calls.mjs";
-import { measureLangGraph } from "./langgraph.mjs";
+import { langGraph, langGraphPython } from "./others/langgraph.mjs";
+import { mastra } from "./others/mastra.mjs";
+import { measureOther } from "./others/other-server.mjs";
 import { startEmpty, startStemma } from "./processes.mjs";
 import { measureRatios } from "./ratios.mjs";
 import { measureRemote } from "./remote.mjs";
@@ -72,7 +74,13 @@ try {
       const served = await started(startStemma(db));
       return measureSlowReaders({ served, key: keys.whole, session: "long", size: 100_000 });
     },
-    ...(values.others && { langgraph: () => measureLangGraph({ rounds: 3, turns: 30 }) }),
+    ...(values.others &&
+      Object.fromEntries(
+        Object.entries({ langGraph, langGraphPython, mastra }).map(([name, other]) => [
+          name,
+          () => measureOther(other, { rounds: 3, turns: 30 }),
+        ]),
+      )),
   };
   const only = values.only?.split(",") ?? Object.keys(families);
   for (const [name, measure] of Object.entries(families)) {
