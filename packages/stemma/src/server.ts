@@ -10,10 +10,15 @@ export type {
   NewUserToken,
   Principal,
   Problem,
+  Quota,
+  QuotaCost,
+  QuotaName,
+  QuotasOptions,
+  QuotaUse,
   RateLimitsOptions,
   RequestRecord,
   ServerContext,
   ServerHandler,
   ServerOptions,
 } from "@stemma/server";
-export { ApiKeys, AuditLog, authenticator, createServer, guard, RateLimits, UserTokens } from "@stemma/server";
+export { ApiKeys, AuditLog, authenticator, createServer, guard, Quotas, RateLimits, UserTokens } from "@stemma/server";
