@@ -5,7 +5,6 @@ import { matchedRoutes } from "hono/route";
 import { limitHeaders } from "../quotas/limit-headers.js";
 import type { Routes } from "../rest/route.js";
 import { tokenRoutes } from "../rest/routes/access.js";
-import { quotaRoute } from "../rest/routes/quota-use.js";
 import { HttpRefusal, problemResponse, statusOf } from "./problem.js";
 import type { ServerApp, ServerEnv } from "./server-app.js";
 import type { RequestRecord, ServerOptions } from "./server-options.js";
@@ -49,7 +48,6 @@ export function gate(app: ServerApp, options: ServerOptions, routes: Routes, stu
     await next();
   });
   tokenRoutes(routes, options);
-  quotaRoute(routes, options);
 }
 
 /** Names each request, and tells of it when its answer begins. */

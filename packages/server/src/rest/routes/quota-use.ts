@@ -12,7 +12,7 @@ const QUOTA_USE = z
   .object({ quota: z.enum(QUOTA_NAMES), limit: z.int(), used: z.int(), resetsAt: time })
   .openapi("QuotaUse");
 
-/** Tells how far a quota is used up: also whoever only makes tokens. */
+/** Tells how far a quota is used up. */
 export function quotaRoute(routes: Routes, { quotas, keys }: ServerOptions): void {
   if (quotas === undefined) return;
   routes.add(
