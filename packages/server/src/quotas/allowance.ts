@@ -10,7 +10,7 @@ const HOUR = 3_600_000;
 const PART = 10;
 
 /** The time in which a limit holds, in milliseconds since 1970. */
-export interface Window {
+interface Window {
   readonly begin: number;
   readonly end: number;
 }
@@ -125,7 +125,7 @@ export class Allowance {
 
   async #read(): Promise<{ used: number; version: number }> {
     const record = await this.store.records.get(COUNTS, this.key);
-    const used = record === null ? 0 : Number(new TextDecoder().decode(record.value));
+    const used = record === null ? 0 : Number(new TextDecoder().decode(record.value)) || 0;
     this.#seen = { used, at: Date.now() };
     return { used, version: record?.version ?? 0 };
   }

@@ -62,9 +62,11 @@ export class Quotas {
    * has them, and `retryAfter` in seconds: then nothing counts. `INVALID_ARGUMENT`.
    */
   async count(principal: Principal, cost: QuotaCost = { requests: 1 }): Promise<void> {
+    const limits = this.#limitsOf(principal);
+    if (limits.length === 0) return;
     COST.assert(cost, "the cost of a request");
     const spent: (() => void)[] = [];
-    for (const { name, limit, allowance } of this.#limitsOf(principal)) {
+    for (const { name, limit, allowance } of limits) {
       const amount = cost[QUOTAS[name].of] ?? 0;
       if (await allowance.spend(amount, limit)) spent.push(() => allowance.refund(amount));
       else {

@@ -207,7 +207,7 @@ describe("a quota", () => {
   it.each([{ requests: -1 }, { writes: 0.5 }, { bytes: Number.NaN }, { tokens: 1 }])(
     "counts no such cost as %j",
     async (cost) => {
-      await expect(new Quotas(memory()).count(of({}), cost as never)).rejects.toMatchObject({
+      await expect(new Quotas(memory()).count(of({ requestsPerDay: 9 }), cost as never)).rejects.toMatchObject({
         code: "INVALID_ARGUMENT",
       });
     },
