@@ -6,6 +6,7 @@ export type {
   ForeignTokensOptions,
   GuardedCall,
   GuardOptions,
+  LimitState,
   NewApiKey,
   NewUserToken,
   Principal,

@@ -19,11 +19,13 @@ function rpc({ send }: Pick<Server, "send">, key: string, calls: readonly object
   return send("POST", "/v1/rpc", { key, body, headers });
 }
 
+/** In the order of the calls: an answer that is slow has them as they come. */
 const linesOf = async (response: Response) =>
   (await response.text())
     .split("\n")
     .filter(Boolean)
-    .map((line) => JSON.parse(line));
+    .map((line) => JSON.parse(line))
+    .sort((a, b) => a.n - b.n);
 
 describe("a key with a quota", () => {
   it("is refused with a problem that says which limit, and when it may come again", async () => {
