@@ -34,6 +34,7 @@ import {
   authenticator,
   createServer,
   guard,
+  Quotas,
   RateLimits,
   UserTokens,
 } from "../../packages/stemma/src/server.js";
@@ -178,6 +179,7 @@ export const OPTION_CALLS: Record<string, (options: never) => unknown> = {
   guard: (options) => guard(store, { id: "key", access: "memory" }, options),
   authenticator,
   "new AuditLog": (options) => new AuditLog(store, options),
+  "new Quotas": (options) => new Quotas(store, options),
   "new RateLimits": (options) => new RateLimits(options),
   "new UserTokens": (options) => new UserTokens(store, options),
 };

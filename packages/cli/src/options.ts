@@ -50,3 +50,18 @@ export function time(text: string): number {
     );
   return date.getTime();
 }
+
+const QUOTAS = ["requestsPerMinute", "requestsPerDay", "writesPerDay", "bytesPerDay"];
+
+/** An option's limits with commas between them: `writesPerDay=1000,bytesPerDay=5000000`. */
+export function quota(text: string): Record<string, number> {
+  const limits = text.split(",").map((each) => {
+    const [name = "", number = "", ...more] = each.trim().split("=");
+    if (!QUOTAS.includes(name) || more.length > 0)
+      throw new InvalidArgumentError(`It must be writesPerDay=1000, say; known are: ${QUOTAS.join(", ")}.`);
+    return [name, positiveNumber(number)] as const;
+  });
+  const names = new Set(limits.map(([name]) => name));
+  if (names.size < limits.length) throw new InvalidArgumentError("Each limit must stand in it once.");
+  return Object.fromEntries(limits);
+}

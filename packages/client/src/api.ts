@@ -24,11 +24,34 @@ export type ApiKey = {
   readOnly?: boolean | undefined;
   userId?: string | undefined;
   expiresAt?: string | undefined;
+  quota?: Quota | undefined;
+};
+
+/** `Quota` of the REST API. */
+export type Quota = {
+  requestsPerMinute?: number | undefined;
+  requestsPerDay?: number | undefined;
+  writesPerDay?: number | undefined;
+  bytesPerDay?: number | undefined;
 };
 
 /** `MadeApiKey` of the REST API. */
 export type MadeApiKey = ApiKey & {
   key: string;
+};
+
+/** `QuotaUseList` of the REST API. */
+export type QuotaUseList = {
+  data: QuotaUse[];
+  nextCursor: string | null;
+};
+
+/** `QuotaUse` of the REST API. */
+export type QuotaUse = {
+  quota: "requestsPerMinute" | "requestsPerDay" | "writesPerDay" | "bytesPerDay";
+  limit: number;
+  used: number;
+  resetsAt: string;
 };
 
 /** `Session` of the REST API. */
@@ -458,6 +481,7 @@ export interface Routes {
       readonly readOnly?: boolean | undefined;
       readonly userId?: string | undefined;
       readonly expiresAt?: string | undefined;
+      readonly quota?: Quota | undefined;
     };
     answer: MadeApiKey;
   };
@@ -466,6 +490,15 @@ export interface Routes {
     query: undefined;
     body: undefined;
     answer: undefined;
+  };
+  /** Read how far a quota is used up. */
+  "GET /v1/quota": {
+    query: {
+      /** The id of another key, for administrators. */
+      readonly key?: string | undefined;
+    };
+    body: undefined;
+    answer: QuotaUseList;
   };
   /** Register a session. */
   "POST /v1/sessions": {

@@ -1,4 +1,4 @@
-import type { ErasureReceipt, FoundEntry, Hit, Token } from "./api.js";
+import type { ErasureReceipt, FoundEntry, Hit, QuotaUse, Token } from "./api.js";
 import { type Change, type ChangesQuery, changesOf } from "./changes.js";
 import type { ReadInit, StemmaClientOptions, WriteInit } from "./client-options.js";
 import type { Pages } from "./pages.js";
@@ -92,6 +92,11 @@ export class StemmaClient extends Resource {
   /** Reads what the server holds requests to. */
   limits(init?: ReadInit): Promise<Answer<"GET /v1/limits">> {
     return this.call("GET /v1/limits", [], init);
+  }
+
+  /** Reads how far the quota of the key or token is used up; with the id of another key its, for administrators. */
+  quota(key?: string, init?: ReadInit): Pages<QuotaUse> {
+    return this.pages("GET /v1/quota", [], init, { key });
   }
 
   /** The tag of the version that was read, for `ifMatch`; undefined for an answer without one. */

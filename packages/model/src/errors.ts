@@ -86,6 +86,8 @@ export const ERROR_CODES = {
   NOT_ALLOWED: "A request has no key or token, or one that is unknown, revoked or expired.",
   FORBIDDEN: "The key or token does not reach what the call is about, or may not write there.",
   RATE_LIMITED: "There were too many requests with this key or token: wait for `details.retryAfter` seconds.",
+  QUOTA_EXCEEDED:
+    "The quota of the key or token is used up: `details` has which one, its `limit`, and when it begins anew (`resetsAt`).",
   // session runner and its storages
   SESSION_BUSY: "The session is answering: a second turn was started, or a message was sent, before the turn ended.",
   SESSION_CLOSED: "The session was closed.",

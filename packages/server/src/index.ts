@@ -9,3 +9,6 @@ export { type NewUserToken, UserTokens } from "./access/user-tokens.js";
 export { createServer } from "./http/create-server.js";
 export type { Problem } from "./http/problem.js";
 export type { RequestRecord, ServerContext, ServerHandler, ServerOptions } from "./http/server-options.js";
+export type { LimitState } from "./quotas/limit-headers.js";
+export type { Quota, QuotaName } from "./quotas/quota.js";
+export { type QuotaCost, Quotas, type QuotasOptions, type QuotaUse } from "./quotas/quotas.js";

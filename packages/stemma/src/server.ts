@@ -6,14 +6,20 @@ export type {
   ForeignTokensOptions,
   GuardedCall,
   GuardOptions,
+  LimitState,
   NewApiKey,
   NewUserToken,
   Principal,
   Problem,
+  Quota,
+  QuotaCost,
+  QuotaName,
+  QuotasOptions,
+  QuotaUse,
   RateLimitsOptions,
   RequestRecord,
   ServerContext,
   ServerHandler,
   ServerOptions,
 } from "@stemma/server";
-export { ApiKeys, AuditLog, authenticator, createServer, guard, RateLimits, UserTokens } from "@stemma/server";
+export { ApiKeys, AuditLog, authenticator, createServer, guard, Quotas, RateLimits, UserTokens } from "@stemma/server";

@@ -214,7 +214,7 @@ export {
 export { completeKept, type KeptItem, readKept, writeKept } from "./sql/kept-items.js";
 export { allOwners, allSessions, listAll, valuesIn } from "./sql/list-all.js";
 export { type Outcome, observed, observedValues } from "./sql/observed.js";
-export { fingerprintOf } from "./sql/once-store.js";
+export { fingerprintOf, type OnceCall } from "./sql/once-store.js";
 export {
   assertScope,
   assertSessionFits,

@@ -35,6 +35,27 @@ describe("stemma key", () => {
     });
   });
 
+  it("makes a key with a quota, and lists it; refuses what is none", async () => {
+    const stemma = commandLine(folder, "quotas.db");
+    const quota = "writesPerDay=1000, bytesPerDay=5000000";
+    const made = await stemma.json("key", "create", "Team", "--quota", quota);
+    expect(made).toMatchObject({ quota: { writesPerDay: 1_000, bytesPerDay: 5_000_000 } });
+    expect(await stemma.ok("key", "list")).toContain("(memory, writesPerDay 1000, bytesPerDay 5000000)\n");
+    for (const wrong of [
+      "",
+      "7",
+      "perDay=7",
+      "writesPerDay",
+      "writesPerDay=0",
+      "writesPerDay=-1",
+      "writesPerDay=1=2",
+    ]) {
+      expect(await stemma.run("key", "create", "a", "--quota", wrong)).toMatchObject({ code: 2 });
+    }
+    const twice = "writesPerDay=1,writesPerDay=2";
+    expect(await stemma.run("key", "create", "a", "--quota", twice)).toMatchObject({ code: 2 });
+  });
+
   it("refuses an access that there is not, and lists none of a file that is not there", async () => {
     const stemma = commandLine(folder, "none.db");
     expect(await stemma.run("key", "create", "a", "--access", "root")).toMatchObject({ code: 2 });

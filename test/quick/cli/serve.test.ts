@@ -25,7 +25,21 @@ describe("the settings of stemma serve", () => {
     expect(readSettings({}, { PORT: "9", STEMMA_STUDIO: "no" }, undefined)).toMatchObject({ port: 9, studio: false });
   });
 
+  it("takes a quota as a text, and of a file as an object, too", () => {
+    const quota = { writesPerDay: 7, bytesPerDay: 9 };
+    expect(readSettings({ quota }, {}, undefined).quota).toEqual(quota);
+    expect(
+      readSettings({}, { STEMMA_QUOTA: "writesPerDay=7,bytesPerDay=9" }, { quota: "writesPerDay=1" }).quota,
+    ).toEqual(quota);
+    expect(readSettings({}, {}, { quota }).quota).toEqual(quota);
+    expect(readSettings({}, {}, {}).quota).toBeUndefined();
+  });
+
   it.each([
+    [{}, { STEMMA_QUOTA: "many" }, undefined],
+    [{}, {}, { quota: { writesPerDay: -1 } }],
+    [{}, {}, { quota: { perDay: 1 } }],
+    [{}, {}, { quota: [] }],
     [{}, { PORT: "80x" }, undefined],
     [{}, { STEMMA_STUDIO: "maybe" }, undefined],
     [{}, { STEMMA_PUBLIC_URL: "https://example.com/memory" }, undefined],
@@ -115,12 +129,15 @@ describe("what a server tells of itself", () => {
     metrics.begin();
     metrics.count(record);
     metrics.count({ ...record, ms: 30_000, method: 'X"\n', route: null });
+    for (let time = 0; time < 2; time += 1)
+      metrics.count({ ...record, route: "/full", status: 429, code: "QUOTA_EXCEEDED" });
     const text = metrics.text();
     expect(text).toContain('stemma_http_requests_total{method="GET",route="/v1/sessions",status="200"} 1\n');
     expect(text).toContain('_bucket{method="GET",route="/v1/sessions",le="0.005"} 0\n');
     expect(text).toContain('_bucket{method="GET",route="/v1/sessions",le="0.01"} 1\n');
     expect(text).toContain('method="X__",route="none",le="10"} 0\n');
     expect(text).toContain("stemma_http_requests_in_flight 1\n");
+    expect(text).toContain('stemma_http_refusals_total{code="QUOTA_EXCEEDED"} 2\n');
   });
 });
 

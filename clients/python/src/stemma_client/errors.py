@@ -51,7 +51,7 @@ class ConflictError(StemmaError):
 
 
 class RateLimitError(StemmaError):
-    """The key has sent too many requests: 429. `details` has `retryAfter` in seconds."""
+    """The key has sent too many requests, or used up its quota: 429. `details` has `retryAfter` in seconds."""
 
 
 class UnsupportedError(StemmaError):

@@ -24,20 +24,18 @@ class Problem(Model):
     retryable: bool
 
 
-class ApiKey(Model):
-    id: str
-    name: str
-    access: Literal["memory", "admin", "mint"]
-    created_at: Annotated[AwareDatetime, Field(alias="createdAt")]
-    project: str | None = None
-    keys: list[str] | None = None
-    read_only: Annotated[bool | None, Field(alias="readOnly")] = None
-    user_id: Annotated[str | None, Field(alias="userId")] = None
-    expires_at: Annotated[AwareDatetime | None, Field(alias="expiresAt")] = None
+class Quota(Model):
+    requests_per_minute: Annotated[int | None, Field(alias="requestsPerMinute", ge=1)] = None
+    requests_per_day: Annotated[int | None, Field(alias="requestsPerDay", ge=1)] = None
+    writes_per_day: Annotated[int | None, Field(alias="writesPerDay", ge=1)] = None
+    bytes_per_day: Annotated[int | None, Field(alias="bytesPerDay", ge=1)] = None
 
 
-class MadeApiKey(ApiKey):
-    key: str
+class QuotaUse(Model):
+    quota: Literal["requestsPerMinute", "requestsPerDay", "writesPerDay", "bytesPerDay"]
+    limit: int
+    used: int
+    resets_at: Annotated[AwareDatetime, Field(alias="resetsAt")]
 
 
 class Session(Model):
@@ -318,8 +316,25 @@ class Limits(Model):
     max_limit: Annotated[int, Field(alias="maxLimit")]
 
 
-class ApiKeyList(Model):
-    data: list[ApiKey]
+class ApiKey(Model):
+    id: str
+    name: str
+    access: Literal["memory", "admin", "mint"]
+    created_at: Annotated[AwareDatetime, Field(alias="createdAt")]
+    project: str | None = None
+    keys: list[str] | None = None
+    read_only: Annotated[bool | None, Field(alias="readOnly")] = None
+    user_id: Annotated[str | None, Field(alias="userId")] = None
+    expires_at: Annotated[AwareDatetime | None, Field(alias="expiresAt")] = None
+    quota: Quota | None = None
+
+
+class MadeApiKey(ApiKey):
+    key: str
+
+
+class QuotaUseList(Model):
+    data: list[QuotaUse]
     next_cursor: Annotated[str | None, Field(alias="nextCursor")]
 
 
@@ -400,6 +415,11 @@ class SearchResults(HitList):
 
 class Changes(Model):
     data: list[Change]
+
+
+class ApiKeyList(Model):
+    data: list[ApiKey]
+    next_cursor: Annotated[str | None, Field(alias="nextCursor")]
 
 
 class MemoryWriteList(Model):

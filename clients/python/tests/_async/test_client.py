@@ -1,3 +1,4 @@
+import time
 import uuid
 from datetime import UTC, datetime, timedelta
 
@@ -10,10 +11,12 @@ from stemma_client import (
     ForbiddenError,
     InvalidRequestError,
     NotFoundError,
+    RateLimitError,
     StemmaError,
     UnsupportedError,
     text_message,
 )
+from stemma_client.models import Quota
 
 pytestmark = pytest.mark.anyio
 
@@ -321,3 +324,18 @@ async def test_an_administrator_makes_keys_and_revokes_them() -> None:
         async with AsyncStemma(api_key=made.key) as reader:
             with pytest.raises(AuthenticationError):
                 await reader.limits()
+
+
+async def test_a_key_is_held_to_its_quota_and_not_kept_waiting_until_tomorrow() -> None:
+    session = new_id()
+    async with AsyncStemma() as stemma:
+        made = await stemma.create_api_key("site", quota=Quota(writes_per_day=1))
+        assert made.quota is not None and made.quota.writes_per_day == 1
+        async with AsyncStemma(api_key=made.key) as limited:
+            await limited.create_session("Chat", id=session)
+            began = time.monotonic()
+            with pytest.raises(RateLimitError) as full:
+                await limited.session(session).append(text_message("user", "One more."))
+            assert full.value.code == "QUOTA_EXCEEDED" and time.monotonic() - began < 5
+            assert [(row.quota, row.limit, row.used) async for row in limited.quota()] == [("writesPerDay", 1, 1)]
+        assert [row.used async for row in stemma.quota(made.id)] == [1]

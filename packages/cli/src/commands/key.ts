@@ -3,7 +3,7 @@ import { type ApiKeyInfo, ApiKeys } from "@stemma/server";
 import { type Command, Option } from "commander";
 import { withStore, writeJson } from "../context.js";
 import type { Io } from "../io.js";
-import { nonEmpty, positiveNumber } from "../options.js";
+import { nonEmpty, positiveNumber, quota } from "../options.js";
 import { oneLine } from "../text.js";
 
 interface NewKeyOptions {
@@ -13,6 +13,7 @@ interface NewKeyOptions {
   readonly memoryKey?: readonly string[];
   readonly readOnly?: boolean;
   readonly days?: number;
+  readonly quota?: ApiKeyInfo["quota"];
 }
 
 const DAY = 86_400_000;
@@ -40,9 +41,10 @@ function registerCreate(key: Command, io: Io): void {
     .option("--project <name>", "only sessions whose metadata names this project, and its memory", nonEmpty)
     .option("--memory-key <key...>", "of the memory under keys, only this; several may follow")
     .option("--read-only", "nothing that writes")
+    .option("--quota <limits>", "the most it may use: writesPerDay=1000,bytesPerDay=5000000, say", quota)
     .option("--days <number>", "ends after so many days; default: never", positiveNumber)
     .action(async (name: string, options: NewKeyOptions, command: Command) => {
-      const { access, user, project, memoryKey, readOnly, days } = options;
+      const { access, user, project, memoryKey, readOnly, days, quota } = options;
       await withStore(command, io, "make", async ({ store, json }) => {
         const expiresAt = days === undefined ? undefined : Date.now() + days * DAY;
         const reach = {
@@ -51,6 +53,7 @@ function registerCreate(key: Command, io: Io): void {
           ...(project !== undefined && { project }),
           ...(memoryKey !== undefined && { keys: memoryKey }),
           ...(readOnly === true && { readOnly }),
+          ...(quota !== undefined && { quota }),
         };
         const made = await new ApiKeys(store).create({ name, expiresAt, ...reach });
         if (json) return writeJson(io, { ...made.info, key: made.key });
@@ -73,13 +76,14 @@ function registerList(key: Command, io: Io): void {
     });
 }
 
-function lineOf({ id, name, access, userId, project, keys = [], readOnly, expiresAt }: ApiKeyInfo): string {
+function lineOf({ id, name, access, userId, project, keys = [], readOnly, quota = {}, expiresAt }: ApiKeyInfo): string {
   const reach = [
     access,
     ...(userId === undefined ? [] : [`user ${userId}`]),
     ...(project === undefined ? [] : [`project ${project}`]),
     ...keys.map((each) => `key ${each}`),
     ...(readOnly === true ? ["read only"] : []),
+    ...Object.entries(quota).map((limit) => limit.join(" ")),
     ...(expiresAt === undefined ? [] : [`until ${new Date(expiresAt).toISOString().slice(0, 10)}`]),
   ];
   return `${id}  ${oneLine(name)}  (${oneLine(reach.join(", "))})`;

@@ -13,6 +13,7 @@ interface Durations {
 /** Counts requests, in the text format of Prometheus. Its labels hold routes and codes, no ids. */
 export class Metrics {
   readonly #requests = new Map<string, number>();
+  readonly #refusals = new Map<string, number>();
   readonly #durations = new Map<string, Durations>();
   readonly #delay = monitorEventLoopDelay({ resolution: 20 });
   #underWay = 0;
@@ -30,10 +31,11 @@ export class Metrics {
   }
 
   /** Counts a request whose answer has begun. */
-  count({ method, route, status, ms }: RequestRecord): void {
+  count({ method, route, status, ms, code }: RequestRecord): void {
     const where = `method="${escaped(method)}",route="${escaped(route ?? "none")}"`;
     const key = `${where},status="${status}"`;
     this.#requests.set(key, (this.#requests.get(key) ?? 0) + 1);
+    if (code !== null) this.#refusals.set(code, (this.#refusals.get(code) ?? 0) + 1);
     const durations = this.#durations.get(where) ?? { buckets: BOUNDS.map(() => 0), sum: 0, count: 0 };
     const seconds = ms / 1_000;
     BOUNDS.forEach((bound, i) => {
@@ -48,6 +50,8 @@ export class Metrics {
     const lines = [
       "# TYPE stemma_http_requests_total counter",
       ...[...this.#requests].map(([labels, number]) => `stemma_http_requests_total{${labels}} ${number}`),
+      "# TYPE stemma_http_refusals_total counter",
+      ...[...this.#refusals].map(([code, number]) => `stemma_http_refusals_total{code="${code}"} ${number}`),
       "# TYPE stemma_http_request_duration_seconds histogram",
       ...[...this.#durations].flatMap(([labels, { buckets, sum, count }]) => [
         ...BOUNDS.map((le, i) => `stemma_http_request_duration_seconds_bucket{${labels},le="${le}"} ${buckets[i]}`),

@@ -6,6 +6,7 @@ import {
   authenticator,
   createServer,
   type Principal,
+  Quotas,
   RateLimits,
   type ServerHandler,
   UserTokens,
@@ -43,13 +44,14 @@ export async function serve(
   parts: ConfigParts,
   log: ServerLog,
 ): Promise<ServedStore> {
-  const { host, origins, studio, rateLimit, auditDays, maxBodyMb } = settings;
+  const { host, origins, studio, rateLimit, quota, auditDays, maxBodyMb } = settings;
   await store.migrate();
   const keys = new ApiKeys(store);
   const adminKey = settings.adminKey ?? (await keyWhereNoneIs(keys, settings, parts));
   assertToken(adminKey);
   const tellFault = (error: unknown) => log.fault(error, null);
   const audit = auditDays === 0 ? undefined : new AuditLog(store, { days: auditDays, onError: tellFault });
+  const quotas = new Quotas(store, { quota, onError: tellFault });
   const metrics = new Metrics();
   const mcp = settings.mcp ? createMcp(tellFault) : undefined;
   const model = settings.model === undefined ? undefined : await languageModel(settings.model, settings.modelBaseUrl);
@@ -79,6 +81,7 @@ export async function serve(
     tokens,
     keys,
     limits: new RateLimits({ perMinute: rateLimit }),
+    quotas,
     audit,
     sessions: parts.sessions ?? withMemory,
     studio,
@@ -112,6 +115,7 @@ export async function serve(
       await mcp?.close();
       await drained;
       await audit?.flush();
+      await quotas.flush();
     },
   };
 }

@@ -1,7 +1,8 @@
 import { invalid, isJsonObject, kindOf, quote } from "@stemma/model";
+import type { Quota } from "@stemma/server";
 import { InvalidArgumentError, Option } from "commander";
 import { hidePasswords } from "../open-database.js";
-import { nonEmpty, portNumber, positiveNumber, wholeNumber } from "../options.js";
+import { nonEmpty, portNumber, positiveNumber, quota, wholeNumber } from "../options.js";
 
 /** The settings of `stemma serve`: a flag, a variable or a file gives each. */
 export interface Settings {
@@ -17,6 +18,7 @@ export interface Settings {
   jwtAudience?: string;
   jwtUserClaim?: string;
   rateLimit: number;
+  quota?: Quota;
   auditDays: number;
   maxBodyMb: number;
   drainDelay: number;
@@ -99,6 +101,12 @@ const SETTINGS: Readonly<Record<keyof Settings, Setting>> = {
     variables: ["STEMMA_RATE_LIMIT"],
     parse: positiveNumber,
     usual: 600,
+  },
+  quota: {
+    flags: "--quota <limits>",
+    description: "most of a key without a quota, or of a user: writesPerDay=1000,bytesPerDay=5000000, say",
+    variables: ["STEMMA_QUOTA"],
+    parse: quota,
   },
   auditDays: {
     flags: "--audit-days <number>",
@@ -192,7 +200,7 @@ export function readSettings(
     if (variable !== undefined) return parsed(variable, environment[variable] as string, parse);
     const given = file?.[name];
     if (given === undefined) return usual;
-    return parsed(`${name} of --config`, Array.isArray(given) ? given.join(",") : String(given), parse);
+    return parsed(`${name} of --config`, textOf(given), parse);
   };
   return Object.fromEntries(
     NAMES.flatMap((name) => {
@@ -210,6 +218,12 @@ export function shownSettings({ adminKey, ...settings }: Settings): object {
     ...(db !== undefined && { db: hidePasswords(db) }),
     ...(adminKey !== undefined && { adminKey: "***" }),
   };
+}
+
+// As a flag has it.
+function textOf(given: unknown): string {
+  if (Array.isArray(given)) return given.join(",");
+  return isJsonObject(given) ? textOf(Object.entries(given).map((each) => each.join("="))) : String(given);
 }
 
 function parsed(name: string, text: string, parse: Setting["parse"]): unknown {

@@ -1,8 +1,9 @@
 import { createServer as createHttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { StemmaClient } from "../../src/index.js";
+import { remote } from "../../src/remote/remote.js";
 import { all, type Fetch, HOST, said, served } from "./helpers.js";
 
 // Pauses between two tries have no length. Records still have versions of their own.
@@ -93,6 +94,30 @@ describe("a request that fails", () => {
       details: { retryAfter: 3600 },
     });
     expect(seen.length).toBe(2);
+  });
+
+  it("is not sent again for the hours until a quota begins anew", async () => {
+    vi.useFakeTimers({ now: Date.parse("2026-11-28T12:00:00Z"), toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { keys, clientOf, server, seen } = await served();
+    const quota = { requestsPerDay: 100, writesPerDay: 1 };
+    const { key: apiKey } = await keys.create({ name: "k", access: "memory", quota });
+    const client = clientOf({ apiKey });
+    await client.messages.append("trip", said("a"));
+    seen.length = 0;
+    const details = { quota: "writesPerDay", limit: 1, resetsAt: "2026-11-29T00:00:00.000Z", retryAfter: 43_200 };
+    await expect(client.messages.append("trip", said("b"))).rejects.toMatchObject({ code: "QUOTA_EXCEEDED", details });
+    expect(seen.length).toBe(1);
+    expect((await client.quota()).data).toMatchObject([{ used: 3 }, { used: 1 }]);
+    const store = remote({ baseUrl: HOST, apiKey, fetch: server });
+    await expect(store.session("trip").append([said("b")])).rejects.toMatchObject({ code: "QUOTA_EXCEEDED", details });
+    expect(await store.session("trip").length()).toBe(1);
+    for (let left = true; left; )
+      left = await client.limits().then(
+        () => true,
+        () => false,
+      );
+    await expect(store.session("trip").length()).rejects.toMatchObject({ code: "QUOTA_EXCEEDED" });
   });
 });
 

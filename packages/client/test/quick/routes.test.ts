@@ -160,6 +160,7 @@ describe.each([
     await client.memory.blocks.delete("user:ada", "notes");
     expect(await client.memory.delete("user:ada")).toMatchObject({ remaining: { blocks: 0 } });
     expect(await client.limits()).toMatchObject({ maxLimit: 200 });
+    expect(await client.quota()).toEqual({ data: [], nextCursor: null });
 
     const { token } = await client.createToken({ userId: "ada", ttl: 60 });
     const ada = clientOf({ apiKey: undefined, token: async () => token });

@@ -14,6 +14,11 @@ export class Recent<V> {
     return this.#values.get(key)?.value;
   }
 
+  /** The values that are there, the oldest first. */
+  values(): V[] {
+    return [...this.#values.values()].map(({ value }) => value);
+  }
+
   /** Adds a value, which is the newest then. It stays even where it alone weighs more than the limit. */
   set(key: string, value: V, weight = 1): void {
     this.delete(key);

@@ -1,4 +1,5 @@
 import { check, defineOptions, once, StemmaError } from "@stemma/model";
+import { assertQuota, type Quota } from "../quotas/quota.js";
 import type { Principal } from "./principal.js";
 
 /** Tokens that somebody else signs: Auth0, Clerk, Keycloak, your own service. */
@@ -13,6 +14,8 @@ export interface ForeignTokensOptions {
   readonly userClaim?: string | undefined;
   /** The algorithms that are allowed. Default: RS256, PS256, ES256 and EdDSA. None with a shared secret can be. */
   readonly algorithms?: readonly string[] | undefined;
+  /** The quota of each user. Default: that of the server. */
+  readonly quota?: Quota | undefined;
 }
 
 const ASYMMETRIC = [
@@ -45,6 +48,7 @@ const FOREIGN_TOKENS = defineOptions<ForeignTokensOptions>({
   ),
   userClaim: check.text,
   algorithms: check.rule("algorithms with a public key", (value) => value.every((each) => ASYMMETRIC.includes(each))),
+  quota: assertQuota,
 });
 
 /** Checks tokens of an issuer against its public keys. Errors: `INVALID_ARGUMENT`; of `verify`, see there. */
@@ -66,7 +70,7 @@ export class ForeignTokens {
    */
   async verify(token: string): Promise<Principal | null> {
     const { errors, jwtVerify } = await import("jose");
-    const { issuer, audience, userClaim = "sub", algorithms = USUAL } = this.options;
+    const { issuer, audience, userClaim = "sub", algorithms = USUAL, quota } = this.options;
     try {
       const { payload } = await jwtVerify(token, await this.#keys(), {
         issuer,
@@ -77,7 +81,7 @@ export class ForeignTokens {
       });
       const userId = payload[userClaim];
       if (typeof userId !== "string" || userId === "") return null;
-      return { id: `user:${userId}`, access: "memory", userId };
+      return { id: `user:${userId}`, access: "memory", userId, ...(quota !== undefined && { quota }) };
     } catch (error) {
       if (isRefusal(error, errors)) return null;
       throw new StemmaError("CONNECTION_LOST", { issuer }, "The keys of the issuer cannot be read.", { cause: error });

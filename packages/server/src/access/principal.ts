@@ -1,5 +1,6 @@
 import { check, defineOptions, invalid } from "@stemma/model";
 import { assertUserId } from "@stemma/store";
+import { assertQuota, type Quota } from "../quotas/quota.js";
 
 /**
  * Who makes a request, and what they reach. Everything that is not allowed here is refused, whatever the request says.
@@ -23,10 +24,14 @@ export interface Principal {
   readonly keys?: readonly string[];
   /** They only read. Default false. */
   readonly readOnly?: boolean;
+  /** The most that they may use, in the place of the quota that a server gives to everybody. Default: that one. */
+  readonly quota?: Quota;
+  /** The id under which they use it up: a token's is that of the key that made it. Default: `id`. */
+  readonly countedAs?: string;
 }
 
 /** Reach of a key or a token, without who has it. */
-export type Access = Omit<Principal, "id">;
+export type Access = Omit<Principal, "id" | "countedAs">;
 
 /** The options of whoever makes a key or a token. */
 export const ACCESS = defineOptions<Access>({
@@ -35,18 +40,24 @@ export const ACCESS = defineOptions<Access>({
   project: check.rule("a text that is not empty", (value) => typeof value === "string" && value !== ""),
   keys: check.texts("keys of memory"),
   readOnly: check.flag,
+  quota: assertQuota,
 });
 
-const PRINCIPAL = defineOptions<Principal>({ id: check.required(check.text), ...ACCESS.checks });
+const PRINCIPAL = defineOptions<Principal>({
+  id: check.required(check.text),
+  ...ACCESS.checks,
+  countedAs: check.text,
+});
 
 /** Those fields alone that there are. */
-export function accessOf({ access, userId, project, keys, readOnly }: Access): Access {
+export function accessOf({ access, userId, project, keys, readOnly, quota }: Access): Access {
   return {
     access,
     ...(userId !== undefined && { userId }),
     ...(project !== undefined && { project }),
     ...(keys !== undefined && { keys }),
     ...(readOnly === true && { readOnly }),
+    ...(quota !== undefined && { quota }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { check, defineOptions, Recent, StemmaError } from "@stemma/model";
+import type { LimitState } from "../quotas/limit-headers.js";
 import type { Principal } from "./principal.js";
 
 export interface RateLimitsOptions {
@@ -22,18 +23,30 @@ interface Bucket {
   at: number;
 }
 
+interface Limit extends Pick<LimitState, "name" | "most" | "span"> {
+  readonly buckets: Recent<Bucket>;
+}
+
 /**
  * Counts the requests of each principal in this process: a bucket that fills evenly. Several processes allow as many times as
  * much. Errors: `INVALID_ARGUMENT`.
  */
 export class RateLimits {
-  readonly #limits: readonly { readonly most: number; readonly span: number; readonly buckets: Recent<Bucket> }[];
+  readonly #limits: readonly Limit[];
 
   constructor(options: RateLimitsOptions = {}) {
     RATE_LIMITS.assert(options, "RateLimits");
     const { perMinute = PER_MINUTE, perDay } = options;
-    const limit = (most: number, span: number) => ({ most, span, buckets: new Recent<Bucket>(REMEMBERED) });
-    this.#limits = [limit(perMinute, MINUTE), ...(perDay === undefined ? [] : [limit(perDay, DAY)])];
+    const limit = (name: string, most: number, span: number) => ({
+      name,
+      most,
+      span,
+      buckets: new Recent<Bucket>(REMEMBERED),
+    });
+    this.#limits = [
+      limit("perMinute", perMinute, MINUTE),
+      ...(perDay === undefined ? [] : [limit("perDay", perDay, DAY)]),
+    ];
   }
 
   /**
@@ -41,12 +54,9 @@ export class RateLimits {
    * afterwards. Errors: `RATE_LIMITED`, with `details.retryAfter` in seconds; such a request does not count.
    */
   count({ id }: Pick<Principal, "id">, requests = 1): void {
-    const now = Date.now();
-    const filled = this.#limits.map(({ most, span, buckets }) => {
-      const { left, at } = buckets.get(id) ?? { left: most, at: now };
-      // A clock that goes back fills nothing.
-      const bucket = { left: Math.min(most, left + (Math.max(0, now - at) * most) / span), at: now };
-      return { bucket, buckets, wait: ((1 - bucket.left) * span) / most };
+    const filled = this.#limits.map((limit) => {
+      const bucket = filledBucket(limit, id);
+      return { bucket, buckets: limit.buckets, wait: ((1 - bucket.left) * limit.span) / limit.most };
     });
     const wait = Math.max(...filled.map((each) => each.wait));
     for (const { bucket, buckets } of filled) {
@@ -57,4 +67,20 @@ export class RateLimits {
     const retryAfter = Math.ceil(wait / 1_000);
     throw new StemmaError("RATE_LIMITED", { retryAfter }, `Too many requests: try again in ${retryAfter} seconds.`);
   }
+
+  /** The limits of a principal as they are now, for the headers of an answer. */
+  states({ id }: Pick<Principal, "id">): LimitState[] {
+    return this.#limits.map((limit) => {
+      const { name, most, span } = limit;
+      const { left } = filledBucket(limit, id);
+      return { name, most, span, left: Math.max(0, left), resetsIn: ((most - left) * span) / most };
+    });
+  }
+}
+
+function filledBucket({ most, span, buckets }: Limit, id: string): Bucket {
+  const now = Date.now();
+  const { left, at } = buckets.get(id) ?? { left: most, at: now };
+  // A clock that goes back fills nothing.
+  return { left: Math.min(most, left + (Math.max(0, now - at) * most) / span), at: now };
 }

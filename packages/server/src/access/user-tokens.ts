@@ -8,6 +8,8 @@ export interface NewUserToken extends Omit<Access, "access" | "userId"> {
   readonly userId: string;
   /** Milliseconds until it expires, at most an hour. Default: ten minutes. */
   readonly lasts?: number | undefined;
+  /** The id under which its quota is used up, such as that of the key that asks for it. Default: the user's. */
+  readonly countedAs?: string | undefined;
 }
 
 interface UserTokensOptions {
@@ -28,6 +30,8 @@ const NEW_USER_TOKEN = defineOptions<NewUserToken>({
   project: ACCESS.checks.project,
   keys: ACCESS.checks.keys,
   readOnly: ACCESS.checks.readOnly,
+  quota: ACCESS.checks.quota,
+  countedAs: check.text,
   lasts: check.rule(
     "from a second to an hour, in milliseconds",
     (lasts) => typeof lasts === "number" && lasts >= SECOND && lasts <= HOUR,
@@ -67,14 +71,15 @@ export class UserTokens {
   async create({
     userId,
     lasts = TEN_MINUTES,
+    countedAs,
     ...access
   }: NewUserToken): Promise<{ token: string; expiresAt: number }> {
-    NEW_USER_TOKEN.assert({ userId, lasts, ...access }, "a token");
+    NEW_USER_TOKEN.assert({ userId, lasts, countedAs, ...access }, "a token");
     assertGiven(access, "a token");
     const { SignJWT } = await import("jose");
     const expiresAt = Date.now() + lasts;
     const { access: _, ...reach } = accessOf({ ...access, access: "memory" });
-    const token = await new SignJWT({ reach })
+    const token = await new SignJWT({ reach: { ...reach, countedAs } })
       .setProtectedHeader({ alg: "HS256" })
       .setIssuer(TOKEN_ISSUER)
       .setAudience(this.options.audience)
@@ -96,8 +101,13 @@ export class UserTokens {
         requiredClaims: ["sub", "exp"],
       });
       const { sub: userId = "", reach } = payload;
-      // All tokens of a user have one limit.
-      return { id: `user:${userId}`, ...accessOf({ ...(reach as Access), access: "memory", userId }) };
+      const { countedAs, ...access } = reach as Access & Pick<Principal, "countedAs">;
+      return {
+        // All tokens of a user have one limit.
+        id: `user:${userId}`,
+        ...accessOf({ ...access, access: "memory", userId }),
+        ...(countedAs !== undefined && { countedAs }),
+      };
     } catch (error) {
       if (error instanceof errors.JOSEError || error instanceof TypeError) return null;
       throw error;

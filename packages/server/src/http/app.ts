@@ -1,7 +1,9 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { raceWithTimer, StemmaError } from "@stemma/model";
 import type { Store } from "@stemma/store";
+import { Quotas } from "../quotas/quotas.js";
 import { remoteRoute } from "../remote/remote-route.js";
+import { bytesOf } from "../rest/body.js";
 import { DEFAULT_BODY_BYTES, registerRest } from "../rest/register-rest.js";
 import { Routes } from "../rest/route.js";
 import { Contexts } from "./contexts.js";
@@ -14,9 +16,11 @@ const READY_WITHIN = 1_000;
 /** The routes of a server, and what stands before each of them. */
 export function createApp(
   store: Store,
-  options: ServerOptions,
+  given: ServerOptions,
   studio?: StudioParts,
 ): (request: Request) => Promise<Response> {
+  const onError = (error: unknown) => given.onError?.(error, "quotas");
+  const options = { ...given, quotas: given.quotas ?? new Quotas(store, { onError }) };
   const app: ServerApp = new OpenAPIHono<ServerEnv>();
   begin(app, options);
   healthRoutes(app, store, options);
@@ -27,8 +31,8 @@ export function createApp(
   reach(app, store, options);
   remoteRoute(app, options, maxBodyBytes);
   registerRest(app, routes, options);
-  if (studio !== undefined) mount(app, STUDIO, studio.studioHandler(STUDIO, options));
-  for (const [path, handler] of Object.entries(options.handlers ?? {})) mount(app, path, handler);
+  if (studio !== undefined) mount(app, STUDIO, studio.studioHandler(STUDIO, options), maxBodyBytes);
+  for (const [path, handler] of Object.entries(options.handlers ?? {})) mount(app, path, handler, maxBodyBytes);
   return async (request) => app.fetch(request);
 }
 
@@ -58,13 +62,23 @@ function reach(app: ServerApp, store: Store, options: ServerOptions): void {
     c.set("store", store);
     c.set("sessions", sessions);
     c.set("once", (key, fingerprint) => contexts.once(principal, key, fingerprint));
+    c.set("wasDone", (id, call) => contexts.wasDone(principal, id, call));
     await next();
   });
 }
 
-function mount(app: ServerApp, path: string, handler: ServerHandler): void {
+const READS: readonly string[] = ["GET", "HEAD", "OPTIONS"];
+
+function mount(app: ServerApp, path: string, handler: ServerHandler, maxBytes: number): void {
   // The path itself, too.
-  app.all(`${path}/*`, (c) => handler(c.req.raw, contextOf(c.var)) as Promise<Response>);
+  app.all(`${path}/*`, async (c) => {
+    const { principal, spend } = c.var;
+    const { raw } = c.req;
+    // What a handler writes is not known before.
+    const writes = principal.readOnly !== true && !READS.includes(raw.method);
+    if (writes) await spend({ writes: 1, bytes: bytesOf(raw, maxBytes) });
+    return handler(raw, contextOf(c.var));
+  });
 }
 
 function contextOf({ principal, store, sessions, requestId }: ServerContext): ServerContext {

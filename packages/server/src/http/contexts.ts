@@ -1,6 +1,6 @@
 import { Recent, StemmaError } from "@stemma/model";
 import { SessionManager } from "@stemma/session";
-import { fingerprintOf, type Store } from "@stemma/store";
+import { fingerprintOf, type OnceCall, type Store } from "@stemma/store";
 import { guard, operationOf } from "../access/guard.js";
 import type { Principal } from "../access/principal.js";
 import type { ServerContext, ServerOptions } from "./server-options.js";
@@ -51,10 +51,18 @@ export class Contexts {
     if (once === undefined) {
       throw new StemmaError("STORE_UNSUPPORTED", {}, "This store has no transactions: leave Idempotency-Key out.");
     }
-    const done = await fingerprintOf(this.store, operationOf(principal, key));
+    const done = await this.#doneBy(principal, key);
     if (done !== null && done !== fingerprint) {
       throw new StemmaError("OPERATION_CONFLICT", {}, "Another request had this Idempotency-Key: make one for each.");
     }
     return { ...this.#reached(once), isAgain: done !== null };
+  }
+  /** True for a call of an operation that a principal had done within a day. */
+  async wasDone(principal: Principal, id: string, call: OnceCall): Promise<boolean> {
+    return (await this.#doneBy(principal, id, call)) !== null;
+  }
+
+  #doneBy(principal: Principal, id: string, call?: OnceCall): Promise<string | null> {
+    return fingerprintOf(this.store, operationOf(principal, id), call);
   }
 }

@@ -2,6 +2,7 @@ import { StemmaError } from "@stemma/model";
 import type { Context } from "hono";
 import { cors } from "hono/cors";
 import { matchedRoutes } from "hono/route";
+import { limitHeaders } from "../quotas/limit-headers.js";
 import type { Routes } from "../rest/route.js";
 import { tokenRoutes } from "../rest/routes/access.js";
 import { HttpRefusal, problemResponse, statusOf } from "./problem.js";
@@ -14,7 +15,7 @@ export const OAUTH_METADATA = "/.well-known/oauth-protected-resource";
 export const STUDIO = "/studio";
 
 const CORS = {
-  exposeHeaders: ["x-request-id", "etag", "retry-after"],
+  exposeHeaders: ["x-request-id", "etag", "retry-after", "ratelimit", "ratelimit-policy"],
   allowHeaders: ["authorization", "content-type", "idempotency-key", "if-match", "if-none-match", "x-request-id"],
   maxAge: 600,
 };
@@ -30,7 +31,7 @@ export function begin(app: ServerApp, options: ServerOptions): void {
 
 /** Lets in who may come. All that is added behind it stands behind it. */
 export function gate(app: ServerApp, options: ServerOptions, routes: Routes, studio?: StudioParts): void {
-  const { origins = [], hosts, authenticate, limits } = options;
+  const { origins = [], hosts, authenticate, limits, quotas } = options;
   if (origins.length > 0) app.use(cors({ origin: [...origins], ...CORS }));
   app.use(async (c, next) => {
     assertOwnHost(c.req.raw, hosts);
@@ -40,8 +41,10 @@ export function gate(app: ServerApp, options: ServerOptions, routes: Routes, stu
   app.use(async (c, next) => {
     const principal = await authenticate(studio?.signedIn(c.req.raw, STUDIO) ?? c.req.raw);
     c.set("principal", principal);
+    c.set("spend", async (cost) => quotas?.count(principal, cost));
     // A limit counts before it is known what a request costs.
     limits?.count(principal);
+    await quotas?.count(principal);
     await next();
   });
   tokenRoutes(routes, options);
@@ -57,6 +60,10 @@ function noteRequests(app: ServerApp, options: ServerOptions): void {
     await next();
     setHeader(c, "x-request-id", requestId);
     const [failure, principal] = [c.get("failure"), c.get("principal")];
+    if (principal !== undefined) {
+      const states = [...(options.limits?.states(principal) ?? []), ...(options.quotas?.states(principal) ?? [])];
+      for (const [name, value] of limitHeaders(states)) setHeader(c, name, value);
+    }
     tell(options, {
       id: requestId,
       method: c.req.method,

@@ -80,6 +80,7 @@ const STATUS: Partial<Record<ErrorCode | HttpCode, number>> = {
   COMPACTION_INVALID_RANGE: 422,
   SESSION_LIMIT: 422,
   RATE_LIMITED: 429,
+  QUOTA_EXCEEDED: 429,
   STORE_UNSUPPORTED: 422,
   SEARCH_UNAVAILABLE: 422,
   PROVIDER_REQUIRED: 422,
@@ -136,6 +137,6 @@ export function problemResponse(error: unknown, request: Request, requestId: str
 }
 
 function retryAfter(error: unknown, status: number): Record<string, string> {
-  const asked = StemmaError.isInstance(error, "RATE_LIMITED") ? Number(error.details.retryAfter) : 1;
+  const asked = status === 429 && StemmaError.isInstance(error) ? Number(error.details.retryAfter) : 1;
   return status === 429 || status === 503 ? { "retry-after": String(asked) } : {};
 }

@@ -1,4 +1,6 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import type { OnceCall } from "@stemma/store";
+import type { QuotaCost } from "../quotas/quotas.js";
 import type { Contexts } from "./contexts.js";
 import type { ServerContext } from "./server-options.js";
 
@@ -8,6 +10,10 @@ export interface ServerEnv {
     failure: unknown;
     /** The store and the sessions of the request, for a request with this `Idempotency-Key`. */
     once: (key: string, fingerprint: string) => ReturnType<Contexts["once"]>;
+    /** True for a call of an operation that was done within a day. */
+    wasDone: (id: string, call: OnceCall) => Promise<boolean>;
+    /** Counts what the request costs beside itself. Errors: `QUOTA_EXCEEDED`. */
+    spend: (cost: QuotaCost) => Promise<void>;
   };
 }
 

@@ -6,6 +6,7 @@ import type { AuditLog } from "../access/audit-log.js";
 import type { Principal } from "../access/principal.js";
 import type { RateLimits } from "../access/rate-limits.js";
 import type { UserTokens } from "../access/user-tokens.js";
+import type { Quotas } from "../quotas/quotas.js";
 
 /** Whom a request is from, and what of the store they reach. */
 export interface ServerContext {
@@ -45,6 +46,8 @@ export interface ServerOptions {
   readonly keys?: ApiKeys | undefined;
   /** Counts the requests of each principal. Default: no limit. */
   readonly limits?: RateLimits | undefined;
+  /** Holds principals to their quotas. Default: `new Quotas(store)`, so that those hold which keys have themselves. */
+  readonly quotas?: Quotas | undefined;
   /** Notes who wrote and who was refused. Default: nothing. */
   readonly audit?: AuditLog | undefined;
   /** Gives a manager its blocks, its compaction and what it learns with. Default: it has none. */
@@ -78,7 +81,8 @@ export const SERVER = defineOptions<ServerOptions>({
   authenticate: check.required(check.callable),
   tokens: check.having("create"),
   keys: check.having("revoke"),
-  limits: check.having("count"),
+  limits: check.having("count", "states"),
+  quotas: check.having("count", "states", "usage"),
   audit: check.having("note"),
   sessions: check.callable,
   studio: check.flag,

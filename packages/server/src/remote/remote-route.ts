@@ -3,8 +3,9 @@ import type { RemoteCall, RemoteFailure, Store } from "@stemma/store";
 import { HttpRefusal, statusOf } from "../http/problem.js";
 import type { ServerApp } from "../http/server-app.js";
 import type { ServerOptions } from "../http/server-options.js";
-import { assertMediaType } from "../rest/body.js";
+import { assertMediaType, bytesOf } from "../rest/body.js";
 import { textStream } from "../rest/streams.js";
+import { countWrites, mayWrite } from "./counted-calls.js";
 import { remoteRequestIn } from "./remote-request.js";
 import { rowOf, StoreCalls } from "./store-calls.js";
 
@@ -25,8 +26,9 @@ const streamsOf = perObject((_store: Store) => ({ count: 0 }));
 export function remoteRoute(app: ServerApp, options: ServerOptions, maxBytes: number): void {
   app.post("/v1/rpc", async (c) => {
     assertMediaType(c.req.raw, JSON_TYPE, "application/json");
-    const { calls, ...request } = remoteRequestIn(await readBodyText(c.req.raw, { maxBytes, advice: ADVICE }));
-    const { store, principal, requestId } = c.var;
+    const request = remoteRequestIn(await readBodyText(c.req.raw, { maxBytes, advice: ADVICE }));
+    const { calls } = request;
+    const { store, principal, requestId, spend, wasDone } = c.var;
     const made = new StoreCalls(store, request);
     const isAdmin = principal.access === "admin";
     const failed = (error: unknown): RemoteFailure => {
@@ -35,8 +37,21 @@ export function remoteRoute(app: ServerApp, options: ServerOptions, maxBytes: nu
     };
     const stream = calls.find((call) => rowOf(call).isStream);
     // The request itself was counted.
-    if (calls.length > 1) options.limits?.count(principal, calls.length - 1);
-    if (stream === undefined) return answer(calls.map((call) => lineOf(made, call, failed)));
+    if (calls.length > 1) {
+      options.limits?.count(principal, calls.length - 1);
+      await spend({ requests: calls.length - 1 });
+    }
+    let refused: RemoteFailure | null = null;
+    try {
+      await countWrites(request, made, bytesOf(c.req.raw, maxBytes), { spend, wasDone });
+    } catch (error) {
+      // What only reads is answered.
+      c.set("failure", error);
+      refused = failed(error);
+    }
+    const lineFor = async (call: RemoteCall) =>
+      refused !== null && mayWrite(call) ? `${failureLine({ n: call.n }, refused)}\n` : lineOf(made, call, failed);
+    if (stream === undefined) return answer(calls.map(lineFor));
     if (calls.length > 1) throw invalid("A stream is the only call of its request.");
     return textStream(streamed(made, stream, store, failed), LINES["content-type"]);
   });

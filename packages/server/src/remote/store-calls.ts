@@ -46,6 +46,12 @@ export class StoreCalls {
     return this.#made(this.#storeOf(call), call);
   }
 
+  /** The operation that a call which writes is done as, if it comes again; null for one that cannot be told. */
+  operationOf(call: RemoteCall): { readonly id: string; readonly userId: string | undefined } | null {
+    if (call.once === undefined && call.call === CONSOLIDATE) return null;
+    return { id: call.once?.id ?? `${this.request.client}/${call.n}`, userId: this.#ofUser(call).userId };
+  }
+
   /** Begins to read a stream. Errors: those of the call, of the stream. */
   stream(call: RemoteCall): AsyncIterable<unknown> {
     return this.#made(this.#ofUser(call), call) as AsyncIterable<unknown>;

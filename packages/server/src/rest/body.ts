@@ -12,6 +12,13 @@ export async function readBody(request: Request, maxBytes: number): Promise<Json
   return readJsonObject(request, { maxBytes, advice: "Send it in several requests." });
 }
 
+/** The bytes of a request's body. One that does not say how long it is counts as the largest. */
+export function bytesOf({ headers, body }: Request, maxBytes: number): number {
+  const length = headers.get("content-length");
+  if (length === null) return body === null ? 0 : maxBytes;
+  return /^\d{1,15}$/.test(length) ? Number(length) : maxBytes;
+}
+
 /** Refuses a body of another type, and a packed one: what it unpacks to would not be known. Errors: `UNSUPPORTED_MEDIA_TYPE`. */
 export function assertMediaType({ headers }: Request, type: RegExp, name: string): void {
   const encoding = headers.get("content-encoding") ?? "identity";

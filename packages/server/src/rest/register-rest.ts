@@ -10,6 +10,7 @@ import { erasureRoutes } from "./routes/erasure.js";
 import { messageRoutes } from "./routes/history.js";
 import { entryRoutes } from "./routes/memory-entries.js";
 import { turnRoutes } from "./routes/prepared-turns.js";
+import { quotaRoute } from "./routes/quota-use.js";
 import { sessionRoutes } from "./routes/registered-sessions.js";
 import { searchRoutes } from "./routes/search.js";
 import { compactionRoutes } from "./routes/summaries.js";
@@ -23,6 +24,7 @@ export const DEFAULT_BODY_BYTES = 16_777_216;
 export function registerRest(app: ServerApp, routes: Routes, options: ServerOptions): void {
   const { maxBodyBytes = DEFAULT_BODY_BYTES } = options;
   keyRoutes(routes, options);
+  quotaRoute(routes, options);
   sessionRoutes(routes);
   messageRoutes(routes);
   treeRoutes(routes);

@@ -6,7 +6,7 @@ import type { Principal } from "../access/principal.js";
 import { forbidden, notThere } from "../access/refusals.js";
 import { HttpRefusal } from "../http/problem.js";
 import type { ServerApp } from "../http/server-app.js";
-import { readBody } from "./body.js";
+import { bytesOf, readBody } from "./body.js";
 import { fingerprintOfRequest, keyOf, withoutConditions } from "./idempotency.js";
 import { assertEncoded, type PathIds, readIds } from "./path-ids.js";
 import { PROBLEM } from "./schemas.js";
@@ -97,6 +97,10 @@ export class Routes {
       const key = definition.access === "write" && definition.isDoneOnce !== false ? keyOf(request) : null;
       const { store, sessions, isAgain } =
         key === null ? { ...known, isAgain: false } : await known.once(key, fingerprintOfRequest(request, json));
+      // What is there already is not counted twice.
+      if (definition.access === "write" && !isAgain) {
+        await known.spend({ writes: 1, bytes: bytesOf(request, this.maxBodyBytes) });
+      }
       const call = {
         path,
         ids: readIds(path, c.req.param() as Readonly<Record<string, string>>),

@@ -10,7 +10,7 @@ import { Upkeep } from "./upkeep.js";
 
 /** How an object answers for its user. */
 export interface UserMemoryOptions
-  extends Pick<ServerOptions, "sessions" | "handlers" | "limits" | "maxBodyBytes" | "onError"> {
+  extends Pick<ServerOptions, "sessions" | "handlers" | "limits" | "quotas" | "maxBodyBytes" | "onError"> {
   /** Where the memory is. Default: `durableObject(ctx)`. */
   readonly store?: Store | undefined;
   /**
@@ -24,6 +24,7 @@ const USER_MEMORY = defineOptions<UserMemoryOptions>({
   sessions: SERVER.checks.sessions,
   handlers: SERVER.checks.handlers,
   limits: SERVER.checks.limits,
+  quotas: SERVER.checks.quotas,
   maxBodyBytes: SERVER.checks.maxBodyBytes,
   onError: SERVER.checks.onError,
   store: (store) => assertStore(store, "The store of userMemory()"),

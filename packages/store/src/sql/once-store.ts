@@ -8,9 +8,19 @@ type Rows = Readonly<Record<string, MethodRow>>;
 
 const ONCE = defineOptions<OnceOperation>({ id: check.required(check.text), fingerprint: check.text });
 
-/** The fingerprint of an operation of which a write was done within a day; null where none was. Of a store of everybody's. */
-export async function fingerprintOf(store: Store, id: string): Promise<string | null> {
-  const [done] = await store.records.list(LEDGER, { prefix: `${sha256(id)}/`, limit: 1 });
+/** A call of an operation: its name, such as "session.append", and whose store it is a call of. */
+export interface OnceCall {
+  readonly name: string;
+  readonly userId?: string | undefined;
+}
+
+/**
+ * The fingerprint of an operation of which a write was done within a day; null where none was. With `call`, only its first write by a
+ * call of that name counts. Of a store of everybody's.
+ */
+export async function fingerprintOf(store: Store, id: string, call?: OnceCall): Promise<string | null> {
+  const prefix = call === undefined ? `${sha256(id)}/` : `${rowsOf(id, call.userId)}/${call.name}/0`;
+  const [done] = await store.records.list(LEDGER, { prefix, limit: 1 });
   return done === undefined ? null : fingerprintIn(done.value);
 }
 
@@ -22,7 +32,7 @@ export function onceStore(
 ): Store {
   ONCE.assert(operation, "once()");
   const { id, fingerprint } = operation;
-  const named = `${sha256(id)}/${sha256(store.userId ?? "")}`;
+  const named = rowsOf(id, store.userId);
   // Of another name, a call may be left out when the operation is asked for again: what it makes is there.
   const counts = new Map<string, number>();
   const nextView = (name: string, values: readonly unknown[]): Store => {
@@ -54,6 +64,11 @@ export function onceStore(
     entries: () => writing("entries", entries, PART_METHODS.entries, (view) => view.entries),
     records: () => writing("records", records, PART_METHODS.records, (view) => view.records),
   });
+}
+
+/** Begins the keys of an operation's rows. */
+function rowsOf(id: string, userId = ""): string {
+  return `${sha256(id)}/${sha256(userId)}`;
 }
 
 // What cannot be written as data is refused by the method.

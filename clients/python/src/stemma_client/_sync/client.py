@@ -15,6 +15,8 @@ from ..models import (
     Hit,
     Limits,
     MadeApiKey,
+    Quota,
+    QuotaUse,
     Recall,
     Session,
     Token,
@@ -226,6 +228,7 @@ class Stemma:
         keys: Iterable[str] | None = None,
         read_only: bool | None = None,
         expires_at: datetime | None = None,
+        quota: Quota | None = None,
     ) -> MadeApiKey:
         """Makes an API key, which is in this answer alone. A request that was sent again has made another one, too."""
         body = given(
@@ -236,12 +239,17 @@ class Stemma:
             keys=None if keys is None else list(keys),
             readOnly=read_only,
             expiresAt=None if expires_at is None else time_text(expires_at),
+            quota=None if quota is None else quota.model_dump(by_alias=True, exclude_none=True),
         )
         return self._transport.model(MadeApiKey, request_of("POST", "/v1/keys", body=body))
 
     def revoke_api_key(self, id: str) -> None:
         """Revokes an API key: at once in the process that answers, within 30 seconds in all others."""
         self._transport.json(request_of("DELETE", f"/v1/keys/{id_of(id)}"))
+
+    def quota(self, key: str | None = None) -> Iterator[QuotaUse]:
+        """How far the quota of the key or token is used up; with the id of another key its, for an administrator's key."""
+        return self._transport.pages(QuotaUse, request_of("GET", "/v1/quota", query={"key": key}))
 
     def limits(self) -> Limits:
         """How large requests and pages may be."""

@@ -7,6 +7,7 @@ import { forbidden } from "../../access/refusals.js";
 import type { NewUserToken } from "../../access/user-tokens.js";
 import { HttpRefusal } from "../../http/problem.js";
 import type { ServerOptions } from "../../http/server-options.js";
+import { QUOTA_NAMES } from "../../quotas/quota.js";
 import { json, noContent, type Routes } from "../route.js";
 import { listOf, text, time } from "../schemas.js";
 
@@ -15,11 +16,17 @@ const SECOND = 1_000;
 const REACH = { project: text, keys: z.array(text), readOnly: z.boolean() };
 const ACCESS = z.enum(["memory", "admin", "mint"]);
 
+/** As a key has it. */
+const QUOTA = z
+  .strictObject(Object.fromEntries(QUOTA_NAMES.map((name) => [name, z.int().min(1)] as const)))
+  .partial()
+  .openapi("Quota");
+
 const TOKEN = z.object({ token: text, expiresAt: time }).openapi("Token");
 
 const KEY_FIELDS = { id: text, name: text, access: ACCESS, createdAt: time };
 const API_KEY = z
-  .object({ ...KEY_FIELDS, ...z.object({ ...REACH, userId: text, expiresAt: time }).partial().shape })
+  .object({ ...KEY_FIELDS, ...z.object({ ...REACH, userId: text, expiresAt: time, quota: QUOTA }).partial().shape })
   .openapi("ApiKey");
 const MADE_KEY = API_KEY.extend({ key: text }).openapi("MadeApiKey");
 
@@ -47,9 +54,9 @@ export function tokenRoutes(routes: Routes, { tokens, audit }: ServerOptions): v
   );
 }
 
-// Whoever reaches a part makes tokens of this part.
+// Whoever reaches a part makes tokens of this part, which use up the same quota.
 function tokenOf(
-  { access, userId, project, keys }: Principal,
+  { id, access, userId, project, keys, quota, countedAs = id }: Principal,
   { ttl, ...asked }: Partial<Record<keyof NewUserToken, unknown>> & { readonly ttl?: number | undefined },
 ): NewUserToken {
   if (!(access === "mint" || access === "admin")) throw forbidden("This key makes no tokens.");
@@ -60,8 +67,9 @@ function tokenOf(
       throw forbidden(`The ${name} of a token of this key is the key's own.`);
     }
   }
+  const counted = quota === undefined ? {} : { quota, countedAs };
   const lasts = ttl === undefined ? {} : { lasts: ttl * SECOND };
-  return { ...(asked as unknown as NewUserToken), ...Object.fromEntries(own), ...lasts };
+  return { ...(asked as unknown as NewUserToken), ...Object.fromEntries(own), ...lasts, ...counted };
 }
 
 /** The API keys, for administrators. */
@@ -99,7 +107,7 @@ export function keyRoutes(routes: Routes, { keys, audit }: ServerOptions): void 
       body: z.strictObject({
         name: text,
         access: ACCESS.optional().openapi({ description: "Default: `memory`." }),
-        ...z.object({ ...REACH, userId: text, expiresAt: time }).partial().shape,
+        ...z.object({ ...REACH, userId: text, expiresAt: time, quota: QUOTA }).partial().shape,
       }),
       answers: { 201: MADE_KEY },
     },

@@ -1,0 +1,137 @@
+import { check, defineOptions, Recent, StemmaError } from "@stemma/model";
+import { assertStore, type Store } from "@stemma/store";
+import type { Principal } from "../access/principal.js";
+import { digestOf } from "../access/secrets.js";
+import { Allowance } from "./allowance.js";
+import type { LimitState } from "./limit-headers.js";
+import { assertQuota, QUOTA_NAMES, QUOTAS, type Quota, type QuotaName } from "./quota.js";
+
+/** The size of a request. */
+export interface QuotaCost {
+  readonly requests?: number | undefined;
+  readonly writes?: number | undefined;
+  readonly bytes?: number | undefined;
+}
+
+/** How far one limit of a quota is used up. */
+export interface QuotaUse {
+  readonly quota: QuotaName;
+  readonly limit: number;
+  /** A little more than was used, where other processes have taken a part that they did not use yet. */
+  readonly used: number;
+  /** ISO time at which it begins anew. */
+  readonly resetsAt: string;
+}
+
+export interface QuotasOptions {
+  /** The quota of each principal that has none of its own, and is no administrator. Default: no limit. */
+  readonly quota?: Quota | undefined;
+  /** Gets what kept a request from being counted. The request goes on. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+const OPTIONS = defineOptions<QuotasOptions>({ quota: assertQuota, onError: check.callable });
+const COST = defineOptions<QuotaCost>({ requests: check.whole(0), writes: check.whole(0), bytes: check.whole(0) });
+
+/** Counts that stay in memory. Of one that is forgotten, what was taken and not used is lost. */
+const REMEMBERED = 50_000;
+
+/**
+ * Holds principals to their quotas. The counts are in the store, so all processes that serve it share them: together they never let
+ * through more than a quota has. A process counts in memory, and takes from the store a tenth of what is left, but no more than it has
+ * used so far. Of a process that ends without `flush`, what it had taken counts as used. Errors: `STORE_UNSUPPORTED`, `INVALID_ARGUMENT`.
+ * @example
+ * import { Quotas } from "stemma/server";
+ *
+ * const quotas = new Quotas(store, { quota: { writesPerDay: 10_000 } });
+ * await quotas.count({ id: "key", access: "memory" }, { requests: 1, writes: 1 });
+ */
+export class Quotas {
+  readonly #allowances = new Recent<Allowance>(REMEMBERED);
+
+  constructor(
+    private readonly store: Store,
+    private readonly options: QuotasOptions = {},
+  ) {
+    assertStore(store, "Quotas");
+    OPTIONS.assert(options, "Quotas");
+  }
+
+  /**
+   * Counts a request, or what else is known of it later. Default: one request. Errors: `QUOTA_EXCEEDED`, with `details` as a `QuotaUse`
+   * has them, and `retryAfter` in seconds: then nothing counts. `INVALID_ARGUMENT`.
+   */
+  async count(principal: Principal, cost: QuotaCost = { requests: 1 }): Promise<void> {
+    const limits = this.#limitsOf(principal);
+    if (limits.length === 0) return;
+    COST.assert(cost, "the cost of a request");
+    const spent: (() => void)[] = [];
+    for (const { name, limit, allowance } of limits) {
+      const amount = cost[QUOTAS[name].of] ?? 0;
+      if (await allowance.spend(amount, limit)) spent.push(() => allowance.refund(amount));
+      else {
+        for (const refund of spent) refund();
+        throw exceeded(shownUse(name, limit, allowance, allowance.used ?? 0));
+      }
+    }
+  }
+
+  /** How far the quota of a principal is used up: a row for each limit that it has. Errors: those of the store. */
+  async usage(principal: Principal): Promise<QuotaUse[]> {
+    const rows = this.#limitsOf(principal).map(async ({ name, limit, allowance }) =>
+      shownUse(name, limit, allowance, await allowance.read()),
+    );
+    return Promise.all(rows);
+  }
+
+  /** The limits of a principal of which this process knows something, for the headers of an answer. */
+  states(principal: Principal): LimitState[] {
+    return this.#limitsOf(principal).map(({ name, limit, allowance }) => ({
+      name,
+      most: limit,
+      span: QUOTAS[name].span,
+      isOfBytes: QUOTAS[name].of === "bytes",
+      left: allowance.used === null ? null : Math.max(0, limit - allowance.used),
+      resetsIn: allowance.window.end - Date.now(),
+    }));
+  }
+
+  /** Gives back what this process took and did not use, before it ends. Does not fail: what the store refuses is told to `onError`. */
+  async flush(): Promise<void> {
+    await Promise.all(this.#allowances.values().map((allowance) => allowance.release()));
+  }
+
+  #limitsOf({ id, access, countedAs = id, quota }: Principal) {
+    const { quota: usual } = this.options;
+    const held = quota ?? (access === "admin" ? undefined : usual);
+    if (held === undefined) return [];
+    return QUOTA_NAMES.flatMap((name) => {
+      const limit = held[name];
+      return limit === undefined ? [] : [{ name, limit, allowance: this.#allowanceOf(countedAs, name) }];
+    });
+  }
+
+  #allowanceOf(id: string, name: QuotaName): Allowance {
+    const { span } = QUOTAS[name];
+    const begin = Math.floor(Date.now() / span) * span;
+    const key = `${name} ${id}`;
+    const known = this.#allowances.get(key);
+    if (known?.window.begin === begin) return known;
+    // An id may be longer than a key of the database.
+    const stored = `${digestOf(id)} ${name} ${new Date(begin).toISOString()}`;
+    const made = new Allowance(this.store, stored, { begin, end: begin + span }, this.options.onError);
+    this.#allowances.set(key, made);
+    return made;
+  }
+}
+
+function shownUse(quota: QuotaName, limit: number, { window }: Allowance, used: number): QuotaUse {
+  return { quota, limit, used: Math.min(limit, used), resetsAt: new Date(window.end).toISOString() };
+}
+
+function exceeded(use: QuotaUse): StemmaError {
+  const { quota, limit, used, resetsAt } = use;
+  const retryAfter = Math.max(1, Math.ceil((Date.parse(resetsAt) - Date.now()) / 1_000));
+  const message = `This is beyond the quota of the key: ${used} of ${limit} (${quota}) are used. It begins anew at ${resetsAt}.`;
+  return new StemmaError("QUOTA_EXCEEDED", { ...use, retryAfter }, message);
+}
