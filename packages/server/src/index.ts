@@ -9,3 +9,4 @@ export { type NewUserToken, UserTokens } from "./access/user-tokens.js";
 export { createServer } from "./http/create-server.js";
 export type { Problem } from "./http/problem.js";
 export type { RequestRecord, ServerContext, ServerHandler, ServerOptions } from "./http/server-options.js";
+export { Tenants, type TenantsOptions } from "./tenants/tenants.js";

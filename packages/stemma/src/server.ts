@@ -15,5 +15,6 @@ export type {
   ServerContext,
   ServerHandler,
   ServerOptions,
+  TenantsOptions,
 } from "@stemma/server";
-export { ApiKeys, AuditLog, authenticator, createServer, guard, RateLimits, UserTokens } from "@stemma/server";
+export { ApiKeys, AuditLog, authenticator, createServer, guard, RateLimits, Tenants, UserTokens } from "@stemma/server";

@@ -1,5 +1,6 @@
 import { check, defineOptions, once, StemmaError } from "@stemma/model";
-import type { Principal } from "./principal.js";
+import { type Principal, userPrincipalId } from "./principal.js";
+import { isTenantName } from "./tenant-name.js";
 
 /** Tokens that somebody else signs: Auth0, Clerk, Keycloak, your own service. */
 export interface ForeignTokensOptions {
@@ -11,6 +12,8 @@ export interface ForeignTokensOptions {
   readonly audience: string | readonly string[];
   /** The claim that is the user's id. Default: "sub". */
   readonly userClaim?: string | undefined;
+  /** The claim that is the tenant. A token without a name of a tenant there is refused then. Default: the tokens are of no tenant. */
+  readonly tenantClaim?: string | undefined;
   /** The algorithms that are allowed. Default: RS256, PS256, ES256 and EdDSA. None with a shared secret can be. */
   readonly algorithms?: readonly string[] | undefined;
 }
@@ -44,6 +47,7 @@ const FOREIGN_TOKENS = defineOptions<ForeignTokensOptions>({
     }),
   ),
   userClaim: check.text,
+  tenantClaim: check.text,
   algorithms: check.rule("algorithms with a public key", (value) => value.every((each) => ASYMMETRIC.includes(each))),
 });
 
@@ -66,7 +70,7 @@ export class ForeignTokens {
    */
   async verify(token: string): Promise<Principal | null> {
     const { errors, jwtVerify } = await import("jose");
-    const { issuer, audience, userClaim = "sub", algorithms = USUAL } = this.options;
+    const { issuer, audience, userClaim = "sub", tenantClaim, algorithms = USUAL } = this.options;
     try {
       const { payload } = await jwtVerify(token, await this.#keys(), {
         issuer,
@@ -77,7 +81,10 @@ export class ForeignTokens {
       });
       const userId = payload[userClaim];
       if (typeof userId !== "string" || userId === "") return null;
-      return { id: `user:${userId}`, access: "memory", userId };
+      const principal = { id: userPrincipalId(userId, undefined), access: "memory", userId } as const;
+      if (tenantClaim === undefined) return principal;
+      const tenant = payload[tenantClaim];
+      return isTenantName(tenant) ? { ...principal, id: userPrincipalId(userId, tenant), tenant } : null;
     } catch (error) {
       if (isRefusal(error, errors)) return null;
       throw new StemmaError("CONNECTION_LOST", { issuer }, "The keys of the issuer cannot be read.", { cause: error });

@@ -1,5 +1,6 @@
 import { check, defineOptions, invalid } from "@stemma/model";
 import { assertUserId } from "@stemma/store";
+import { isTenantName, TENANT_NAME } from "./tenant-name.js";
 
 /**
  * Who makes a request, and what they reach. Everything that is not allowed here is refused, whatever the request says.
@@ -12,6 +13,8 @@ export interface Principal {
    * making tokens for users.
    */
   readonly access: "memory" | "admin" | "mint";
+  /** The tenant whose store they reach, on a server with `Tenants`: no other. They reach none without. Default: none. */
+  readonly tenant?: string;
   /** Only the sessions and the memory of this user. Default: everybody's. */
   readonly userId?: string;
   /**
@@ -31,6 +34,7 @@ export type Access = Omit<Principal, "id">;
 /** The options of whoever makes a key or a token. */
 export const ACCESS = defineOptions<Access>({
   access: check.required(check.oneOf("memory", "admin", "mint")),
+  tenant: check.rule(TENANT_NAME, isTenantName),
   userId: assertUserId,
   project: check.rule("a text that is not empty", (value) => typeof value === "string" && value !== ""),
   keys: check.texts("keys of memory"),
@@ -40,9 +44,10 @@ export const ACCESS = defineOptions<Access>({
 const PRINCIPAL = defineOptions<Principal>({ id: check.required(check.text), ...ACCESS.checks });
 
 /** Those fields alone that there are. */
-export function accessOf({ access, userId, project, keys, readOnly }: Access): Access {
+export function accessOf({ access, tenant, userId, project, keys, readOnly }: Access): Access {
   return {
     access,
+    ...(tenant !== undefined && { tenant }),
     ...(userId !== undefined && { userId }),
     ...(project !== undefined && { project }),
     ...(keys !== undefined && { keys }),
@@ -63,6 +68,11 @@ export function assertPrincipal(principal: Principal): void {
 export function assertGiven(access: object, owner: string): void {
   const lost = Object.entries(access).find(([, value]) => value === undefined);
   if (lost !== undefined) throw invalid(`The ${lost[0]} of ${owner} is undefined: leave it out, or give it.`);
+}
+
+/** The id of a user's principal: all of their tokens have one limit. Users of two tenants are two. */
+export function userPrincipalId(userId: string, tenant: string | undefined): string {
+  return `${tenant === undefined ? "" : `${tenant}/`}user:${userId}`;
 }
 
 /** The key, and the label in a user's memory, of what a project remembers. MCP writes there. */
