@@ -35,6 +35,7 @@ import {
   createServer,
   guard,
   RateLimits,
+  Tenants,
   UserTokens,
 } from "../../packages/stemma/src/server.js";
 import {
@@ -179,6 +180,7 @@ export const OPTION_CALLS: Record<string, (options: never) => unknown> = {
   authenticator,
   "new AuditLog": (options) => new AuditLog(store, options),
   "new RateLimits": (options) => new RateLimits(options),
+  "new Tenants": (options) => new Tenants(() => store, options),
   "new UserTokens": (options) => new UserTokens(store, options),
 };
 

@@ -33,6 +33,10 @@ describe("the settings of stemma serve", () => {
     [{}, {}, { port: "no" }],
     [{}, {}, []],
     [{}, {}, { origins: ["app.example.com"] }],
+    [{}, { STEMMA_TENANTS: "tenants/all.db" }, undefined],
+    [{}, { STEMMA_TENANTS: "tenants/{tenant}" }, undefined],
+    [{}, {}, { tenants: "mysql://h/d" }],
+    [{}, { STEMMA_MAX_TENANTS: "0" }, undefined],
   ])("refuses %j, %j, %j", (flags, variables, file) => {
     expect(() => readSettings(flags, variables, file)).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
   });
@@ -40,7 +44,11 @@ describe("the settings of stemma serve", () => {
   it("shows no secret", () => {
     const settings = readSettings(
       {},
-      { STEMMA_ADMIN_KEY: "hidden-hidden-hidden", STEMMA_DB: "postgres://u:pw@h/d" },
+      {
+        STEMMA_ADMIN_KEY: "hidden-hidden-hidden",
+        STEMMA_DB: "postgres://u:pw@h/d",
+        STEMMA_TENANTS: "postgres://u:pw@h/t",
+      },
       undefined,
     );
     expect(JSON.stringify(shownSettings(settings))).not.toMatch(/hidden|pw/);

@@ -6,7 +6,7 @@ import { Tenants } from "../../src/index.js";
 import { said } from "./rest-helpers.js";
 
 /** Stores that stay what they are when they are closed, as files do, and what became of them. */
-function world(max = 2, make = memory) {
+function world(max = 2, make: () => Store = memory) {
   const kept = new Map<string, Store>();
   const told: string[] = [];
   const open = new Set<string>();
@@ -223,7 +223,9 @@ describe("Tenants", () => {
 
   it("refuses what is no function, no number and no store", async () => {
     expect(() => new Tenants("acme" as never)).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
-    expect(() => new Tenants(memory, { max: 0 })).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
+    expect(() => new Tenants(() => memory(), { max: 0 })).toThrow(
+      expect.objectContaining({ code: "INVALID_ARGUMENT" }),
+    );
     await expect(new Tenants(() => ({}) as never).hold("a")).rejects.toMatchObject({ code: "STORE_UNSUPPORTED" });
   });
 });
