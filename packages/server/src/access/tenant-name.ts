@@ -1,8 +1,8 @@
-/** What Windows takes for a device, whatever the folder. */
+/** Devices of Windows, in whatever folder. */
 const DEVICES = "aux|con|nul|prn|com\\d|lpt\\d";
 const NAME = new RegExp(`^(?!(?:${DEVICES})$)[a-z\\d][a-z\\d_-]{0,47}$`);
 
-/** What a tenant's name must be, for errors. */
+/** The rule for a tenant's name, as an error says it. */
 export const TENANT_NAME =
   "a name of 1 to 48 characters: a to z, 0 to 9, _ and -, the first no sign, and no device of Windows";
 

@@ -52,7 +52,8 @@ function viewOf(hold: Hold, of: (store: Store) => Store, like: Store, above?: St
     ...methods<Omit<Store, keyof PartMethods>>(STORE_METHODS, (store) => store, like),
     name,
     userId,
-    capabilities,
+    // Nobody embeds, or puts a reranker, behind the server.
+    capabilities: { ...capabilities, embeddings: false },
     order,
     observer,
     redaction,

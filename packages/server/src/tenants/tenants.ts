@@ -26,7 +26,7 @@ interface Tenant {
 
 interface Open {
   readonly store: Store;
-  /** What others are given: it outlives the store. */
+  /** Given to others: it outlives the store. */
   readonly face: Store;
 }
 
