@@ -2,6 +2,10 @@ import { existsSync, linkSync, readdirSync, symlinkSync, writeFileSync } from "n
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openTenants } from "../../../packages/cli/src/serve/open-tenants.js";
+import { remote } from "../../../packages/client/src/remote/remote.js";
+import { createServer } from "../../../packages/server/src/index.js";
+import { Session } from "../../../packages/stemma/src/session.js";
+import { memory } from "../../../packages/store/src/memory.js";
 import { sqlite } from "../../../packages/store/src/sqlite.js";
 import { run, temporaryFolder } from "../../cli/run.js";
 
@@ -53,6 +57,37 @@ describe("the tenants of stemma serve", () => {
     writeFileSync(path, "no database");
     await expect(tenants.hold("other")).rejects.toMatchObject({ code: "NOT_A_DATABASE" });
     expect(existsSync(`${path}-wal`)).toBe(false);
+    await close();
+  });
+
+  it("are apart for programs on stemma/remote, whose sessions have the same names", async () => {
+    const { tenants, close } = openIn("remote");
+    const server = createServer(memory(), {
+      authenticate: ({ headers }) => ({
+        id: "k",
+        access: "memory",
+        tenant: headers.get("authorization")?.slice(7) ?? "",
+      }),
+      tenants,
+    });
+    const names = ["acme", "globex", "initech", "umbrella"];
+    const sessions = names.map((apiKey) => {
+      const fetch = (asked: string | URL | Request, init?: RequestInit) => server(new Request(asked, init));
+      const store = remote({ baseUrl: "https://memory.example.com", apiKey, fetch: fetch as never });
+      return Session.create(store).forSession("chat").withContext("notes", { maxTokens: 100 });
+    });
+    for (const text of ["first", "second", "third"]) {
+      const append = async (session: Session, n: number) => {
+        await session.appendMessage({ id: text, role: "user", parts: [{ type: "text", text: `${names[n]} ${text}` }] });
+        await session.appendContextBlock("notes", `${names[n]} `);
+      };
+      await Promise.all(sessions.map(append));
+    }
+    for (const [n, session] of sessions.entries()) {
+      const texts = JSON.stringify(await session.getHistory());
+      expect(names.filter((name) => texts.includes(name))).toEqual([names[n]]);
+      expect((await session.search(names[n] ?? "")).length).toBe(3);
+    }
     await close();
   });
 

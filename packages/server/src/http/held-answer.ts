@@ -30,6 +30,7 @@ export async function onStoreOf(
 /** Calls `ended` once the answer is sent, where that is a stream. False for any other, which is there by now. */
 function holdAnswer(c: Context<ServerEnv>, ended: () => void): boolean {
   const { res } = c;
+  // What is sent as it comes says so to proxies.
   const isStream =
     res.headers.get("x-accel-buffering") === "no" || res.headers.get("content-type")?.startsWith("text/event-stream");
   if (!isStream || res.body === null) return false;

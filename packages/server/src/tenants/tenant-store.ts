@@ -19,20 +19,43 @@ export interface Held {
   readonly release: () => void;
 }
 
-/** Holds a tenant's store: at once where it is open. */
-export type Hold = () => Held | Promise<Held>;
+/** How a tenant's store is held. */
+export interface Holding {
+  /** Null where it is not open. */
+  now(): Held | null;
+  later(): Promise<Held>;
+}
+
+/** Begins work on a tenant's store: at once where it is open, and never before what waits until it is. */
+type Begin = <T>(work: (held: Held) => T) => T | Promise<Awaited<T>>;
 
 /**
  * A store that is open while it is used: each call holds it, and opens it where it was closed meanwhile. So work that goes on behind
  * an answer, or a connection that is kept, never meets a closed store. `like` is the store as it is open now. Closing it closes
  * nothing.
  */
-export function tenantStore(hold: Hold, like: Store): Store {
-  return viewOf(hold, (store) => store, like);
+export function tenantStore(holding: Holding, like: Store): Store {
+  let waiting = 0;
+  const begin: Begin = (work) => {
+    const held = waiting === 0 ? holding.now() : null;
+    if (held !== null) return work(held);
+    waiting += 1;
+    const begun = async (late: Promise<Held>) => {
+      let given: Held;
+      try {
+        given = await late;
+      } finally {
+        waiting -= 1;
+      }
+      return await work(given);
+    };
+    return begun(holding.later());
+  };
+  return viewOf(begin, (store) => store, like);
 }
 
 /** `of` gives the part of an open store that this one stands for, such as a user's. */
-function viewOf(hold: Hold, of: (store: Store) => Store, like: Store, above?: Store): Store {
+function viewOf(begin: Begin, of: (store: Store) => Store, like: Store, above?: Store): Store {
   const methods = <P extends object>(rows: Rows, partOf: (store: Store) => P, part: P): P => {
     const own = Object.entries(rows).flatMap(([name, { isStream }]) => {
       if (typeof (part as Record<string, unknown>)[name] !== "function") return [];
@@ -41,8 +64,8 @@ function viewOf(hold: Hold, of: (store: Store) => Store, like: Store, above?: St
         return (target as Record<string, Method>)[name]?.apply(target, values);
       };
       const call = isStream
-        ? (...values: unknown[]) => heldValues(hold(), (store) => make(store, values) as AsyncIterable<unknown>)
-        : (...values: unknown[]) => during(hold(), (store) => make(store, values));
+        ? (...values: unknown[]) => heldValues(begin, (store) => make(store, values) as AsyncIterable<unknown>)
+        : (...values: unknown[]) => begin((held) => released(held, (store) => make(store, values)));
       return [[name, call] as const];
     });
     return Object.fromEntries(own) as P;
@@ -68,7 +91,7 @@ function viewOf(hold: Hold, of: (store: Store) => Store, like: Store, above?: St
       if (user === userId) return made;
       const own = like.forUser(user);
       return viewOf(
-        hold,
+        begin,
         perObject((store) => of(store).forUser(user)),
         own,
         above ?? made,
@@ -80,7 +103,7 @@ function viewOf(hold: Hold, of: (store: Store) => Store, like: Store, above?: St
   // It counts its calls, so there is one for all of them.
   const onceOf = (operation: OnceOperation) =>
     viewOf(
-      hold,
+      begin,
       perObject((store) => of(store).once?.(operation) as Store),
       like,
       above,
@@ -99,11 +122,6 @@ function viewOf(hold: Hold, of: (store: Store) => Store, like: Store, above?: St
   return made;
 }
 
-/** Does work on a held store: at once where it is open, so that calls of one turn keep their order. */
-function during<T>(held: Held | Promise<Held>, work: (store: Store) => T): Promise<Awaited<T>> {
-  return held instanceof Promise ? held.then((late) => released(late, work)) : released(held, work);
-}
-
 async function released<T>({ store, release }: Held, work: (store: Store) => T): Promise<Awaited<T>> {
   try {
     return await work(store);
@@ -113,12 +131,16 @@ async function released<T>({ store, release }: Held, work: (store: Store) => T):
 }
 
 /** Values of a held store, which is released at their end. Reading begins with the call. */
-function heldValues(
-  held: Held | Promise<Held>,
-  open: (store: Store) => AsyncIterable<unknown>,
-): AsyncIterable<unknown> {
-  const begin = ({ store, release }: Held) => ({ iterator: open(store)[Symbol.asyncIterator](), release });
-  const begun = held instanceof Promise ? held.then(begin) : Promise.resolve(begin(held));
+function heldValues(begin: Begin, open: (store: Store) => AsyncIterable<unknown>): AsyncIterable<unknown> {
+  const opened = ({ store, release }: Held) => {
+    try {
+      return { iterator: open(store)[Symbol.asyncIterator](), release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  };
+  const begun = Promise.resolve(begin(opened));
   // Whoever iterates is told.
   begun.catch(() => {});
   const ended = once(async () => (await begun).release());

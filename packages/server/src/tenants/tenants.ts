@@ -140,7 +140,7 @@ export class Tenants {
         await store.close();
         throw error;
       }
-      return { store, face: tenantStore(() => this.#heldNow(name) ?? this.#held(name), store) };
+      return { store, face: tenantStore({ now: () => this.#heldNow(name), later: () => this.#held(name) }, store) };
     } catch (error) {
       this.#leave();
       throw error;

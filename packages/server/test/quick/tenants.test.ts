@@ -101,6 +101,33 @@ describe("Tenants", () => {
     expect(told).toContain("close a");
   });
 
+  it("makes calls in their order, although the store has to be opened for them", async () => {
+    const kept = memory();
+    let onTurn = () => {};
+    const migrate = async () => {
+      let turn = Promise.resolve();
+      // They go on while those who wait are told that it is open.
+      for (let n = 0; n < 30; n += 1) turn = turn.then(() => onTurn());
+    };
+    const open = () => ({ ...kept, session: kept.session, migrate, close: async () => {} });
+    const tenants = new Tenants(open, { max: 1 });
+    const { store, release } = await tenants.hold("a");
+    release();
+    (await tenants.hold("b")).release();
+    const session = store.session("chat");
+    const calls: Promise<unknown>[] = [];
+    const append = () => {
+      if (calls.length < 31) calls.push(session.append([said(String(calls.length))]));
+    };
+    append();
+    onTurn = append;
+    await expect.poll(() => calls.length).toBe(31);
+    await Promise.all(calls);
+    const found: string[] = [];
+    for await (const { id } of session.stream()) found.push(id);
+    expect(found).toEqual(Array.from({ length: 31 }, (_, n) => String(n)));
+  });
+
   it("refuses after ten seconds where all are held", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "performance"] });
     try {
