@@ -36,6 +36,7 @@ import {
   guard,
   Quotas,
   RateLimits,
+  Tenants,
   UserTokens,
 } from "../../packages/stemma/src/server.js";
 import {
@@ -181,6 +182,7 @@ export const OPTION_CALLS: Record<string, (options: never) => unknown> = {
   "new AuditLog": (options) => new AuditLog(store, options),
   "new Quotas": (options) => new Quotas(store, options),
   "new RateLimits": (options) => new RateLimits(options),
+  "new Tenants": (options) => new Tenants(() => store, options),
   "new UserTokens": (options) => new UserTokens(store, options),
 };
 

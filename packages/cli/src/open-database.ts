@@ -71,7 +71,8 @@ export function openDatabase({ db, schema, citus }: DatabaseOptions): Embeddable
   return sqlite(place, { key: keyOf(place) });
 }
 
-function placeOf(option: string | undefined): string {
+/** The path or the URL of a database: what the option says, else `STEMMA_DB`, else the usual file. */
+export function placeOf(option: string | undefined): string {
   return option ?? (process.env.STEMMA_DB || join(homedir(), ".stemma", "sessions.db"));
 }
 

@@ -19,6 +19,7 @@ export type ApiKey = {
   name: string;
   access: "memory" | "admin" | "mint";
   createdAt: string;
+  tenant?: string | undefined;
   project?: string | undefined;
   keys?: string[] | undefined;
   readOnly?: boolean | undefined;
@@ -456,6 +457,7 @@ export interface Routes {
     query: undefined;
     body: {
       readonly userId?: string | undefined;
+      readonly tenant?: string | undefined;
       readonly project?: string | undefined;
       readonly keys?: readonly string[] | undefined;
       readonly readOnly?: boolean | undefined;
@@ -465,7 +467,9 @@ export interface Routes {
   };
   /** List the API keys. */
   "GET /v1/keys": {
-    query: undefined;
+    query: {
+      readonly tenant?: string | undefined;
+    };
     body: undefined;
     answer: ApiKeyList;
   };
@@ -476,6 +480,7 @@ export interface Routes {
       readonly name: string;
       /** Default: `memory`. */
       readonly access?: "memory" | "admin" | "mint" | undefined;
+      readonly tenant?: string | undefined;
       readonly project?: string | undefined;
       readonly keys?: readonly string[] | undefined;
       readonly readOnly?: boolean | undefined;

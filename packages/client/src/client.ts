@@ -15,6 +15,8 @@ import { Transport } from "./transport.js";
 /** The user of a token, and how far it reaches. */
 export interface NewToken {
   readonly userId: string;
+  /** The tenant, where the key is of none. */
+  readonly tenant?: string | undefined;
   readonly project?: string | undefined;
   /** Keys of memory that it reaches. */
   readonly keys?: readonly string[] | undefined;

@@ -91,6 +91,7 @@ export { Recent } from "./lib/recent.js";
 export { type BodyLimit, readBodyText, readJsonObject } from "./lib/request-body.js";
 export { parseTagged, stringifyAny, stringifyTagged } from "./lib/tagged-json.js";
 export { LONGEST_TIMER, raceWithTimer } from "./lib/time-limit.js";
+export { untilEnd } from "./lib/until-end.js";
 export { utf8Length } from "./lib/utf8.js";
 export {
   assertEncodable,

@@ -45,14 +45,25 @@ const SCHEMA_SQL = defineOptions<PostgresOptions & { embeddings?: boolean }>({
  */
 export function postgres(source: string | PostgresSource, options: PostgresOptions = {}): EmbeddableStore {
   OPTIONS.assert(options, "postgres()");
-  const storeOn = (open: OpenStore) =>
-    redactedWith(embeddable(checkable(open, postgresCheck), postgresVectors), options.redact);
-  if (typeof source !== "string") return storeOn(openClient(source, options));
+  if (typeof source !== "string") return storeOn(openClient(source, options), options);
   if (!/^postgres(?:ql)?:\/\//.test(source)) {
     throw invalid("postgres() takes a URL that starts with postgres:// or postgresql://, or an open client.");
   }
   const { driver, close } = openUrl(source, options.prepare);
-  return storeOn(openPostgres(driver, options, close));
+  return storeOn(openPostgres(driver, options, close), options);
+}
+
+function storeOn(open: OpenStore, { redact }: PostgresOptions): EmbeddableStore {
+  return redactedWith(embeddable(checkable(open, postgresCheck), postgresVectors), redact);
+}
+
+/**
+ * Stores in the schemas of one database, on one pool, which `close` ends; closing a store leaves it open. No statement is kept
+ * prepared: those of each schema are others, and a connection would keep them all. Errors of `open`: those of `postgres()`.
+ */
+export function postgresSchemas(url: string): { open(schema: string): EmbeddableStore; close(): Promise<void> } {
+  const { driver, close } = openUrl(url, false);
+  return { open: (schema) => storeOn(openPostgres(driver, { schema }), {}), close };
 }
 
 /**

@@ -21,5 +21,16 @@ export type {
   ServerContext,
   ServerHandler,
   ServerOptions,
+  TenantsOptions,
 } from "@stemma/server";
-export { ApiKeys, AuditLog, authenticator, createServer, guard, Quotas, RateLimits, UserTokens } from "@stemma/server";
+export {
+  ApiKeys,
+  AuditLog,
+  authenticator,
+  createServer,
+  guard,
+  Quotas,
+  RateLimits,
+  Tenants,
+  UserTokens,
+} from "@stemma/server";

@@ -56,6 +56,15 @@ describe("stemma key", () => {
     expect(await stemma.run("key", "create", "a", "--quota", twice)).toMatchObject({ code: 2 });
   });
 
+  it("makes and lists the keys of a tenant", async () => {
+    const stemma = commandLine(folder, "tenants.db");
+    await stemma.ok("key", "create", "all", "--access", "admin");
+    await stemma.ok("key", "create", "theirs", "--tenant", "acme");
+    expect(await stemma.ok("key", "list", "--tenant", "acme")).toMatch(/^\S+ {2}theirs {2}\(memory, tenant acme\)\n$/);
+    const refused = await stemma.run("key", "create", "x", "--tenant", "../acme");
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("1 to 48 characters") });
+  });
+
   it("refuses an access that there is not, and lists none of a file that is not there", async () => {
     const stemma = commandLine(folder, "none.db");
     expect(await stemma.run("key", "create", "a", "--access", "root")).toMatchObject({ code: 2 });

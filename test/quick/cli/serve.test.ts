@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Io } from "../../../packages/cli/src/io.js";
@@ -6,8 +6,9 @@ import { createChats } from "../../../packages/cli/src/serve/chats.js";
 import { ServerLog } from "../../../packages/cli/src/serve/log.js";
 import { Metrics } from "../../../packages/cli/src/serve/metrics.js";
 import { readSettings, shownSettings } from "../../../packages/cli/src/serve/settings.js";
-import { ApiKeys, authenticator, createServer } from "../../../packages/server/src/index.js";
+import { ApiKeys, authenticator, createServer, Tenants } from "../../../packages/server/src/index.js";
 import { memory } from "../../../packages/store/src/memory.js";
+import { sqlite } from "../../../packages/store/src/sqlite.js";
 import { scriptedModel } from "../../ai-sdk/scripted-model.js";
 import { run, temporaryFolder } from "../../cli/run.js";
 
@@ -47,6 +48,10 @@ describe("the settings of stemma serve", () => {
     [{}, {}, { port: "no" }],
     [{}, {}, []],
     [{}, {}, { origins: ["app.example.com"] }],
+    [{}, { STEMMA_TENANTS: "tenants/all.db" }, undefined],
+    [{}, { STEMMA_TENANTS: "tenants/{tenant}" }, undefined],
+    [{}, {}, { tenants: "mysql://h/d" }],
+    [{}, { STEMMA_MAX_TENANTS: "0" }, undefined],
   ])("refuses %j, %j, %j", (flags, variables, file) => {
     expect(() => readSettings(flags, variables, file)).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
   });
@@ -54,7 +59,11 @@ describe("the settings of stemma serve", () => {
   it("shows no secret", () => {
     const settings = readSettings(
       {},
-      { STEMMA_ADMIN_KEY: "hidden-hidden-hidden", STEMMA_DB: "postgres://u:pw@h/d" },
+      {
+        STEMMA_ADMIN_KEY: "hidden-hidden-hidden",
+        STEMMA_DB: "postgres://u:pw@h/d",
+        STEMMA_TENANTS: "postgres://u:pw@h/t",
+      },
       undefined,
     );
     expect(JSON.stringify(shownSettings(settings))).not.toMatch(/hidden|pw/);
@@ -142,6 +151,50 @@ describe("what a server tells of itself", () => {
 });
 
 describe("the chats of stemma serve", () => {
+  it("end in their tenant's store, although the reader left and others need the room", async () => {
+    const folderOf = join(folder, "chats");
+    mkdirSync(folderOf);
+    const told: string[] = [];
+    const tenants = new Tenants(
+      (tenant) => {
+        told.push(tenant);
+        return sqlite(join(folderOf, `${tenant}.db`));
+      },
+      { max: 1 },
+    );
+    const errors: unknown[] = [];
+    const { model } = scriptedModel(() => ({ slow: "Good day to all of you.", pause: 40, isDeaf: true }));
+    const server = createServer(memory(), {
+      authenticate: ({ headers }) => ({
+        id: "k",
+        access: "memory",
+        userId: "ada",
+        tenant: headers.get("authorization") ?? "",
+      }),
+      tenants,
+      handlers: { "/api/chat": createChats({ model }, (error) => errors.push(error)) },
+    });
+    const ask = (tenant: string, path: string, body?: object) => {
+      const headers = { authorization: tenant, "content-type": "application/json" };
+      const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+      return server(new Request(`https://memory.example.com${path}`, { ...init, headers }));
+    };
+    const message = { id: "q1", role: "user", parts: [{ type: "text", text: "Hello" }] };
+    const answer = await ask("acme", "/api/chat", { id: "c1", messages: [message] });
+    const reader = answer.body?.getReader();
+    await reader?.read();
+    const other = ask("globex", "/v1/sessions");
+    await new Promise((next) => setTimeout(next, 50));
+    expect(told).toEqual(["acme"]);
+    await reader?.cancel();
+    expect((await other).status).toBe(200);
+    const textOf = async () => (await ask("acme", "/api/chat/c1")).text();
+    await expect.poll(textOf, { interval: 50 }).toContain("of you.");
+    expect(told.slice(0, 3)).toEqual(["acme", "globex", "acme"]);
+    expect(errors).toEqual([]);
+    await tenants.close();
+  });
+
   it("answer a user of theirs, who alone sees the chat, and nobody without a user", async () => {
     const { model } = scriptedModel(() => "Good day.");
     const store = memory();

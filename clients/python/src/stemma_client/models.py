@@ -321,6 +321,7 @@ class ApiKey(Model):
     name: str
     access: Literal["memory", "admin", "mint"]
     created_at: Annotated[AwareDatetime, Field(alias="createdAt")]
+    tenant: str | None = None
     project: str | None = None
     keys: list[str] | None = None
     read_only: Annotated[bool | None, Field(alias="readOnly")] = None

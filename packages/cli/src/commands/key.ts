@@ -8,6 +8,7 @@ import { oneLine } from "../text.js";
 
 interface NewKeyOptions {
   readonly access: ApiKeyInfo["access"];
+  readonly tenant?: string;
   readonly user?: string;
   readonly project?: string;
   readonly memoryKey?: readonly string[];
@@ -37,6 +38,7 @@ function registerCreate(key: Command, io: Io): void {
         .choices(["memory", "admin", "mint"])
         .default("memory"),
     )
+    .option("--tenant <name>", "only the store of this tenant, see `stemma serve --tenants`", nonEmpty)
     .option("-u, --user <id>", "only this user's sessions and memory", nonEmpty)
     .option("--project <name>", "only sessions whose metadata names this project, and its memory", nonEmpty)
     .option("--memory-key <key...>", "of the memory under keys, only this; several may follow")
@@ -44,11 +46,12 @@ function registerCreate(key: Command, io: Io): void {
     .option("--quota <limits>", "the most it may use: writesPerDay=1000,bytesPerDay=5000000, say", quota)
     .option("--days <number>", "ends after so many days; default: never", positiveNumber)
     .action(async (name: string, options: NewKeyOptions, command: Command) => {
-      const { access, user, project, memoryKey, readOnly, days, quota } = options;
+      const { access, tenant, user, project, memoryKey, readOnly, days, quota } = options;
       await withStore(command, io, "make", async ({ store, json }) => {
         const expiresAt = days === undefined ? undefined : Date.now() + days * DAY;
         const reach = {
           access,
+          ...(tenant !== undefined && { tenant }),
           ...(user !== undefined && { userId: user }),
           ...(project !== undefined && { project }),
           ...(memoryKey !== undefined && { keys: memoryKey }),
@@ -67,18 +70,21 @@ function registerList(key: Command, io: Io): void {
   key
     .command("list")
     .description("List the keys, without their secrets.")
-    .action(async (_options: object, command: Command) => {
+    .option("--tenant <name>", "those of this tenant", nonEmpty)
+    .action(async ({ tenant }: { tenant?: string }, command: Command) => {
       await withStore(command, io, "fail", async ({ store, json }) => {
-        for (const info of await new ApiKeys(store).list()) {
+        for (const info of await new ApiKeys(store).list({ tenant })) {
           await (json ? writeJson(io, info) : io.write(`${lineOf(info)}\n`));
         }
       });
     });
 }
 
-function lineOf({ id, name, access, userId, project, keys = [], readOnly, quota = {}, expiresAt }: ApiKeyInfo): string {
+function lineOf(info: ApiKeyInfo): string {
+  const { id, name, access, tenant, userId, project, keys = [], readOnly, quota = {}, expiresAt } = info;
   const reach = [
     access,
+    ...(tenant === undefined ? [] : [`tenant ${tenant}`]),
     ...(userId === undefined ? [] : [`user ${userId}`]),
     ...(project === undefined ? [] : [`project ${project}`]),
     ...keys.map((each) => `key ${each}`),

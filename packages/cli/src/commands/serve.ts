@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { writeJson } from "../context.js";
 import { type Io, stoppable } from "../io.js";
-import { assertOurs, type DatabaseOptions, databaseName, isThere } from "../open-database.js";
-import { type LocalOptions, localOption, openLocal } from "../open-local.js";
+import { assertOurs, type DatabaseOptions, databaseName, isThere, openDatabase } from "../open-database.js";
+import { type LocalOptions, localOption, localSearch, openLocal } from "../open-local.js";
 import { nonEmpty } from "../options.js";
 import { readSettings, settingOptions, shownSettings } from "../serve/settings.js";
 
@@ -36,14 +36,18 @@ export function registerServe(program: Command, io: Io): void {
       ...(schema !== undefined && { schema }),
     };
     if (isThere(database)) assertOurs(database);
-    const store = await openLocal(database);
+    const { openTenants } = await import("../serve/open-tenants.js");
+    const tenants =
+      settings.tenants === undefined ? null : openTenants(settings, database, await localSearch(given.local));
+    // What is searched is the tenants'.
+    const store = tenants === null ? await openLocal(database) : openDatabase(database);
     const isJson = given.json === true || !io.isTerminal.output;
     const log = new ServerLog(io, isJson);
     try {
       await stoppable(async (signal) => {
-        const served = await serve(store, settings, file.parts, log);
+        const served = await serve(store, settings, file.parts, log, tenants?.tenants);
         log.step("listening", { url: served.url, database: databaseName(database) });
-        io.writeError(greeting(served, databaseName(database), settings.studio));
+        io.writeError(greeting(served, databaseName(database), settings));
         await new Promise<void>((stop) => signal.addEventListener("abort", () => stop()));
         log.step("draining");
         await served.drain();
@@ -53,6 +57,7 @@ export function registerServe(program: Command, io: Io): void {
       if (error instanceof NoKeysError) self.error(error.message, { exitCode: 2 });
       throw error;
     } finally {
+      await tenants?.close();
       await store.close();
     }
   });
@@ -64,8 +69,13 @@ function flagsOf(command: Command, options: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(options).filter(isGiven));
 }
 
-function greeting({ url, key }: { url: string; key: string | null }, database: string, hasStudio: boolean): string {
+function greeting(
+  { url, key }: { url: string; key: string | null },
+  database: string,
+  { studio: hasStudio, tenants }: { readonly studio: boolean; readonly tenants?: string },
+): string {
   const studio = hasStudio ? `Studio: ${url}/studio\n` : "";
-  const advice = "This key is an administrator's, for this process; `stemma key create` makes keys that last.\n";
+  const what = tenants === undefined ? "keys that last" : "keys that last, and with --tenant those of a tenant";
+  const advice = `This key is an administrator's, for this process; \`stemma key create\` makes ${what}.\n`;
   return `${database}\n${url}\n${studio}${key === null ? "" : `Authorization: Bearer ${key}\n${advice}`}Ctrl-C ends it.\n`;
 }

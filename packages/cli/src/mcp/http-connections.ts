@@ -1,7 +1,7 @@
 import type { McpServer } from "@modelcontextprotocol/server";
 import type { McpScope } from "@stemma/mcp";
 import { createWatcher, type ResourceWatcher } from "@stemma/mcp";
-import { readJsonObject } from "@stemma/model";
+import { readJsonObject, untilEnd } from "@stemma/model";
 import { isLegacyRequest, WebStandardStreamableHTTPServerTransport } from "./sdk.js";
 
 /** The header by which a request names its connection. */
@@ -120,26 +120,4 @@ async function isInitialize(request: Request): Promise<boolean> {
 function unknownConnection(): Response {
   const message = "The connection was closed. Send initialize to open another one.";
   return Response.json({ jsonrpc: "2.0", error: { code: -32001, message }, id: null }, { status: 404 });
-}
-
-// The same stream; `ended` is called once, when it is read to its end, fails or is given up.
-function untilEnd(body: ReadableStream<Uint8Array>, ended: () => void): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  return new ReadableStream<Uint8Array>({
-    pull: async (controller) => {
-      try {
-        const { done, value } = await reader.read();
-        if (!done) return controller.enqueue(value);
-      } catch (error) {
-        ended();
-        throw error;
-      }
-      ended();
-      controller.close();
-    },
-    cancel: async (reason) => {
-      ended();
-      await reader.cancel(reason);
-    },
-  });
 }

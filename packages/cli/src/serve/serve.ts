@@ -9,6 +9,7 @@ import {
   Quotas,
   RateLimits,
   type ServerHandler,
+  type Tenants,
   UserTokens,
 } from "@stemma/server";
 import type { SessionManager } from "@stemma/session";
@@ -37,12 +38,13 @@ export interface ServedStore {
 /** Without keys nothing listens where others than this machine come. */
 export class NoKeysError extends Error {}
 
-/** Serves a store. Errors: `NoKeysError`, `INVALID_ARGUMENT`, `MODEL_UNAVAILABLE`, and what the database refuses. */
+/** Serves a store, or those of tenants, whose keys it holds then. Errors: `NoKeysError`, `INVALID_ARGUMENT`, `MODEL_UNAVAILABLE`, and what the database refuses. */
 export async function serve(
   store: Store,
   settings: Settings,
   parts: ConfigParts,
   log: ServerLog,
+  tenants?: Tenants,
 ): Promise<ServedStore> {
   const { host, origins, studio, rateLimit, quota, auditDays, maxBodyMb } = settings;
   await store.migrate();
@@ -78,6 +80,7 @@ export async function serve(
       jwt: jwtOf(settings, url),
       authenticate: ownPrincipal(parts, adminKey),
     }),
+    tenants,
     tokens,
     keys,
     limits: new RateLimits({ perMinute: rateLimit }),
@@ -138,7 +141,7 @@ function ownPrincipal({ authenticate }: ConfigParts, adminKey: string | undefine
   };
 }
 
-function jwtOf({ jwtJwks, jwtIssuer, jwtAudience, jwtUserClaim }: Settings, url: string) {
+function jwtOf({ jwtJwks, jwtIssuer, jwtAudience, jwtUserClaim, jwtTenantClaim }: Settings, url: string) {
   if (jwtJwks === undefined && jwtIssuer === undefined) return undefined;
   if (jwtJwks === undefined || jwtIssuer === undefined) {
     throw new StemmaError("INVALID_ARGUMENT", {}, "Tokens of others need both --jwt-jwks and --jwt-issuer.");
@@ -148,6 +151,7 @@ function jwtOf({ jwtJwks, jwtIssuer, jwtAudience, jwtUserClaim }: Settings, url:
     issuer: jwtIssuer,
     audience: jwtAudience === undefined ? [url, `${url}/mcp`] : [jwtAudience],
     userClaim: jwtUserClaim,
+    tenantClaim: jwtTenantClaim,
   };
 }
 
@@ -157,7 +161,8 @@ function oauthOf({ mcp, jwtIssuer }: Settings, url: string) {
 
 function metricsHandler(metrics: Metrics): ServerHandler {
   return (_request, { principal }) => {
-    if (principal.access !== "admin") throw new StemmaError("FORBIDDEN", {}, "Metrics are for administrators.");
+    if (principal.access !== "admin" || principal.tenant !== undefined)
+      throw new StemmaError("FORBIDDEN", {}, "Metrics are for administrators.");
     return new Response(metrics.text(), { headers: { "content-type": "text/plain; version=0.0.4" } });
   };
 }

@@ -1,13 +1,15 @@
 import { invalid, isJsonObject, kindOf, quote } from "@stemma/model";
 import type { Quota } from "@stemma/server";
 import { InvalidArgumentError, Option } from "commander";
-import { hidePasswords } from "../open-database.js";
+import { hidePasswords, isUrl } from "../open-database.js";
 import { nonEmpty, portNumber, positiveNumber, quota, wholeNumber } from "../options.js";
 
 /** The settings of `stemma serve`: a flag, a variable or a file gives each. */
 export interface Settings {
   db?: string;
   schema?: string;
+  tenants?: string;
+  maxTenants: number;
   host: string;
   port: number;
   publicUrl?: string;
@@ -17,6 +19,7 @@ export interface Settings {
   jwtIssuer?: string;
   jwtAudience?: string;
   jwtUserClaim?: string;
+  jwtTenantClaim?: string;
   rateLimit: number;
   quota?: Quota;
   auditDays: number;
@@ -42,6 +45,20 @@ interface Setting {
 const SETTINGS: Readonly<Record<keyof Settings, Setting>> = {
   db: { variables: ["STEMMA_DB", "DATABASE_URL"], parse: nonEmpty },
   schema: { variables: ["STEMMA_SCHEMA"], parse: nonEmpty },
+  tenants: {
+    flags: "--tenants <place>",
+    description:
+      "a store for each tenant: a path such as tenants/{tenant}.db, a postgres://… with a schema for each, or `schema` for that of --db",
+    variables: ["STEMMA_TENANTS"],
+    parse: tenantsPlace,
+  },
+  maxTenants: {
+    flags: "--max-tenants <number>",
+    description: "stores of tenants that are open at once",
+    variables: ["STEMMA_MAX_TENANTS"],
+    parse: positiveNumber,
+    usual: 500,
+  },
   host: {
     flags: "--host <address>",
     description: "where to listen; others than this machine need keys",
@@ -94,6 +111,12 @@ const SETTINGS: Readonly<Record<keyof Settings, Setting>> = {
     variables: ["STEMMA_JWT_USER_CLAIM"],
     parse: nonEmpty,
     usual: "sub",
+  },
+  jwtTenantClaim: {
+    flags: "--jwt-tenant-claim <name>",
+    description: "the claim that is the tenant",
+    variables: ["STEMMA_JWT_TENANT_CLAIM"],
+    parse: nonEmpty,
   },
   rateLimit: {
     flags: "--rate-limit <number>",
@@ -212,10 +235,11 @@ export function readSettings(
 
 /** The settings as they are shown: without secrets. */
 export function shownSettings({ adminKey, ...settings }: Settings): object {
-  const { db } = settings;
+  const { db, tenants } = settings;
   return {
     ...settings,
     ...(db !== undefined && { db: hidePasswords(db) }),
+    ...(tenants !== undefined && { tenants: hidePasswords(tenants) }),
     ...(adminKey !== undefined && { adminKey: "***" }),
   };
 }
@@ -242,6 +266,14 @@ function origin(text: string): string {
     if (/^https?:$/.test(url.protocol) && text.replace(/\/$/, "") === url.origin) return url.origin;
   }
   throw new InvalidArgumentError("It must be an origin, such as https://memory.example.com, without a path.");
+}
+
+// The files that SQLite puts beside one, as acme-wal, would be another tenant's where the name ended the path.
+function tenantsPlace(text: string): string {
+  if (isUrl(text) || text === "schema" || /\{tenant\}[./\\]/.test(text)) return text;
+  throw new InvalidArgumentError(
+    "It must be a path with {tenant} before an ending or a slash, postgres://…, or schema.",
+  );
 }
 
 function yesOrNo(text: string): boolean {

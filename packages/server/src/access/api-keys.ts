@@ -18,6 +18,10 @@ export interface ApiKeyInfo extends NewApiKey {
   readonly createdAt: string;
 }
 
+interface OfTenant {
+  readonly tenant?: string | undefined;
+}
+
 /** The keys are records of the store, which no principal reaches through it: `guard` refuses their label. */
 const KEYS: RecordScope = { sessionId: "", label: "stemma:keys" };
 
@@ -83,22 +87,23 @@ export class ApiKeys {
     return { key, info };
   }
 
-  /** The keys that are valid, by id. */
-  async list(): Promise<ApiKeyInfo[]> {
+  /** The keys that are valid, by id: all, or those of a tenant. */
+  async list({ tenant }: OfTenant = {}): Promise<ApiKeyInfo[]> {
     const found: ApiKeyInfo[] = [];
     for await (const { value } of listAll(
       (page) => this.store.records.list(KEYS, page),
       ({ key }) => key,
     )) {
       const { digest: _, ...info } = storedKey(value);
-      found.push(info);
+      if (tenant === undefined || info.tenant === tenant) found.push(info);
     }
     return found;
   }
 
-  /** Revokes a key. Resolves to whether it was there. */
-  async revoke(id: string): Promise<boolean> {
+  /** Revokes a key: any, or one of a tenant. Resolves to whether it was there. */
+  async revoke(id: string, { tenant }: OfTenant = {}): Promise<boolean> {
     try {
+      if (tenant !== undefined && (await this.#stored(id))?.tenant !== tenant) return false;
       return await this.store.records.delete(KEYS, id);
     } finally {
       // Whoever is reading it meanwhile remembers nothing.
@@ -129,10 +134,13 @@ export class ApiKeys {
   }
 
   async #read(id: string, digest: string): Promise<StoredKey | null> {
+    const stored = await this.#stored(id);
+    return stored !== null && isSameSecret(stored.digest, digest) ? stored : null;
+  }
+
+  async #stored(id: string): Promise<StoredKey | null> {
     const record = await this.store.records.get(KEYS, id);
-    if (record === null) return null;
-    const stored = storedKey(record.value);
-    return isSameSecret(stored.digest, digest) ? stored : null;
+    return record === null ? null : storedKey(record.value);
   }
 }
 

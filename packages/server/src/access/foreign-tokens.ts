@@ -1,6 +1,7 @@
 import { check, defineOptions, once, StemmaError } from "@stemma/model";
 import { assertQuota, type Quota } from "../quotas/quota.js";
-import type { Principal } from "./principal.js";
+import { type Principal, userPrincipalId } from "./principal.js";
+import { isTenantName } from "./tenant-name.js";
 
 /** Tokens that somebody else signs: Auth0, Clerk, Keycloak, your own service. */
 export interface ForeignTokensOptions {
@@ -12,6 +13,8 @@ export interface ForeignTokensOptions {
   readonly audience: string | readonly string[];
   /** The claim that is the user's id. Default: "sub". */
   readonly userClaim?: string | undefined;
+  /** The claim that is the tenant. A token without a name of a tenant there is refused then. Default: the tokens are of no tenant. */
+  readonly tenantClaim?: string | undefined;
   /** The algorithms that are allowed. Default: RS256, PS256, ES256 and EdDSA. None with a shared secret can be. */
   readonly algorithms?: readonly string[] | undefined;
   /** The quota of each user. Default: that of the server. */
@@ -47,6 +50,7 @@ const FOREIGN_TOKENS = defineOptions<ForeignTokensOptions>({
     }),
   ),
   userClaim: check.text,
+  tenantClaim: check.text,
   algorithms: check.rule("algorithms with a public key", (value) => value.every((each) => ASYMMETRIC.includes(each))),
   quota: assertQuota,
 });
@@ -70,7 +74,7 @@ export class ForeignTokens {
    */
   async verify(token: string): Promise<Principal | null> {
     const { errors, jwtVerify } = await import("jose");
-    const { issuer, audience, userClaim = "sub", algorithms = USUAL, quota } = this.options;
+    const { issuer, audience, userClaim = "sub", tenantClaim, algorithms = USUAL, quota } = this.options;
     try {
       const { payload } = await jwtVerify(token, await this.#keys(), {
         issuer,
@@ -81,7 +85,10 @@ export class ForeignTokens {
       });
       const userId = payload[userClaim];
       if (typeof userId !== "string" || userId === "") return null;
-      return { id: `user:${userId}`, access: "memory", userId, ...(quota !== undefined && { quota }) };
+      const of = { access: "memory", userId, ...(quota !== undefined && { quota }) } as const;
+      if (tenantClaim === undefined) return { id: userPrincipalId(userId, undefined), ...of };
+      const tenant = payload[tenantClaim];
+      return isTenantName(tenant) ? { id: userPrincipalId(userId, tenant), ...of, tenant } : null;
     } catch (error) {
       if (isRefusal(error, errors)) return null;
       throw new StemmaError("CONNECTION_LOST", { issuer }, "The keys of the issuer cannot be read.", { cause: error });

@@ -36,6 +36,9 @@ const LISTS: ReadonlySet<string> = new Set(["blocks.list", "entries.labels", "en
 
 const ENTRIES = "entries.";
 
+const OF_NO_TENANT = "Each tenant of this server has a store, and this key is of no tenant.";
+const OF_ANOTHER_TENANT = "This key is of a tenant whose store is not here.";
+
 /** Ids of sessions that are told of one call. */
 const MOST_TOLD = 20;
 
@@ -51,6 +54,8 @@ export interface GuardedCall {
   /** The ids of the sessions that it names, and the user that it is made for. */
   readonly sessions: readonly string[];
   readonly userId?: string | undefined;
+  /** The tenant whose data or keys it concerns. */
+  readonly tenant?: string | undefined;
   /** The code of what it failed with; null where it was done. */
   readonly code: string | null;
 }
@@ -58,9 +63,11 @@ export interface GuardedCall {
 export interface GuardOptions {
   /** Hears of each call once it is over, refused ones too. What it throws is passed over. */
   readonly onCall?: ((call: GuardedCall) => void) | undefined;
+  /** The tenant whose store it is: each call of a principal of another one, or of none, is refused. Default: no tenant's. */
+  readonly tenant?: string | undefined;
 }
 
-const GUARD = defineOptions<GuardOptions>({ onCall: check.callable });
+const GUARD = defineOptions<GuardOptions>({ onCall: check.callable, tenant: check.text });
 
 /**
  * Gives a store that does what a principal may do. It refuses everything else with `FORBIDDEN`; a session that is not theirs is
@@ -230,6 +237,7 @@ class Guard {
     }
     const ids = [...new Set(all.map(String))].filter((id) => id !== "").slice(0, MOST_TOLD);
     const { userId } = this.inner;
+    const { tenant } = this.principal;
     const sessions = ids.map((id) => shorten(id));
     return {
       principal: this.principal.id,
@@ -237,12 +245,14 @@ class Guard {
       mode: row.mode,
       sessions,
       ...(userId !== undefined && { userId }),
+      ...(tenant !== undefined && { tenant }),
     };
   }
 
   /** Makes sure that what the arguments name is in reach. They are narrowed to a project where there is one. */
   #admit({ name, row, sessionId }: Call, given: unknown[]): { values: unknown[]; sessions: readonly string[] } {
-    const { project, readOnly = false } = this.principal;
+    const { project, readOnly = false, tenant } = this.principal;
+    if (tenant !== this.options.tenant) throw forbidden(tenant === undefined ? OF_NO_TENANT : OF_ANOTHER_TENANT);
     if (name === "store.close") throw forbidden("Nobody closes the store through a guard.");
     if (row.mode === "admin" && !this.#isAdmin) throw forbidden(`${name} is for administrators.`);
     if (row.mode !== "read" && readOnly) throw forbidden("This key only reads.");

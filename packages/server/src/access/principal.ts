@@ -1,6 +1,7 @@
 import { check, defineOptions, invalid } from "@stemma/model";
 import { assertUserId } from "@stemma/store";
 import { assertQuota, type Quota } from "../quotas/quota.js";
+import { isTenantName, TENANT_NAME } from "./tenant-name.js";
 
 /**
  * Who makes a request, and what they reach. Everything that is not allowed here is refused, whatever the request says.
@@ -13,6 +14,8 @@ export interface Principal {
    * making tokens for users.
    */
   readonly access: "memory" | "admin" | "mint";
+  /** The tenant whose store they reach, on a server with `Tenants`: no other. They reach none without. Default: none. */
+  readonly tenant?: string;
   /** Only the sessions and the memory of this user. Default: everybody's. */
   readonly userId?: string;
   /**
@@ -36,6 +39,7 @@ export type Access = Omit<Principal, "id" | "countedAs">;
 /** The options of whoever makes a key or a token. */
 export const ACCESS = defineOptions<Access>({
   access: check.required(check.oneOf("memory", "admin", "mint")),
+  tenant: check.rule(TENANT_NAME, isTenantName),
   userId: assertUserId,
   project: check.rule("a text that is not empty", (value) => typeof value === "string" && value !== ""),
   keys: check.texts("keys of memory"),
@@ -50,9 +54,10 @@ const PRINCIPAL = defineOptions<Principal>({
 });
 
 /** Those fields alone that there are. */
-export function accessOf({ access, userId, project, keys, readOnly, quota }: Access): Access {
+export function accessOf({ access, tenant, userId, project, keys, readOnly, quota }: Access): Access {
   return {
     access,
+    ...(tenant !== undefined && { tenant }),
     ...(userId !== undefined && { userId }),
     ...(project !== undefined && { project }),
     ...(keys !== undefined && { keys }),
@@ -74,6 +79,11 @@ export function assertPrincipal(principal: Principal): void {
 export function assertGiven(access: object, owner: string): void {
   const lost = Object.entries(access).find(([, value]) => value === undefined);
   if (lost !== undefined) throw invalid(`The ${lost[0]} of ${owner} is undefined: leave it out, or give it.`);
+}
+
+/** The id of a user's principal: all of their tokens have one limit. Users of two tenants are two. */
+export function userPrincipalId(userId: string, tenant: string | undefined): string {
+  return `${tenant === undefined ? "" : `${tenant}/`}user:${userId}`;
 }
 
 /** The key, and the label in a user's memory, of what a project remembers. MCP writes there. */

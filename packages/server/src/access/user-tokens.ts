@@ -1,6 +1,6 @@
 import { check, defineOptions, invalid, once, StemmaError } from "@stemma/model";
 import { assertStore, assertUserId, type RecordScope, type Store } from "@stemma/store";
-import { ACCESS, type Access, accessOf, assertGiven, type Principal } from "./principal.js";
+import { ACCESS, type Access, accessOf, assertGiven, type Principal, userPrincipalId } from "./principal.js";
 import { randomText } from "./secrets.js";
 
 /** Whom a token is for, and how long it is one. */
@@ -27,6 +27,7 @@ const TEN_MINUTES = 600_000;
 
 const NEW_USER_TOKEN = defineOptions<NewUserToken>({
   userId: check.required(assertUserId),
+  tenant: ACCESS.checks.tenant,
   project: ACCESS.checks.project,
   keys: ACCESS.checks.keys,
   readOnly: ACCESS.checks.readOnly,
@@ -101,13 +102,9 @@ export class UserTokens {
         requiredClaims: ["sub", "exp"],
       });
       const { sub: userId = "", reach } = payload;
-      const { countedAs, ...access } = reach as Access & Pick<Principal, "countedAs">;
-      return {
-        // All tokens of a user have one limit.
-        id: `user:${userId}`,
-        ...accessOf({ ...access, access: "memory", userId }),
-        ...(countedAs !== undefined && { countedAs }),
-      };
+      const { countedAs, ...given } = reach as Access & Pick<Principal, "countedAs">;
+      const access = accessOf({ ...given, access: "memory", userId });
+      return { id: userPrincipalId(userId, access.tenant), ...access, ...(countedAs !== undefined && { countedAs }) };
     } catch (error) {
       if (error instanceof errors.JOSEError || error instanceof TypeError) return null;
       throw error;

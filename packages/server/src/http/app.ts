@@ -6,8 +6,9 @@ import { remoteRoute } from "../remote/remote-route.js";
 import { bytesOf } from "../rest/body.js";
 import { DEFAULT_BODY_BYTES, registerRest } from "../rest/register-rest.js";
 import { Routes } from "../rest/route.js";
-import { Contexts } from "./contexts.js";
+import { Contexts, doneBy } from "./contexts.js";
 import { begin, gate, OAUTH_METADATA, STUDIO, type StudioParts } from "./entrance.js";
+import { onStoreOf } from "./held-answer.js";
 import type { ServerApp, ServerEnv } from "./server-app.js";
 import type { ServerContext, ServerHandler, ServerOptions } from "./server-options.js";
 
@@ -55,15 +56,17 @@ function oauthRoutes(app: ServerApp, { resource, authorizationServers }: NonNull
 
 /** Gives whoever was let in what they reach. Whoever only makes tokens comes no further. */
 function reach(app: ServerApp, store: Store, options: ServerOptions): void {
-  const contexts = new Contexts(store, options);
-  app.use(async (c, next) => {
+  const contexts = new Contexts(options);
+  app.use((c, next) => {
     const principal = c.get("principal");
-    const { store, sessions } = contexts.of(principal);
-    c.set("store", store);
-    c.set("sessions", sessions);
-    c.set("once", (key, fingerprint) => contexts.once(principal, key, fingerprint));
-    c.set("wasDone", (id, call) => contexts.wasDone(principal, id, call));
-    await next();
+    return onStoreOf(principal, store, options.tenants, c, (whole) => {
+      const { store, sessions } = contexts.of(principal, whole);
+      c.set("store", store);
+      c.set("sessions", sessions);
+      c.set("once", (key, fingerprint) => contexts.once(principal, whole, key, fingerprint));
+      c.set("wasDone", async (id, call) => (await doneBy(principal, whole, id, call)) !== null);
+      return next();
+    });
   });
 }
 

@@ -12,6 +12,9 @@ interface ReachedOnce extends Reached {
   readonly isAgain: boolean;
 }
 
+/** Where each tenant has a store, that of nobody: no principal is of it. */
+const NO_TENANT = "";
+
 /** Principals whose guards stay in memory. */
 const REMEMBERED = 1_000;
 
@@ -19,21 +22,20 @@ const REMEMBERED = 1_000;
 export class Contexts {
   readonly #known = new Recent<Reached>(REMEMBERED);
 
-  constructor(
-    private readonly store: Store,
-    private readonly options: ServerOptions,
-  ) {}
+  constructor(private readonly options: ServerOptions) {}
 
-  /** Errors: those of `guard`. */
-  of(principal: Principal): Reached {
+  /** On the store of the principal's tenant, where there are tenants. Errors: those of `guard`. */
+  of(principal: Principal, whole: Store): Reached {
     const key = JSON.stringify(Object.entries(principal).sort(([a], [b]) => (a < b ? -1 : 1)));
-    const known = this.#known.get(key) ?? this.#made(principal);
+    const known = this.#known.get(key) ?? this.#made(principal, whole);
     this.#known.set(key, known);
     return known;
   }
 
-  #made(principal: Principal): Reached {
-    return this.#reached(guard(this.store, principal, { onCall: this.options.audit?.note }));
+  #made(principal: Principal, whole: Store): Reached {
+    const { audit, tenants } = this.options;
+    const tenant = tenants === undefined ? undefined : (principal.tenant ?? NO_TENANT);
+    return this.#reached(guard(whole, principal, { onCall: audit?.note, tenant }));
   }
 
   #reached(store: Store): Reached {
@@ -45,24 +47,21 @@ export class Contexts {
    * The store of a request that may come again: what it writes is written once. Errors: `OPERATION_CONFLICT` for a key that another
    * request had; `STORE_UNSUPPORTED`.
    */
-  async once(principal: Principal, key: string, fingerprint: string): Promise<ReachedOnce> {
-    const { store } = this.of(principal);
+  async once(principal: Principal, whole: Store, key: string, fingerprint: string): Promise<ReachedOnce> {
+    const { store } = this.of(principal, whole);
     const once = store.once?.({ id: key, fingerprint });
     if (once === undefined) {
       throw new StemmaError("STORE_UNSUPPORTED", {}, "This store has no transactions: leave Idempotency-Key out.");
     }
-    const done = await this.#doneBy(principal, key);
+    const done = await doneBy(principal, whole, key);
     if (done !== null && done !== fingerprint) {
       throw new StemmaError("OPERATION_CONFLICT", {}, "Another request had this Idempotency-Key: make one for each.");
     }
     return { ...this.#reached(once), isAgain: done !== null };
   }
-  /** True for a call of an operation that a principal had done within a day. */
-  async wasDone(principal: Principal, id: string, call: OnceCall): Promise<boolean> {
-    return (await this.#doneBy(principal, id, call)) !== null;
-  }
+}
 
-  #doneBy(principal: Principal, id: string, call?: OnceCall): Promise<string | null> {
-    return fingerprintOf(this.store, operationOf(principal, id), call);
-  }
+/** The fingerprint of an operation, or of a call of it, that a principal had done within a day; null where none was. */
+export function doneBy(principal: Principal, whole: Store, id: string, call?: OnceCall): Promise<string | null> {
+  return fingerprintOf(whole, operationOf(principal, id), call);
 }

@@ -7,6 +7,7 @@ import type { Principal } from "../access/principal.js";
 import type { RateLimits } from "../access/rate-limits.js";
 import type { UserTokens } from "../access/user-tokens.js";
 import type { Quotas } from "../quotas/quotas.js";
+import type { Tenants } from "../tenants/tenants.js";
 
 /** Whom a request is from, and what of the store they reach. */
 export interface ServerContext {
@@ -40,6 +41,12 @@ export interface RequestRecord {
 export interface ServerOptions {
   /** Says whom a request is from, as `authenticator` does. It throws `NOT_ALLOWED` for nobody. */
   readonly authenticate: (request: Request) => Promise<Principal> | Principal;
+  /**
+   * The stores of the tenants. Each principal reaches the one of its tenant then, and the server's own store holds keys, secrets and
+   * the audit log; a principal of no tenant makes keys and tokens, if it may, and reaches no store. Default: the server's store is
+   * what all reach, but for principals of a tenant, who reach nothing.
+   */
+  readonly tenants?: Tenants | undefined;
   /** Makes tokens for users, at `POST /v1/tokens`, for keys with the access `mint` or `admin`. Default: none. */
   readonly tokens?: UserTokens | undefined;
   /** The API keys that administrators list, make and revoke at `/v1/keys`. Default: none. */
@@ -79,6 +86,7 @@ const isObject = check.rule("an object", (value) => typeof value === "object" &&
 
 export const SERVER = defineOptions<ServerOptions>({
   authenticate: check.required(check.callable),
+  tenants: check.having("hold"),
   tokens: check.having("create"),
   keys: check.having("revoke"),
   limits: check.having("count", "states"),

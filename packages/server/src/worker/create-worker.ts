@@ -76,11 +76,18 @@ function createEntrance(options: WorkerOptions): ServerApp {
 /** Whose object a principal reaches. Errors: `FORBIDDEN`, `STORE_UNSUPPORTED`; `INVALID_ARGUMENT` for what is no principal. */
 function userOf(principal: Principal): string {
   assertPrincipal(principal);
-  const { access, userId, keys } = principal;
+  const { access, userId, keys, tenant } = principal;
   if (access === "mint") throw forbidden("This key makes tokens for users, and reads and writes nothing.");
   if (userId === undefined) {
     const message = "Each user has a database of their own, and none holds all: make a token for the user.";
     throw new StemmaError("STORE_UNSUPPORTED", {}, message);
+  }
+  if (tenant !== undefined) {
+    throw new StemmaError(
+      "STORE_UNSUPPORTED",
+      {},
+      "Each user has a database of their own here, and no tenant has one.",
+    );
   }
   if (keys !== undefined && keys.length > 0) {
     throw new StemmaError("STORE_UNSUPPORTED", {}, "No memory is shared by users whose databases are their own.");

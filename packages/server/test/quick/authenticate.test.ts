@@ -277,6 +277,24 @@ describe("authenticator()", () => {
       );
   });
 
+  it("takes the tenant from the claim that is named, and no token without one then", async () => {
+    const jwt = { jwks, issuer: ISSUER, audience: "stemma" } as const;
+    const principalOf = authenticator({ jwt: { ...jwt, tenantClaim: "org" } });
+    expect(await principalOf(bearer(await signed({ org: "acme" })))).toEqual({
+      id: "acme/user:ada",
+      access: "memory",
+      userId: "ada",
+      tenant: "acme",
+    });
+    for (const org of [undefined, "", "Acme", "../acme", "a/b", 1, ["acme"], null, "a".repeat(49)]) {
+      const token = await signed({ org } as JWTPayload);
+      expect([org, await codeOf(() => principalOf(bearer(token)))]).toEqual([org, "NOT_ALLOWED"]);
+    }
+    // Nobody else's claim is one.
+    const unnamed = await authenticator({ jwt })(bearer(await signed({ org: "acme", tenant: "acme" })));
+    expect(unnamed).toEqual({ id: "user:ada", access: "memory", userId: "ada" });
+  });
+
   it("fetches another's keys once for many tokens that name an unknown one", async () => {
     const principalOf = authenticator({ jwt: { jwks, issuer: ISSUER, audience: "stemma" } });
     asked = 0;

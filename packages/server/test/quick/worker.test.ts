@@ -100,6 +100,7 @@ describe("createWorker", () => {
     [{ id: "root", access: "admin" }, 422, "STORE_UNSUPPORTED"],
     [{ id: "backend", access: "memory" }, 422, "STORE_UNSUPPORTED"],
     [{ id: "ada", access: "memory", userId: "ada", keys: ["team"] }, 422, "STORE_UNSUPPORTED"],
+    [{ id: "ada", access: "memory", userId: "ada", tenant: "acme" }, 422, "STORE_UNSUPPORTED"],
     [{ id: "ada", access: "memory", userId: undefined }, 400, "INVALID_ARGUMENT"],
   ] as const)("refuses what is not one user's: %j", async (principal, status, code) => {
     const { send, requests } = serve({ principal: principal as Principal });

@@ -202,6 +202,7 @@ class AsyncStemma:
         self,
         user_id: str,
         *,
+        tenant: str | None = None,
         project: str | None = None,
         keys: Iterable[str] | None = None,
         read_only: bool | None = None,
@@ -209,19 +210,25 @@ class AsyncStemma:
     ) -> Token:
         """Makes a token for a page of a signed-in user. `ttl` is in seconds, an hour at most. The key has the access `mint`."""
         body = given(
-            userId=user_id, project=project, keys=None if keys is None else list(keys), readOnly=read_only, ttl=ttl
+            userId=user_id,
+            tenant=tenant,
+            project=project,
+            keys=None if keys is None else list(keys),
+            readOnly=read_only,
+            ttl=ttl,
         )
         return await self._transport.model(Token, request_of("POST", "/v1/tokens", body=body))
 
-    def api_keys(self) -> AsyncIterator[ApiKey]:
-        """The API keys of the server, without their secrets. The key that asks is an administrator's."""
-        return self._transport.pages(ApiKey, request_of("GET", "/v1/keys"))
+    def api_keys(self, *, tenant: str | None = None) -> AsyncIterator[ApiKey]:
+        """The API keys of the server, or of a tenant, without their secrets. The key that asks is an administrator's."""
+        return self._transport.pages(ApiKey, request_of("GET", "/v1/keys", query=given(tenant=tenant)))
 
     async def create_api_key(
         self,
         name: str,
         *,
         access: Literal["memory", "admin", "mint"] | None = None,
+        tenant: str | None = None,
         user_id: str | None = None,
         project: str | None = None,
         keys: Iterable[str] | None = None,
@@ -233,6 +240,7 @@ class AsyncStemma:
         body = given(
             name=name,
             access=access,
+            tenant=tenant,
             userId=user_id,
             project=project,
             keys=None if keys is None else list(keys),

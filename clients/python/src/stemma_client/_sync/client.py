@@ -203,6 +203,7 @@ class Stemma:
         self,
         user_id: str,
         *,
+        tenant: str | None = None,
         project: str | None = None,
         keys: Iterable[str] | None = None,
         read_only: bool | None = None,
@@ -210,19 +211,25 @@ class Stemma:
     ) -> Token:
         """Makes a token for a page of a signed-in user. `ttl` is in seconds, an hour at most. The key has the access `mint`."""
         body = given(
-            userId=user_id, project=project, keys=None if keys is None else list(keys), readOnly=read_only, ttl=ttl
+            userId=user_id,
+            tenant=tenant,
+            project=project,
+            keys=None if keys is None else list(keys),
+            readOnly=read_only,
+            ttl=ttl,
         )
         return self._transport.model(Token, request_of("POST", "/v1/tokens", body=body))
 
-    def api_keys(self) -> Iterator[ApiKey]:
-        """The API keys of the server, without their secrets. The key that asks is an administrator's."""
-        return self._transport.pages(ApiKey, request_of("GET", "/v1/keys"))
+    def api_keys(self, *, tenant: str | None = None) -> Iterator[ApiKey]:
+        """The API keys of the server, or of a tenant, without their secrets. The key that asks is an administrator's."""
+        return self._transport.pages(ApiKey, request_of("GET", "/v1/keys", query=given(tenant=tenant)))
 
     def create_api_key(
         self,
         name: str,
         *,
         access: Literal["memory", "admin", "mint"] | None = None,
+        tenant: str | None = None,
         user_id: str | None = None,
         project: str | None = None,
         keys: Iterable[str] | None = None,
@@ -234,6 +241,7 @@ class Stemma:
         body = given(
             name=name,
             access=access,
+            tenant=tenant,
             userId=user_id,
             project=project,
             keys=None if keys is None else list(keys),

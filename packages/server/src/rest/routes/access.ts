@@ -4,6 +4,7 @@ import type { ApiKeyInfo, ApiKeys, NewApiKey } from "../../access/api-keys.js";
 import { noted } from "../../access/noted.js";
 import { isWhole, type Principal } from "../../access/principal.js";
 import { forbidden } from "../../access/refusals.js";
+import { isTenantName } from "../../access/tenant-name.js";
 import type { NewUserToken } from "../../access/user-tokens.js";
 import { HttpRefusal } from "../../http/problem.js";
 import type { ServerOptions } from "../../http/server-options.js";
@@ -13,7 +14,7 @@ import { listOf, text, time } from "../schemas.js";
 
 const SECOND = 1_000;
 
-const REACH = { project: text, keys: z.array(text), readOnly: z.boolean() };
+const REACH = { tenant: text, project: text, keys: z.array(text), readOnly: z.boolean() };
 const ACCESS = z.enum(["memory", "admin", "mint"]);
 
 /** As a key has it. */
@@ -46,8 +47,9 @@ export function tokenRoutes(routes: Routes, { tokens, audit }: ServerOptions): v
       answers: { 201: TOKEN },
     },
     async ({ principal, body }) => {
-      const { id, userId: own } = principal;
-      const call = { principal: id, call: "tokens.create", mode: "write", userId: own ?? body.userId } as const;
+      const { id, tenant, userId: own } = principal;
+      const userId = own ?? body.userId;
+      const call = { principal: id, call: "tokens.create", mode: "write", userId, ...(tenant && { tenant }) } as const;
       const { token, expiresAt } = await noted(audit, call, async () => tokens.create(tokenOf(principal, body)));
       return json({ token, expiresAt: new Date(expiresAt).toISOString() }, 201);
     },
@@ -56,11 +58,11 @@ export function tokenRoutes(routes: Routes, { tokens, audit }: ServerOptions): v
 
 // Whoever reaches a part makes tokens of this part, which use up the same quota.
 function tokenOf(
-  { id, access, userId, project, keys, quota, countedAs = id }: Principal,
+  { id, access, tenant, userId, project, keys, quota, countedAs = id }: Principal,
   { ttl, ...asked }: Partial<Record<keyof NewUserToken, unknown>> & { readonly ttl?: number | undefined },
 ): NewUserToken {
   if (!(access === "mint" || access === "admin")) throw forbidden("This key makes no tokens.");
-  const own = Object.entries({ userId, project, keys }).filter(([, value]) => value !== undefined);
+  const own = Object.entries({ tenant, userId, project, keys }).filter(([, value]) => value !== undefined);
   for (const [name, value] of own) {
     const given = asked[name as keyof typeof asked];
     if (given !== undefined && JSON.stringify(given) !== JSON.stringify(value)) {
@@ -75,11 +77,22 @@ function tokenOf(
 /** The API keys, for administrators. */
 export function keyRoutes(routes: Routes, { keys, audit }: ServerOptions): void {
   if (keys === undefined) return;
-  const byAdmin = async <T>(principal: Principal, call: string, work: (keys: ApiKeys) => Promise<T>): Promise<T> =>
-    noted(audit, { principal: principal.id, call, mode: "admin" }, async () => {
+  // A tenant's administrator sees and makes keys of that tenant alone.
+  const byAdmin = async <T>(
+    principal: Principal,
+    call: string,
+    asked: string | undefined,
+    work: (keys: ApiKeys, of: { readonly tenant?: string }) => Promise<T>,
+  ): Promise<T> => {
+    const { id, tenant = asked } = principal;
+    const of = tenant === undefined ? {} : { tenant };
+    const about = { principal: id, call, mode: "admin", ...(isTenantName(tenant) && { tenant }) } as const;
+    return noted(audit, about, async () => {
       if (principal.access !== "admin" || !isWhole(principal)) throw forbidden("Keys are for administrators.");
-      return work(keys);
+      if (asked !== undefined && asked !== tenant) throw forbidden("This key is of another tenant.");
+      return work(keys, of);
     });
+  };
 
   routes.add(
     "get",
@@ -87,11 +100,13 @@ export function keyRoutes(routes: Routes, { keys, audit }: ServerOptions): void 
     {
       access: "read",
       summary: "List the API keys",
-      description: "Without their secrets, which nobody keeps. For administrators.",
+      description:
+        "Without their secrets, which nobody keeps; of one `tenant` where it is given. For administrators; a tenant's sees those of the tenant.",
+      query: { tenant: text.optional() },
       answers: { 200: listOf("ApiKey", API_KEY) },
     },
-    async ({ principal }) => {
-      const found = await byAdmin(principal, "keys.list", (all) => all.list());
+    async ({ principal, query }) => {
+      const found = await byAdmin(principal, "keys.list", query.tenant, (all, of) => all.list(of));
       return json({ data: found.map(shown), nextCursor: null });
     },
   );
@@ -103,7 +118,8 @@ export function keyRoutes(routes: Routes, { keys, audit }: ServerOptions): void 
       access: "write",
       isDoneOnce: false,
       summary: "Make an API key",
-      description: "It is shown this once. A request that is sent again makes another one. For administrators.",
+      description:
+        "It is shown this once. A request that is sent again makes another one. For administrators; the keys that a tenant's makes are of the tenant.",
       body: z.strictObject({
         name: text,
         access: ACCESS.optional().openapi({ description: "Default: `memory`." }),
@@ -111,13 +127,15 @@ export function keyRoutes(routes: Routes, { keys, audit }: ServerOptions): void 
       }),
       answers: { 201: MADE_KEY },
     },
-    async ({ principal, body: { access = "memory", expiresAt, ...fields } }) => {
+    async ({ principal, body: { access = "memory", tenant, expiresAt, ...fields } }) => {
       const asked = {
         ...fields,
         access,
         ...(expiresAt !== undefined && { expiresAt: timeOf(expiresAt) }),
       } as NewApiKey;
-      const { key, info } = await byAdmin(principal, "keys.create", (all) => all.create(asked));
+      const { key, info } = await byAdmin(principal, "keys.create", tenant, (all, of) =>
+        all.create({ ...asked, ...of }),
+      );
       return json({ ...shown(info), key }, 201);
     },
   );
@@ -133,7 +151,7 @@ export function keyRoutes(routes: Routes, { keys, audit }: ServerOptions): void 
       answers: { 204: null },
     },
     async ({ principal, ids }) => {
-      const isRevoked = await byAdmin(principal, "keys.revoke", (all) => all.revoke(ids.apiKey));
+      const isRevoked = await byAdmin(principal, "keys.revoke", undefined, (all, of) => all.revoke(ids.apiKey, of));
       if (!isRevoked) throw new HttpRefusal("NOT_FOUND", "There is no key of this id.");
       return noContent();
     },
