@@ -20,14 +20,14 @@ export interface Held {
 }
 
 /** How a tenant's store is held. */
-export interface Holding {
+interface Holding {
   /** Null where it is not open. */
   now(): Held | null;
   later(): Promise<Held>;
 }
 
 /** Begins work on a tenant's store: at once where it is open, and never before what waits until it is. */
-type Begin = <T>(work: (held: Held) => T) => T | Promise<Awaited<T>>;
+type Begin = <T>(work: (held: Held) => T) => T | Promise<T>;
 
 /**
  * A store that is open while it is used: each call holds it, and opens it where it was closed meanwhile. So work that goes on behind
