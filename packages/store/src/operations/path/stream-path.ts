@@ -9,7 +9,6 @@ import { ceilingOf, findPosition, findSessionHead, floorOf, messageNotFound } fr
 import type { PathSpan, Segment } from "./path.js";
 import { openView, readViewPage, type View } from "./path.js";
 
-const PAGE_BYTES = 128 * 1024;
 const FIRST_PAGE = 32;
 const MOST_AT_FIRST = 64;
 const MAX_PAGE = 512;
@@ -41,14 +40,21 @@ export function streamLines(
 
 /** What a stream gives of the messages of a page. */
 interface Form<Item> {
+  /** Of a page, about: as many as somebody reads at once, and holds meanwhile. */
+  readonly pageBytes: number;
   /** `content` is what the message's row holds; null where it is shown otherwise. */
   itemOf(message: SessionMessage, content: string | null): Item;
   page(items: Item[]): readonly Item[];
 }
 
-const MESSAGES: Form<SessionMessage> = { itemOf: (message) => message, page: (items) => items };
+const MESSAGES: Form<SessionMessage> = {
+  pageBytes: 128 * 1024,
+  itemOf: (message) => message,
+  page: (items) => items,
+};
 
 const LINES: Form<string> = {
+  pageBytes: 32 * 1024,
   // What another program wrote may have line breaks.
   itemOf: (message, content) =>
     `${content === null || isMarked(content) || content.includes("\n") ? JSON.stringify(message) : content}\n`,
@@ -131,7 +137,7 @@ function* readSpans<Item>(
   const messages = form.page(items);
   if (rest.length === 0) return { messages, next: null };
   // Pages hold about as many bytes as each other, whatever the size of a message.
-  const fitting = Math.floor((PAGE_BYTES * items.length) / Math.max(bytes, 1));
+  const fitting = Math.floor((form.pageBytes * items.length) / Math.max(bytes, 1));
   const more = Math.max(1, Math.min(MAX_PAGE, limit * 2, fitting));
   return { messages, next: () => readSpans(view, rest, more, options, form) };
 }
