@@ -348,7 +348,7 @@ const STILL_THERE = "AND EXISTS (SELECT 1 FROM assistant_sessions WHERE id = ? A
 /** Messages of a range, in the order of reading. */
 interface ViewPage {
   readonly messages: SessionMessage[];
-  /** What the row of each holds; null for one that is shown otherwise. */
+  /** As each row has it; null for a message that is shown otherwise. */
   readonly contents: readonly (string | null)[];
   readonly bytes: readonly number[];
   /** The last row that was read. */

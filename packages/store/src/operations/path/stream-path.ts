@@ -38,7 +38,7 @@ export function streamLines(
   return streamPages(read, () => openStream(sql, sessionId, options, LINES));
 }
 
-/** What a stream gives of the messages of a page. */
+/** A way of giving the messages of a page. */
 interface Form<Item> {
   /** Of a page, about: as many as somebody reads at once, and holds meanwhile. */
   readonly pageBytes: number;
