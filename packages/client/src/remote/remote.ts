@@ -24,7 +24,7 @@ export interface RemoteOptions extends Omit<StemmaClientOptions, "maxRetries"> {
   readonly capabilities?: Partial<StoreCapabilities> | undefined;
 }
 
-// The server makes lines of a stream; this side reads them.
+// Only a store that has the rows makes lines of them.
 const { lines: _, ...SESSION } = SESSION_METHODS;
 
 const LIKE_A_DATABASE: StoreCapabilities = {

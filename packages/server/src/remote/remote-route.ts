@@ -102,18 +102,17 @@ async function* streamed(made: StoreCalls, call: RemoteCall, store: Store, faile
   try {
     const leafId = await made.leafOf(call);
     const values = leafId === undefined ? call.values : [{ ...(call.values[0] as object), leafId }];
-    const iterator = valuesOf(made, { ...call, values });
+    const iterator = made.stream({ ...call, values })[Symbol.asyncIterator]();
     try {
       let next = await iterator.next();
       yield `${stringifyTagged(leafId === undefined ? { open: true } : { open: true, leafId })}\n`;
-      for (let left = call.skip ?? 0; !next.done; next = await iterator.next()) {
-        const values = next.value.slice(left);
-        left -= next.value.length - values.length;
-        if (values.length > 0) yield `{"value":${values.join('}\n{"value":')}}\n`;
+      for (let seen = 0; !next.done; seen += 1) {
+        if (seen >= (call.skip ?? 0)) yield `${stringifyTagged({ value: next.value })}\n`;
+        next = await iterator.next();
       }
       yield `${stringifyTagged({ end: true })}\n`;
     } finally {
-      await iterator.return(undefined);
+      await iterator.return?.();
     }
   } catch (error) {
     yield `${failureLine({}, failed(error))}\n`;
@@ -121,18 +120,6 @@ async function* streamed(made: StoreCalls, call: RemoteCall, store: Store, faile
     streams.count -= 1;
   }
 }
-
-/** The values of a stream as tagged JSON, some at once. */
-async function* valuesOf(made: StoreCalls, call: RemoteCall): AsyncGenerator<readonly string[]> {
-  const lines = made.lines(call);
-  if (lines === undefined) for await (const value of made.stream(call)) yield [stringifyTagged(value)];
-  else for await (const some of lines) yield some.trimEnd().split("\n").map(asTagged);
-}
-
-/** Where an object has a field of this name, it says more than its JSON. */
-const MARK = '"$":';
-
-const asTagged = (line: string): string => (line.includes(MARK) ? stringifyTagged(JSON.parse(line)) : line);
 
 /** Of a fault of the server, only an administrator is told more than its code. */
 function failureOf(error: unknown, isAdmin: boolean): RemoteFailure {

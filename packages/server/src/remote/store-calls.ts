@@ -7,7 +7,6 @@ import {
   SESSION_METHODS,
   STORE_METHODS,
   type Store,
-  type StreamOptions,
 } from "@stemma/store";
 
 type Rows = Readonly<Record<string, MethodRow>>;
@@ -50,14 +49,6 @@ export class StoreCalls {
   /** Begins to read a stream. Errors: those of the call, of the stream. */
   stream(call: RemoteCall): AsyncIterable<unknown> {
     return this.#made(this.#ofUser(call), call) as AsyncIterable<unknown>;
-  }
-
-  /** The values of a stream of messages as lines of JSON, some at once; undefined for another stream, or where the store has no such lines. */
-  lines({ call, ...rest }: RemoteCall): AsyncIterable<string> | undefined {
-    if (call !== "session.stream" || rest.session === undefined) return undefined;
-    return this.#ofUser({ call, ...rest })
-      .session(rest.session)
-      .lines?.(rest.values[0] as StreamOptions | undefined);
   }
 
   /** The leaf of the path that a stream of a session reads, where it names none; undefined for any other stream. */
