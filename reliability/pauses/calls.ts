@@ -568,6 +568,7 @@ export const STORE_CALLS: Calls = {
   },
   "session().path": (world) => () => raw(world).path(),
   "session().stream": (world) => () => drain(raw(world).stream({ newestFirst: true })),
+  "session().lines": (world) => () => drain(raw(world).lines?.({ newestFirst: true }) as AsyncIterable<string>),
   "session().recent": (world) => () => raw(world).recent(1e9, { minMessages: 1 }),
   "session().rowStats": (world) => () => raw(world).rowStats(),
   "session().length": (world) => () => raw(world).length(),

@@ -54,6 +54,7 @@ function withObserver<S extends Store>(store: S, observer: Observer, whole?: Sto
 /** Calls that run on when they were called, or do nothing: pages of them run statements, which are reported. */
 const UNTOLD: ReadonlySet<string> = new Set([
   "session.stream",
+  "session.lines",
   "session.messages",
   "vectors.list",
   "observer",

@@ -24,6 +24,9 @@ export interface RemoteOptions extends Omit<StemmaClientOptions, "maxRetries"> {
   readonly capabilities?: Partial<StoreCapabilities> | undefined;
 }
 
+// Only a store that has the rows makes lines of them.
+const { lines: _, ...SESSION } = SESSION_METHODS;
+
 const LIKE_A_DATABASE: StoreCapabilities = {
   search: true,
   transactions: true,
@@ -88,7 +91,7 @@ export function remote({ capabilities, ...options }: RemoteOptions = {}): Store 
       capabilities: { ...able, check: able.check && userId === undefined },
       userId,
       whole,
-      session: (id: string) => ({ ...part("session", SESSION_METHODS, assertText(id, "A session id")), id }),
+      session: (id: string) => ({ ...part("session", SESSION, assertText(id, "A session id")), id }),
       sessions: part("sessions", PART_METHODS.sessions),
       blocks: part("blocks", PART_METHODS.blocks),
       entries: part("entries", PART_METHODS.entries),

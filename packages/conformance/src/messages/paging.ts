@@ -1,10 +1,14 @@
 import type { SessionMessage } from "@stemma/model";
 import type { SessionStore, StreamOptions } from "@stemma/store";
 import { expect, expectError } from "../assert.js";
-import { message } from "../samples.js";
+import { collect, message } from "../samples.js";
 import { defineTopic } from "../topic.js";
 
 const many = (count: number) => Array.from({ length: count }, (_, index) => message(`m${index}`));
+
+const PICTURE = `data:image/png;base64,${"A".repeat(10_000)}`;
+
+async function* none(): AsyncGenerator<string> {}
 
 async function idsOf(session: SessionStore, options: StreamOptions): Promise<string[]> {
   const ids: string[] = [];
@@ -31,6 +35,28 @@ export const paging = defineTopic("paging", (it) => {
     expect(await idsOf(own, { after: "side", newestFirst: true })).toEqual([first?.id ?? ""]);
     await expectError(idsOf(own, { after: "nowhere" }), "MESSAGE_NOT_FOUND");
     await expectError(idsOf(own, { after: trunk[5] as string }), "MESSAGE_NOT_FOUND");
+  });
+
+  it("gives as lines of JSON what it gives as messages, where it gives lines", async ({ session, store }) => {
+    const own = store.session("main");
+    const linesOf = async (options?: StreamOptions) => (await collect(own.lines?.(options) ?? none())).join("");
+    const odd = {
+      text: message("text", "Zeilen\n\u2028 und \ud83d\ude00"),
+      fields: { ...message("fields"), $stemma: { own: 1 }, ["__proto__"]: { deep: [-0, 1e21, null] }, $: 1 },
+      dated: { ...message("dated"), createdAt: new Date(0) },
+      media: { ...message("media"), parts: [{ type: "file", mediaType: "image/png", url: PICTURE }] },
+    };
+    await session.appendAll([...many(150), ...Object.values(odd)] as SessionMessage[]);
+    if (own.lines === undefined) return;
+    for (const options of [{}, { newestFirst: true }, { createdAt: true }, { after: "m70", firstPage: 3 }]) {
+      const messages = await collect(own.stream(options));
+      expect(await linesOf(options)).toBe(messages.map((each) => `${JSON.stringify(each)}\n`).join(""));
+    }
+    await session.addCompaction("Many were counted.", "m3", "m140");
+    const shown = await collect(own.stream());
+    expect(await linesOf()).toBe(shown.map((each) => `${JSON.stringify(each)}\n`).join(""));
+    await expectError(linesOf({ after: "nowhere" }), "MESSAGE_NOT_FOUND");
+    expect(await collect(store.session("nobody").lines?.() ?? none())).toEqual([]);
   });
 
   it("reads the same, however many messages it reads at first", async ({ session, store }) => {

@@ -162,14 +162,18 @@ class Guard {
     sessionId: string | null = null,
   ): P {
     const wrapped: Record<string, Method> = {};
-    for (const [name, row] of Object.entries(rows)) {
+    // A function for each method and no more: a store that does one call once is made for that call.
+    for (const name in rows) {
+      const row = rows[name] as MethodRow;
       const method = (part as Record<string, unknown>)[name] as Method | undefined;
       if (typeof method !== "function") continue;
-      const make: Call["make"] = (values) => method.apply(part, [...values]);
-      const call: Call = { name: prefix + name, row, sessionId, make };
-      wrapped[name] = row.isStream
-        ? (...values) => this.#stream(call, values)
-        : (...values) => this.#tellingOf(call, values, (copy) => this.#call(call, copy));
+      wrapped[name] = (...given) => {
+        const make: Call["make"] = (values) => method.apply(part, [...values]);
+        const call: Call = { name: prefix + name, row, sessionId, make };
+        return row.isStream
+          ? this.#stream(call, given)
+          : this.#tellingOf(call, given, (copy) => this.#call(call, copy));
+      };
     }
     return wrapped as P;
   }

@@ -6,12 +6,13 @@ export function wantsLines({ headers }: Request): boolean {
   return /\bapplication\/(x-)?ndjson\b/i.test(headers.get("accept") ?? "");
 }
 
-/** An answer of a line of JSON for each value. */
-export function lines(values: AsyncIterable<unknown>): Promise<Response> {
-  return textStream(linesOf(values), "application/x-ndjson; charset=utf-8");
+/** An answer of lines of JSON. */
+export function lines(texts: AsyncIterable<string>): Promise<Response> {
+  return textStream(texts, "application/x-ndjson; charset=utf-8");
 }
 
-async function* linesOf(values: AsyncIterable<unknown>): AsyncGenerator<string> {
+/** A line of JSON for each value. */
+export async function* linesOf(values: AsyncIterable<unknown>): AsyncGenerator<string> {
   for await (const value of values) yield `${JSON.stringify(value)}\n`;
 }
 

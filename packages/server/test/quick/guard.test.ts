@@ -124,6 +124,7 @@ const ARGUMENTS: Readonly<Record<string, Arguments>> = {
   "session.siblingIds": () => [["m1"]],
   "session.path": none,
   "session.stream": none,
+  "session.lines": none,
   "session.recent": () => [10_000, { minMessages: 1 }],
   "session.rowStats": none,
   "session.length": none,

@@ -124,6 +124,7 @@ export const SESSION_METHODS: MethodRows<SessionStore> = {
   siblingIds: read(),
   path: read(),
   stream,
+  lines: stream,
   recent: read(),
   rowStats: read(),
   length: read(),

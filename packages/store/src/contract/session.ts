@@ -97,6 +97,11 @@ export interface SessionStore {
    * also if the pages are asked for later. Errors: also `MESSAGE_NOT_FOUND` for an `after` that is not visible there.
    */
   stream(options?: StreamOptions): AsyncIterable<SessionMessage>;
+  /**
+   * The messages that `stream` gives as text, a line of JSON for each, with the lines of a page at once: for whoever sends them on. A message
+   * whose row says all of it is given as its row has it. Missing where a store has nothing better than `stream`. Errors: as of `stream`.
+   */
+  lines?(options?: StreamOptions): AsyncIterable<string>;
   /** The newest messages of the visible history whose sizes as JSON fit `maxBytes`, and at least `minMessages` of them. */
   recent(maxBytes: number, options: ReadOptions & { minMessages: number }): Promise<RecentHistory>;
   /** The size of each stored message on the path, oldest first, without its content; summaries hide nothing. */

@@ -106,14 +106,13 @@ function embedded(store: Store, work: EmbeddingIndexer): Omit<EmbeddedStore, "wi
 }
 
 function withVectors(store: Store, open: OpenStore, dialect: VectorDialect): Store {
-  return {
-    ...store,
+  const { once, forUser } = store;
+  // Not copied: the parts of a store are made when they are asked for.
+  return Object.assign(store, {
     vectors: vectorStore(open, dialect, store.userId),
-    ...(store.once !== undefined && {
-      once: (operation: OnceOperation) => withVectors(store.once?.(operation) ?? store, open, dialect),
-    }),
-    forUser: (userId) => withVectors(store.forUser(userId), open, dialect),
-  };
+    ...(once !== undefined && { once: (operation: OnceOperation) => withVectors(once(operation), open, dialect) }),
+    forUser: (userId: string) => withVectors(forUser(userId), open, dialect),
+  });
 }
 
 /** The vectors of a store, or of one user's sessions. */

@@ -54,6 +54,7 @@ export const SESSION: Rules<SessionStore> = {
   siblingIds: null,
   path: null,
   stream: null,
+  lines: null,
   recent: null,
   rowStats: null,
   length: null,

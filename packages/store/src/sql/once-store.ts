@@ -1,10 +1,14 @@
-import { check, defineOptions, sha256, stringifyTagged, withParts } from "@stemma/model";
+import { check, defineOptions, perObject, sha256, stringifyTagged, withParts } from "@stemma/model";
 import { type MethodRow, PART_METHODS, SESSION_METHODS, STORE_METHODS } from "../contract/methods.js";
 import type { OnceOperation, Store } from "../contract/store.js";
 import { fingerprintIn, LEDGER } from "../operations/registry/ledger.js";
 
 type Method = (...values: unknown[]) => unknown;
 type Rows = Readonly<Record<string, MethodRow>>;
+type Parts = "sessions" | "blocks" | "entries" | "records";
+
+const PARTS: ReadonlySet<string> = new Set<Parts>(["sessions", "blocks", "entries", "records"]);
+const NOBODY = sha256("");
 
 const ONCE = defineOptions<OnceOperation>({ id: check.required(check.text), fingerprint: check.text });
 
@@ -41,34 +45,42 @@ export function onceStore(
     return viewOf(`${named}/${name}/${count}`, fingerprint ?? digestOf(values));
   };
   const writing = <P extends object>(family: string, part: P, rows: Rows, partOf: (view: Store) => object): P => {
-    const writes = Object.entries(rows).flatMap(([name, { mode }]) => {
-      if (mode !== "write" || !(name in part)) return [];
-      const call = (...values: unknown[]) => {
-        const target = partOf(nextView(`${family}.${name}`, values));
-        return (target as Record<string, Method>)[name]?.apply(target, values);
-      };
-      return [[name, call] as const];
-    });
-    return { ...part, ...Object.fromEntries(writes) };
+    const made = { ...part } as Record<string, unknown>;
+    for (const name of writesOf(rows)) {
+      if (name in part) {
+        made[name] = (...values: unknown[]) => {
+          const target = partOf(nextView(`${family}.${name}`, values));
+          return (target as Record<string, Method>)[name]?.apply(target, values);
+        };
+      }
+    }
+    return made as P;
   };
-  const { sessions, blocks, entries, records, ...whole } = store;
   const made = {
-    ...writing("store", whole, STORE_METHODS, (view) => view),
+    ...writing("store", withoutParts(store), STORE_METHODS, (view) => view),
     session: (sessionId: string) =>
       writing("session", store.session(sessionId), SESSION_METHODS, (view) => view.session(sessionId)),
     forUser: (userId: string) => store.forUser(userId).once?.(operation) ?? store.forUser(userId),
   };
-  return withParts<typeof made, Pick<Store, "sessions" | "blocks" | "entries" | "records">>(made, {
-    sessions: () => writing("sessions", sessions, PART_METHODS.sessions, (view) => view.sessions),
-    blocks: () => writing("blocks", blocks, PART_METHODS.blocks, (view) => view.blocks),
-    entries: () => writing("entries", entries, PART_METHODS.entries, (view) => view.entries),
-    records: () => writing("records", records, PART_METHODS.records, (view) => view.records),
+  return withParts<typeof made, Pick<Store, Parts>>(made, {
+    sessions: () => writing("sessions", store.sessions, PART_METHODS.sessions, (view) => view.sessions),
+    blocks: () => writing("blocks", store.blocks, PART_METHODS.blocks, (view) => view.blocks),
+    entries: () => writing("entries", store.entries, PART_METHODS.entries, (view) => view.entries),
+    records: () => writing("records", store.records, PART_METHODS.records, (view) => view.records),
   });
 }
 
+const writesOf = perObject((rows: Rows) => Object.keys(rows).filter((name) => rows[name]?.mode === "write"));
+
+// They are made when they are asked for, and an operation of one call asks for one of them.
+function withoutParts(store: Store): Omit<Store, Parts> {
+  const names = Object.keys(store).filter((name) => !PARTS.has(name)) as (keyof Store)[];
+  return Object.fromEntries(names.map((name) => [name, store[name]])) as unknown as Omit<Store, Parts>;
+}
+
 /** Begins the keys of an operation's rows. */
-function rowsOf(id: string, userId = ""): string {
-  return `${sha256(id)}/${sha256(userId)}`;
+function rowsOf(id: string, userId?: string): string {
+  return `${sha256(id)}/${userId === undefined ? NOBODY : sha256(userId)}`;
 }
 
 // What cannot be written as data is refused by the method.

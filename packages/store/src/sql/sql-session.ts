@@ -6,7 +6,14 @@ import {
   type SessionMessage,
   StemmaError,
 } from "@stemma/model";
-import type { AppendMessageOptions, AppendResult, ParentRef, ReadOptions, SessionStore } from "../contract/store.js";
+import type {
+  AppendMessageOptions,
+  AppendResult,
+  ParentRef,
+  ReadOptions,
+  SessionStore,
+  StreamOptions,
+} from "../contract/store.js";
 import type { MeasureOptions } from "../contract/writing.js";
 import type { Appended, Dialect, PathOptions } from "../engine/dialect.js";
 import { mapWithPauses, type Operation } from "../engine/operation.js";
@@ -20,7 +27,7 @@ import * as branches from "../operations/path/branches.js";
 import * as measures from "../operations/path/measures.js";
 import * as paths from "../operations/path/path.js";
 import { rewindTo } from "../operations/path/rewind.js";
-import { streamMessages, streamPath } from "../operations/path/stream-path.js";
+import { streamLines, streamMessages, streamPath } from "../operations/path/stream-path.js";
 import { readTree, readTreePage } from "../operations/path/tree.js";
 import { readChange } from "../operations/registry/sessions.js";
 import { assertSessionFits, assertSessionId } from "./session-id.js";
@@ -112,8 +119,8 @@ export function sqlSession(sql: Dialect, id: string, calls: SqlCalls): SessionSt
         : calls.read(id, shared));
       return { messages: found, corrupt };
     },
-    stream: ({ newestFirst, after, firstPage, ...options } = {}) =>
-      streamPath(sql, read, id, { ...pathOptions(options).path, newestFirst, after, firstPage }),
+    stream: (options) => streamPath(sql, read, id, streamOptions(options)),
+    lines: (options) => streamLines(sql, read, id, streamOptions(options)),
     recent: (maxBytes, { minMessages, ...options }) => {
       const wanted = { ...pathOptions(options).path, maxBytes, minMessages };
       const shared = () => paths.readRecent(sql, id, wanted);
@@ -186,6 +193,13 @@ function pathOptions({ leafId, onCorrupt, summaries, createdAt }: ReadOptions): 
   const skip = onCorrupt === "skip" ? ({ id }: { id: string }) => void corrupt.push(id) : undefined;
   return { corrupt, path: { leafId, onCorrupt: skip, summaries, createdAt } };
 }
+
+const streamOptions = ({ newestFirst, after, firstPage, ...options }: StreamOptions = {}) => ({
+  ...pathOptions(options).path,
+  newestFirst,
+  after,
+  firstPage,
+});
 
 /** The ids of the messages that an append inserted, in order. */
 export function insertedOf(encoded: readonly EncodedMessage[], { inserted }: Appended): string[] {

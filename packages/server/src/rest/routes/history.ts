@@ -14,7 +14,7 @@ import { pageOf } from "../cursor.js";
 import { expectedBy, isKnown, isOther, tagOf } from "../etag.js";
 import { assertThere, type Call, json, jsonText, noContent, type Routes } from "../route.js";
 import { flag, listOf, MESSAGE, PAGE, text, whole } from "../schemas.js";
-import { lines, wantsLines } from "../streams.js";
+import { lines, linesOf, wantsLines } from "../streams.js";
 
 /** Messages that one request may append. */
 export const MOST_MESSAGES = 1_000;
@@ -207,7 +207,7 @@ async function history(call: HistoryCall): Promise<Response> {
   const session = store.session(ids.session);
   if (wantsLines(request)) {
     await assertThere(store, ids.session);
-    return lines(session.stream(options));
+    return lines(session.lines?.(options) ?? linesOf(session.stream(options)));
   }
   const data: string[] = [];
   let last: string | null = null;

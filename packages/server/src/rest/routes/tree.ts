@@ -5,7 +5,7 @@ import { pageOf } from "../cursor.js";
 import { ownerName } from "../owner.js";
 import { assertThere, json, noContent, type Routes } from "../route.js";
 import { listOf, MESSAGE, NODE, PAGE, text, VERSION } from "../schemas.js";
-import { lines, wantsLines } from "../streams.js";
+import { lines, linesOf, wantsLines } from "../streams.js";
 import { writeMessages } from "./history.js";
 
 const PATH = "/v1/sessions/{session}";
@@ -30,7 +30,7 @@ export function treeRoutes(routes: Routes): void {
       const { limit, after, next } = pageOf(call);
       const page = await session.treePage({ after, limit });
       if (page.nodes.length === 0) await assertThere(call.store, call.ids.session);
-      if (wantsLines(call.request)) return lines(allNodes(session));
+      if (wantsLines(call.request)) return lines(linesOf(allNodes(session)));
       return json({ data: page.nodes, nextCursor: next(page.next) });
     },
   );

@@ -345,6 +345,17 @@ function* idInRanges(sql: Dialect, rows: SessionRows, ranges: Segment[], index: 
 
 const STILL_THERE = "AND EXISTS (SELECT 1 FROM assistant_sessions WHERE id = ? AND no = ? AND registered = ?)";
 
+/** Messages of a range, in the order of reading. */
+interface ViewPage {
+  readonly messages: SessionMessage[];
+  /** As each row has it; null for a message that is shown otherwise. */
+  readonly contents: readonly (string | null)[];
+  readonly bytes: readonly number[];
+  /** The last row that was read. */
+  readonly last: number | null;
+  readonly full: boolean;
+}
+
 /**
  * The rows of one page of a range, from one end of it. A page that is read `later` than the view was opened, in another
  * transaction, has none of a session that is gone since then, whoever has its number.
@@ -354,7 +365,7 @@ export function* readViewPage(
   range: { branch: number; lo: number; hi: number },
   page: { newestFirst: boolean; limit: number; later: boolean },
   { onCorrupt, createdAt = false }: Pick<PathOptions, "onCorrupt" | "createdAt">,
-): Operation<{ messages: SessionMessage[]; bytes: number[]; last: number | null; full: boolean }> {
+): Operation<ViewPage> {
   const [stillThere, session] = page.later
     ? [STILL_THERE, [view.rows.id, view.rows.sessionNumber, view.registered]]
     : ["", []];
@@ -374,6 +385,7 @@ export function* readViewPage(
   const last = rows.at(-1)?.[0] ?? null;
   assertOrder(last === null || (last >= lo && last <= hi));
   const messages: SessionMessage[] = [];
+  const contents: (string | null)[] = [];
   const bytes: number[] = [];
   const read = yield* readRows(
     view.rows,
@@ -384,10 +396,12 @@ export function* readViewPage(
     const stored = read[index] ?? null;
     if (stored === null) continue;
     const message = hideUnloaded(stored, rowId, view.skills);
-    messages.push(createdAt ? dated(message, storedAt) : message);
+    const shown = createdAt ? dated(message, storedAt) : message;
+    messages.push(shown);
+    contents.push(shown === stored ? content : null);
     bytes.push(message === stored ? storedBytes(stored, content) : jsonBytes(message));
   }
-  return { messages, bytes, last, full: rows.length === page.limit };
+  return { messages, contents, bytes, last, full: rows.length === page.limit };
 }
 
 /** How many bytes a message has as JSON; `content` is how it is stored. */

@@ -1,5 +1,5 @@
 import type { SessionMessage } from "@stemma/model";
-import { summaryMessage } from "@stemma/model";
+import { isMarked, summaryMessage } from "@stemma/model";
 import type { StoredMessage, StreamOptions } from "../../contract/store.js";
 import type { Dialect, PathOptions } from "../../engine/dialect.js";
 import { all, type Operation } from "../../engine/operation.js";
@@ -9,7 +9,6 @@ import { ceilingOf, findPosition, findSessionHead, floorOf, messageNotFound } fr
 import type { PathSpan, Segment } from "./path.js";
 import { openView, readViewPage, type View } from "./path.js";
 
-const PAGE_BYTES = 128 * 1024;
 const FIRST_PAGE = 32;
 const MOST_AT_FIRST = 64;
 const MAX_PAGE = 512;
@@ -26,14 +25,48 @@ export function streamPath(
   sessionId: string,
   options: StreamPathOptions,
 ): AsyncGenerator<SessionMessage, void, undefined> {
-  return streamPages(read, () => openStream(sql, sessionId, options));
+  return streamPages(read, () => openStream(sql, sessionId, options, MESSAGES));
 }
 
-function* openStream(
+/** The operation behind `SessionStore.lines`. */
+export function streamLines(
+  sql: Dialect,
+  read: ReadOperation,
+  sessionId: string,
+  options: StreamPathOptions,
+): AsyncGenerator<string, void, undefined> {
+  return streamPages(read, () => openStream(sql, sessionId, options, LINES));
+}
+
+/** A way of giving the messages of a page. */
+interface Form<Item> {
+  /** Of a page, about: as many as somebody reads at once, and holds meanwhile. */
+  readonly pageBytes: number;
+  /** `content` is what the message's row holds; null where it is shown otherwise. */
+  itemOf(message: SessionMessage, content: string | null): Item;
+  page(items: Item[]): readonly Item[];
+}
+
+const MESSAGES: Form<SessionMessage> = {
+  pageBytes: 128 * 1024,
+  itemOf: (message) => message,
+  page: (items) => items,
+};
+
+const LINES: Form<string> = {
+  pageBytes: 32 * 1024,
+  // What another program wrote may have line breaks.
+  itemOf: (message, content) =>
+    `${content === null || isMarked(content) || content.includes("\n") ? JSON.stringify(message) : content}\n`,
+  page: (items) => (items.length === 0 ? items : [items.join("")]),
+};
+
+function* openStream<Item>(
   sql: Dialect,
   sessionId: string,
   options: StreamPathOptions,
-): Operation<MessagePage<SessionMessage>> {
+  form: Form<Item>,
+): Operation<MessagePage<Item>> {
   const view = yield* openView(sql, sessionId, options);
   if (view === null) return NO_MESSAGES;
   const { newestFirst = false, after, firstPage = FIRST_PAGE } = options;
@@ -43,6 +76,7 @@ function* openStream(
     newestFirst ? spans : spans.slice().reverse(),
     Math.min(firstPage, MOST_AT_FIRST),
     options,
+    form,
   );
 }
 
@@ -71,37 +105,41 @@ function* spansBehind(
 }
 
 // Reads `limit` messages, of as many spans as it takes. Of `spans`, the next one to read is the last.
-function* readSpans(
+function* readSpans<Item>(
   view: View,
   spans: readonly PathSpan[],
   limit: number,
   options: StreamPathOptions,
-): Operation<MessagePage<SessionMessage>> {
+  form: Form<Item>,
+): Operation<MessagePage<Item>> {
   const { newestFirst = false } = options;
   const rest = spans.slice();
-  const messages: SessionMessage[] = [];
+  const items: Item[] = [];
   let bytes = 0;
-  while (messages.length < limit) {
+  while (items.length < limit) {
     const span = rest.pop();
     if (span === undefined) break;
     if ("compaction" in span) {
-      messages.push(summaryMessage(span.compaction));
+      items.push(form.itemOf(summaryMessage(span.compaction), null));
       continue;
     }
     const { range } = span;
-    const wanted = { newestFirst, limit: limit - messages.length, later: true };
+    const wanted = { newestFirst, limit: limit - items.length, later: true };
     const page = yield* readViewPage(view, range, wanted, options);
-    for (const message of page.messages) messages.push(message);
+    for (const [index, message] of page.messages.entries()) {
+      items.push(form.itemOf(message, page.contents[index] ?? null));
+    }
     for (const size of page.bytes) bytes += size;
     if (!page.full) continue;
     const last = page.last as number;
     rest.push({ range: newestFirst ? { ...range, hi: last - 1 } : { ...range, lo: last + 1 } });
   }
+  const messages = form.page(items);
   if (rest.length === 0) return { messages, next: null };
   // Pages hold about as many bytes as each other, whatever the size of a message.
-  const fitting = Math.floor((PAGE_BYTES * messages.length) / Math.max(bytes, 1));
+  const fitting = Math.floor((form.pageBytes * items.length) / Math.max(bytes, 1));
   const more = Math.max(1, Math.min(MAX_PAGE, limit * 2, fitting));
-  return { messages, next: () => readSpans(view, rest, more, options) };
+  return { messages, next: () => readSpans(view, rest, more, options, form) };
 }
 
 /** Runs an operation that reads, in a transaction of its own. */
