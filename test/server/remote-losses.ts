@@ -13,6 +13,9 @@ export const TOPICS_OF_LOSSES: Choice = ALL
   ? {}
   : { topics: ["messages", "branches", "turns", "records", "concurrency", "order", "isolation", "asked again"] };
 
+/** Those of stores that cost more. */
+export const FEW_TOPICS: Choice = ALL ? {} : { topics: ["records", "concurrency", "order", "isolation"] };
+
 /** Networks with losses, the same for each run. Their counts are printed after the tests of the file. */
 export function lossy(name: string): Networks {
   const random = new Random(1);

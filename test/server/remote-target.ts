@@ -12,7 +12,7 @@ export type Networks = (serve: Fetch, isFaulty: boolean) => Fetch;
 
 /**
  * A target whose stores are behind a server, each reached by `stemma/remote`. `networkOf` makes the way to a server. Where `replicaOf`
- * gives another store on the same database, two servers take the requests in turn.
+ * gives another store on the same database, two servers take the requests in turn; but for a store with settings of its own.
  */
 export function remoteTarget(
   target: StoreTarget,
@@ -21,10 +21,12 @@ export function remoteTarget(
 ): StoreTarget {
   const inner = new WeakMap<Store, Store>();
   const behind = (store: Store): Store => inner.get(store) as Store;
-  const through = async (opening: Store | PromiseLike<Store>, isFaulty = false): Promise<Store> => {
+  const through = async (
+    opening: Store | PromiseLike<Store>,
+    { isAlone = false, isFaulty = false } = {},
+  ): Promise<Store> => {
     const opened = await opening;
-    // Of a server that is faulty, each statement is to be seen.
-    const stores = [opened, ...(replicaOf === undefined || isFaulty ? [] : [replicaOf(opened)])];
+    const stores = [opened, ...(replicaOf === undefined || isAlone || isFaulty ? [] : [replicaOf(opened)])];
     const servers = stores.map(serverFor);
     let requests = 0;
     const serve: Fetch = (request) => (servers[requests++ % servers.length] as Fetch)(request);
@@ -48,14 +50,14 @@ export function remoteTarget(
     ...(reopen && { reopen: (store) => through(reopen(behind(store))) }),
     ...(corrupt && { corrupt: (store, sessionId, id) => corrupt(behind(store), sessionId, id) }),
     ...(damage && { damage: (store, sql) => damage(behind(store), sql) }),
-    ...(openWithFaults && { openWithFaults: (before) => through(openWithFaults(before), true) }),
-    ...(openWithTools && { openWithTools: () => through(openWithTools()) }),
+    ...(openWithFaults && { openWithFaults: (before) => through(openWithFaults(before), { isFaulty: true }) }),
+    ...(openWithTools && { openWithTools: () => through(openWithTools(), { isAlone: true }) }),
     ...(dump && { dump: (store) => dump(behind(store)) }),
   };
 }
 
-// The suite has functions that extract, which stay in its process.
-function consolidatingHere(store: Store): Store {
+/** The same store. The suite has functions that extract, which stay in its process. */
+export function consolidatingHere(store: Store): Store {
   const { forUser, once } = store;
   return Object.assign(store, {
     consolidate,

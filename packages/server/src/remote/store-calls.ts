@@ -12,11 +12,9 @@ import {
 type Rows = Readonly<Record<string, MethodRow>>;
 type Methods = Readonly<Record<string, (...values: unknown[]) => unknown>>;
 
-/** It is made of other calls, and how many there are depends on what is stored: it cannot be asked for again. */
-const CONSOLIDATE = "store.consolidate";
-
 const ROWS: Readonly<Record<string, Rows>> = {
   session: SESSION_METHODS,
+  // It is made of other calls, and how many there are depends on what is stored: it cannot be asked for again.
   store: { ...STORE_METHODS, consolidate: { mode: "write", names: () => [] } },
   ...PART_METHODS,
 };
@@ -80,15 +78,15 @@ export class StoreCalls {
 
   #storeOf(call: RemoteCall): Store {
     const store = this.#ofUser(call);
-    if (rowOf(call).mode !== "write") return store;
+    const { mode, isOnce } = rowOf(call);
+    if (mode !== "write" && !isOnce) return store;
     const { client, again } = this.request;
     if (call.once !== undefined) {
       const once = store.once?.(call.once);
       if (once === undefined) throw unsupported("once()");
       return once;
     }
-    const once =
-      call.call === CONSOLIDATE ? undefined : store.once?.({ id: `${client}/${call.n}`, fingerprint: FINGERPRINT });
+    const once = isOnce ? store.once?.({ id: `${client}/${call.n}`, fingerprint: FINGERPRINT }) : undefined;
     if (once === undefined && again === true) {
       throw new StemmaError("CONNECTION_LOST", {}, "No answer came. The write may have been stored or not.");
     }

@@ -31,8 +31,8 @@ export function onceStore(
     return viewOf(`${named}/${name}/${count}`, fingerprint ?? digestOf(values));
   };
   const writing = <P extends object>(family: string, part: P, rows: Rows, partOf: (view: Store) => object): P => {
-    const writes = Object.entries(rows).flatMap(([name, { mode }]) => {
-      if (mode !== "write" || !(name in part)) return [];
+    const writes = Object.entries(rows).flatMap(([name, { isOnce }]) => {
+      if (!isOnce || !(name in part)) return [];
       const call = (...values: unknown[]) => {
         const target = partOf(nextView(`${family}.${name}`, values));
         return (target as Record<string, Method>)[name]?.apply(target, values);
