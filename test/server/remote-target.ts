@@ -72,7 +72,7 @@ export function serverFor(store: Store): Fetch {
 }
 
 /** Losses of a network, as shares of all requests. */
-export interface Losses {
+interface Losses {
   readonly lost: number;
   readonly doubled: number;
   readonly cut: number;
@@ -81,7 +81,7 @@ export interface Losses {
 }
 
 /** What became of requests. */
-export type Lost = Record<"requests" | "lost" | "answersLost" | "doubled" | "cut", number>;
+type Lost = Record<"requests" | "lost" | "answersLost" | "doubled" | "cut", number>;
 
 /** A network that loses requests and answers, sends some twice, and cuts answers off. */
 export function lossyNetwork(
