@@ -114,6 +114,13 @@ it("takes a failure of the store for no answer to a write that is asked for agai
   expect((await inner.sessions.get("trip"))?.user_id).toBe("ada");
 });
 
+it("answers for a store that rewrites no files as a session manager on it does", async () => {
+  const { scrub: _, ...plain } = memory();
+  const { store } = await remoteOf({}, plain);
+  expect(await SessionManager.create(plain).scrub()).toBe("unknown");
+  expect(await SessionManager.create(store).scrub()).toBe("unknown");
+});
+
 it("tells a write that may be stored from a store that cannot know it", async () => {
   const store = memory();
   const { once: _, ...plain } = store;

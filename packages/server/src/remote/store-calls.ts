@@ -19,6 +19,13 @@ const ROWS: Readonly<Record<string, Rows>> = {
   ...PART_METHODS,
 };
 
+/** Answers for a store without the method. */
+const INSTEAD: Readonly<Record<string, () => unknown>> = {
+  "records.now": () => Date.now(),
+  // Nobody knows what is left in its files.
+  "store.scrub": () => "unknown",
+};
+
 /** The server's files and its end are out of every client's reach. */
 const OF_THE_SERVER: ReadonlySet<string> = new Set(["store.backup", "store.close"]);
 
@@ -70,8 +77,7 @@ export class StoreCalls {
         ? store.session(call.session as string)
         : store[part as "blocks"]) as unknown as Methods | undefined;
     const method = target?.[name];
-    // A store without a clock of its own has the server's.
-    if (method === undefined && call.call === "records.now") return Date.now();
+    if (method === undefined && Object.hasOwn(INSTEAD, call.call)) return INSTEAD[call.call]?.();
     if (method === undefined || OF_THE_SERVER.has(call.call)) throw unsupported(`${call.call}()`);
     return method.apply(target, [...call.values]);
   }
