@@ -1,10 +1,27 @@
-import { lossyNetwork } from "./remote-target.js";
+import { afterAll } from "vitest";
+import { Random } from "../../reliability/tools/random.js";
+import type { Choice } from "../describe-store.js";
+import { type Fetch, lossyNetwork, type Networks } from "./remote-target.js";
 
-/** A network with losses; the topics on which it is tried are those of order, and of writes that are made once. */
-export const LOSSY = (serve: Parameters<typeof lossyNetwork>[0]) =>
-  lossyNetwork(serve, { lost: 0.05, doubled: 0.01, cut: 0.02, jitter: 2 });
+const LOSSES = { lost: 0.05, doubled: 0.01, cut: 0.02, jitter: 2 };
 
-const TOPICS = ["messages", "branches", "turns", "records", "concurrency", "order", "isolation", "asked again"];
+/** Runs all topics on networks with losses, in place of those of order, and of writes that are made once. */
+export const ALL: boolean = process.env.STEMMA_LOSSES === "all";
 
-/** STEMMA_LOSSES=all tries the whole suite on it. */
-export const TOPICS_OF_LOSSES = process.env.STEMMA_LOSSES === "all" ? {} : { topics: TOPICS };
+/** The topics on which networks with losses are tried. */
+export const TOPICS_OF_LOSSES: Choice = ALL
+  ? {}
+  : { topics: ["messages", "branches", "turns", "records", "concurrency", "order", "isolation", "asked again"] };
+
+/** Those of stores that cost more. */
+export const FEW_TOPICS: Choice = ALL ? {} : { topics: ["records", "concurrency", "order", "isolation"] };
+
+/** Networks with losses, the same for each run. Their counts are printed after the tests of the file. */
+export function lossy(name: string): Networks {
+  const random = new Random(1);
+  const counts = { requests: 0, lost: 0, answersLost: 0, doubled: 0, cut: 0 };
+  afterAll(() => console.log(`${name}: ${JSON.stringify(counts)}`));
+  return (serve: Fetch, isFaulty) =>
+    // A fault is told to the one of two requests, and the other may be done after it.
+    lossyNetwork(serve, { ...LOSSES, ...(isFaulty && { doubled: 0 }) }, random, counts);
+}

@@ -2,29 +2,37 @@ import { remote } from "../../packages/client/src/remote/remote.js";
 import { createServer } from "../../packages/server/src/index.js";
 import type { StoreTarget } from "../../packages/stemma/src/testing.js";
 import { consolidate, type OnceOperation, type Store } from "../../packages/store/src/index.js";
+import type { Random } from "../../reliability/tools/random.js";
 
 /** Sends a request, as `fetch` does. */
 export type Fetch = (request: Request) => Promise<Response>;
 
+/** Makes the way to a server. The store of one that is faulty fails now and then. */
+export type Networks = (serve: Fetch, isFaulty: boolean) => Fetch;
+
 /**
  * A target whose stores are behind a server, each reached by `stemma/remote`. `networkOf` makes the way to a server. Where `replicaOf`
- * gives another store on the same database, two servers take the requests in turn.
+ * gives another store on the same database, two servers take the requests in turn; but for a store with settings of its own.
  */
 export function remoteTarget(
   target: StoreTarget,
-  networkOf: (serve: Fetch) => Fetch = (serve) => serve,
+  networkOf: Networks = (serve) => serve,
   replicaOf?: (store: Store) => Store,
 ): StoreTarget {
   const inner = new WeakMap<Store, Store>();
   const behind = (store: Store): Store => inner.get(store) as Store;
-  const through = async (opening: Store | PromiseLike<Store>): Promise<Store> => {
+  const through = async (
+    opening: Store | PromiseLike<Store>,
+    { isAlone = false, isFaulty = false } = {},
+  ): Promise<Store> => {
     const opened = await opening;
-    const stores = [opened, ...(replicaOf === undefined ? [] : [replicaOf(opened)])];
+    const stores = [opened, ...(replicaOf === undefined || isAlone || isFaulty ? [] : [replicaOf(opened)])];
     const servers = stores.map(serverFor);
     let requests = 0;
     const serve: Fetch = (request) => (servers[requests++ % servers.length] as Fetch)(request);
     const { capabilities } = opened;
-    const store = remote({ baseUrl: "http://memory.test", fetch: networkOf(serve), capabilities, maxRetries: 20 });
+    const fetch = networkOf(serve, isFaulty);
+    const store = remote({ baseUrl: "http://memory.test", fetch, capabilities, maxRetries: 20 });
     const { close } = store;
     inner.set(store, opened);
     return Object.assign(consolidatingHere(store), {
@@ -42,14 +50,14 @@ export function remoteTarget(
     ...(reopen && { reopen: (store) => through(reopen(behind(store))) }),
     ...(corrupt && { corrupt: (store, sessionId, id) => corrupt(behind(store), sessionId, id) }),
     ...(damage && { damage: (store, sql) => damage(behind(store), sql) }),
-    ...(openWithFaults && { openWithFaults: (before) => through(openWithFaults(before)) }),
-    ...(openWithTools && { openWithTools: () => through(openWithTools()) }),
+    ...(openWithFaults && { openWithFaults: (before) => through(openWithFaults(before), { isFaulty: true }) }),
+    ...(openWithTools && { openWithTools: () => through(openWithTools(), { isAlone: true }) }),
     ...(dump && { dump: (store) => dump(behind(store)) }),
   };
 }
 
-// The suite has functions that extract, which stay in its process.
-function consolidatingHere(store: Store): Store {
+/** The same store. The suite has functions that extract, which stay in its process. */
+export function consolidatingHere(store: Store): Store {
   const { forUser, once } = store;
   return Object.assign(store, {
     consolidate,
@@ -64,7 +72,7 @@ export function serverFor(store: Store): Fetch {
 }
 
 /** Losses of a network, as shares of all requests. */
-export interface Losses {
+interface Losses {
   readonly lost: number;
   readonly doubled: number;
   readonly cut: number;
@@ -72,30 +80,46 @@ export interface Losses {
   readonly jitter: number;
 }
 
+/** What became of requests. */
+type Lost = Record<"requests" | "lost" | "answersLost" | "doubled" | "cut", number>;
+
 /** A network that loses requests and answers, sends some twice, and cuts answers off. */
-export function lossyNetwork(serve: Fetch, { lost, doubled, cut, jitter }: Losses): Fetch {
-  const pause = () => new Promise((wake) => setTimeout(wake, Math.random() * jitter));
+export function lossyNetwork(
+  serve: Fetch,
+  { lost, doubled, cut, jitter }: Losses,
+  random: Random,
+  counts: Lost,
+): Fetch {
+  const pause = () => new Promise((wake) => setTimeout(wake, random.next() * jitter));
   return async (request) => {
     await pause();
-    const chance = Math.random();
-    if (chance < lost / 2) throw new TypeError("The network lost the request.");
+    const chance = random.next();
+    counts.requests += 1;
+    if (chance < lost / 2) {
+      counts.lost += 1;
+      throw new TypeError("The network lost the request.");
+    }
     if (chance > 1 - doubled) {
+      counts.doubled += 1;
       const twin = serve(request.clone()).then((response) => response.arrayBuffer());
       twin.catch(() => {});
     }
     const response = await serve(request);
     await pause();
     if (chance < lost) {
+      counts.answersLost += 1;
       await response.arrayBuffer();
       throw new TypeError("The network lost the answer.");
     }
-    return chance < lost + cut ? cutOff(response) : response;
+    if (chance >= lost + cut) return response;
+    counts.cut += 1;
+    return cutOff(response, random);
   };
 }
 
-async function cutOff(response: Response): Promise<Response> {
+async function cutOff(response: Response, random: Random): Promise<Response> {
   const bytes = new Uint8Array(await response.arrayBuffer());
-  const left = bytes.subarray(0, Math.floor(Math.random() * bytes.length));
+  const left = bytes.subarray(0, random.below(bytes.length));
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       controller.enqueue(left);

@@ -49,8 +49,8 @@ export function fileTarget(
 
 const EXECUTES = new Set<string | symbol>(["run", "all", "get", "iterate", "values"]);
 
-/** The same database, calling `before` ahead of each statement that is executed; what it throws, the statement throws. */
-export function failingClient<C extends SqliteClient>(database: C, before: Before): C {
+/** The same database, calling `before` ahead of each statement that is executed, and `after` behind it; what they throw, the statement throws. */
+export function failingClient<C extends SqliteClient>(database: C, before: Before, after: Before = () => {}): C {
   const wrap = (statement: SqliteStatement, sql: string): SqliteStatement =>
     new Proxy(statement, {
       get(target, name) {
@@ -59,6 +59,7 @@ export function failingClient<C extends SqliteClient>(database: C, before: Befor
         return (...values: unknown[]) => {
           if (EXECUTES.has(name)) before(sql);
           const result = value.apply(target, values);
+          if (EXECUTES.has(name)) after(sql);
           return result === target ? wrap(target, sql) : result;
         };
       },

@@ -6,7 +6,7 @@ import { describeStore } from "../../describe-store.js";
 import { type OpenDatabase, openPool } from "../../postgres/databases.js";
 import { describeServer } from "../../postgres/server.js";
 import { postgresTarget } from "../../postgres/target.js";
-import { LOSSY, TOPICS_OF_LOSSES } from "../../server/remote-losses.js";
+import { ALL, lossy, TOPICS_OF_LOSSES } from "../../server/remote-losses.js";
 import { remoteTarget } from "../../server/remote-target.js";
 
 describeServer("stemma/remote on two servers of one Postgres", (server) => {
@@ -21,13 +21,20 @@ describeServer("stemma/remote on two servers of one Postgres", (server) => {
     await other?.end();
   });
   const schemas = new WeakMap<Store, string>();
-  const target = postgresTarget("Postgres, two servers, with losses", () => database, {
-    openStore: (source, schema, search) => {
-      const store = postgres(source, { schema, search });
-      schemas.set(store, schema);
-      return store;
-    },
-  });
+  const targetOf = (name: string) =>
+    postgresTarget(name, () => database, {
+      openStore: (source, schema, search) => {
+        const store = postgres(source, { schema, search });
+        schemas.set(store, schema);
+        return store;
+      },
+    });
   const replicaOf = (store: Store) => postgres(other, { schema: schemas.get(store) });
-  describeStore("postgres", remoteTarget(target, LOSSY, replicaOf), { ...TOPICS_OF_LOSSES, concurrent: true });
+  if (ALL) {
+    const target = targetOf("Postgres, two servers");
+    describeStore("postgres", remoteTarget(target, undefined, replicaOf), { concurrent: true });
+  }
+  const target = targetOf("Postgres, two servers, with losses");
+  const remotely = remoteTarget(target, lossy(target.name), replicaOf);
+  describeStore("postgres", remotely, { ...TOPICS_OF_LOSSES, concurrent: true });
 });

@@ -1,11 +1,13 @@
 import type { StoreTarget } from "../../../packages/stemma/src/testing.js";
 import { memory } from "../../../packages/store/src/memory.js";
 import { describeStore } from "../../describe-store.js";
-import { LOSSY, TOPICS_OF_LOSSES } from "../../server/remote-losses.js";
+import { lossy, TOPICS_OF_LOSSES } from "../../server/remote-losses.js";
 import { remoteTarget } from "../../server/remote-target.js";
 
 const target: StoreTarget = { name: "memory", open: () => memory(), capabilities: { durable: false } };
 
 describeStore("memory", remoteTarget(target));
 
-describeStore("memory", remoteTarget({ ...target, name: "memory, with losses" }, LOSSY), TOPICS_OF_LOSSES);
+const name = "memory, with losses";
+
+describeStore("memory", remoteTarget({ ...target, name }, lossy(name)), TOPICS_OF_LOSSES);

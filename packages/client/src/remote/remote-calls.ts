@@ -30,6 +30,9 @@ const LINES_TYPE = "application/x-ndjson";
 /** How often a stream is opened again that gives nothing before it breaks off. */
 const MOST_REOPENED = 3;
 
+/** Failures of a store that cannot be used for the moment. */
+const UNDECIDED = /^(INTERNAL|STORE_(FAILED|LOCKED|CLOSED))$/;
+
 /** Sends the calls of a store and of its users' stores. */
 export class RemoteCalls {
   readonly #client = crypto.getRandomValues(new Uint32Array(4)).join("-");
@@ -117,17 +120,18 @@ export class RemoteCalls {
 
   /** Sends calls until each has an answer. */
   #exchange(open: Map<number, Waiting>): Promise<void> {
-    let again = "";
+    let sent = 0;
     const make = (bearer: string | undefined, signal: AbortSignal) => {
       const texts = Array.from(open.values(), ({ text }) => text);
-      const request = this.#request(`${again}"calls":[${texts}]`, bearer, signal);
-      again = '"again":true,';
-      return request;
+      sent += 1;
+      return this.#request(`${sent > 1 ? '"again":true,' : ""}"calls":[${texts}]`, bearer, signal);
     };
     return this.sender.send(make, async (response, limit) => {
       for await (const answer of answersOf<RemoteAnswer>(response, limit)) {
         const call = open.get(answer.n);
         if (call === undefined) continue;
+        // The server could not look whether it was done the time before.
+        if (sent > 1 && "error" in answer && UNDECIDED.test(answer.error.code)) continue;
         open.delete(answer.n);
         call.settle(answer);
         this.#end(call);

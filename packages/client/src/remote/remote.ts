@@ -126,7 +126,7 @@ function methodOf(calls: RemoteCalls, calling: Calling, call: string, row: Metho
     session,
     user: calling.userId,
     values: given,
-    once: row.mode === "write" ? calling.once?.next(call) : undefined,
+    once: row.isOnce ? calling.once?.next(call) : undefined,
   });
   const locks = (given: readonly unknown[]) => locksOf(row, session, calling.userId, given);
   if (row.isStream) return (...given: unknown[]) => calls.stream(asked(given), locks(given));

@@ -2,7 +2,7 @@ import { authenticator, UserTokens } from "@stemma/server";
 import { createWorker, type UserMemory, type UserMemoryContext, userMemory } from "@stemma/server/worker";
 import { Session, SessionManager } from "@stemma/session";
 import { memory } from "@stemma/store/memory";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { objectContext } from "../../../../test/documents/host.js";
 import { type RemoteOptions, remote } from "../../src/remote/remote.js";
 import { all, type Fetch, HOST, said, served } from "./helpers.js";
@@ -91,6 +91,36 @@ it("writes once, however often the answer is lost", async () => {
   expect((await store.blocks.get({ sessionId: "trip", kind: "block", label: "notes" }))?.content).toBe("Sea.");
 });
 
+it("takes a failure of the store for no answer to a write that is asked for again", async () => {
+  let requests = 0;
+  const failing = (serve: Fetch) => async (request: Request) => {
+    requests += 1;
+    if (requests === 2) {
+      const failed = { n: 0, error: { code: "STORE_FAILED", message: "The disk is away.", details: {} } };
+      const headers = { "content-type": "application/x-ndjson" };
+      return new Response(`${JSON.stringify(failed)}\n`, { headers });
+    }
+    const response = await serve(request);
+    if (requests === 1) throw new TypeError("terminated");
+    return response;
+  };
+  const { store, inner } = await remoteOf({}, memory(), failing);
+  await inner
+    .forUser("anon")
+    .session("trip")
+    .append([said("a")]);
+  expect(await store.sessions.claim("anon", "ada")).toBe(1);
+  expect(requests).toBe(3);
+  expect((await inner.sessions.get("trip"))?.user_id).toBe("ada");
+});
+
+it("answers for a store that rewrites no files as a session manager on it does", async () => {
+  const { scrub: _, ...plain } = memory();
+  const { store } = await remoteOf({}, plain);
+  expect(await SessionManager.create(plain).scrub()).toBe("unknown");
+  expect(await SessionManager.create(store).scrub()).toBe("unknown");
+});
+
 it("tells a write that may be stored from a store that cannot know it", async () => {
   const store = memory();
   const { once: _, ...plain } = store;
@@ -136,6 +166,27 @@ it("reads a stream as it was when it was made, and goes on where it broke off", 
     break;
   }
   await expect(all(trip.stream({ after: "nowhere" }))).rejects.toMatchObject({ code: "MESSAGE_NOT_FOUND" });
+});
+
+it("lets go of streams that nobody reads, and goes on where one is read again", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    const { store } = await remoteOf({ maxRetries: 0 });
+    const ids = Array.from({ length: 100 }, (_, index) => `m${index}`);
+    const trip = store.session("trip");
+    await trip.append(ids.map((id) => said(id, "A long way. ".repeat(300))));
+    const found: string[] = [];
+    const left = trip.stream()[Symbol.asyncIterator]();
+    found.push((await left.next()).value.id);
+    for (let open = 1; open < 64; open += 1) await trip.stream()[Symbol.asyncIterator]().next();
+    await expect(all(trip.stream())).rejects.toMatchObject({ code: "RATE_LIMITED" });
+    await vi.advanceTimersByTimeAsync(300_000);
+    expect(await all(trip.stream())).toHaveLength(100);
+    for (let next = await left.next(); !next.done; next = await left.next()) found.push(next.value.id);
+    expect(found).toEqual(ids);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 it("consolidates, and confines itself to a user", async () => {

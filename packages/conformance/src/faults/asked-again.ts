@@ -56,6 +56,16 @@ export const askedAgain = defineTopic("asked again", (add) => {
     expect((await store.blocks.get(SCOPE))?.content).toBe("a line");
   });
 
+  it("tells who asks for a claim again how much was claimed", ["transactions"], async ({ store }) => {
+    for (const id of ["one", "two"])
+      await store
+        .forUser("anon")
+        .session(id)
+        .append([message("a")]);
+    const ask = () => onceOf(store).sessions.claim("anon", "ada");
+    expect([await ask(), await ask()]).toEqual([2, 2]);
+  });
+
   it("takes each call of an operation for one of its own", ["transactions"], async ({ store }) => {
     const ask = async () => {
       const once = onceOf(store);

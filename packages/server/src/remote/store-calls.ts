@@ -12,13 +12,18 @@ import {
 type Rows = Readonly<Record<string, MethodRow>>;
 type Methods = Readonly<Record<string, (...values: unknown[]) => unknown>>;
 
-/** It is made of other calls, and how many there are depends on what is stored: it cannot be asked for again. */
-const CONSOLIDATE = "store.consolidate";
-
 const ROWS: Readonly<Record<string, Rows>> = {
   session: SESSION_METHODS,
+  // It is made of other calls, and how many there are depends on what is stored: it cannot be asked for again.
   store: { ...STORE_METHODS, consolidate: { mode: "write", names: () => [] } },
   ...PART_METHODS,
+};
+
+/** Answers for a store without the method. */
+const INSTEAD: Readonly<Record<string, () => unknown>> = {
+  "records.now": () => Date.now(),
+  // Nobody knows what is left in its files.
+  "store.scrub": () => "unknown",
 };
 
 /** The server's files and its end are out of every client's reach. */
@@ -78,23 +83,22 @@ export class StoreCalls {
         ? store.session(call.session as string)
         : store[part as "blocks"]) as unknown as Methods | undefined;
     const method = target?.[name];
-    // A store without a clock of its own has the server's.
-    if (method === undefined && call.call === "records.now") return Date.now();
+    if (method === undefined && Object.hasOwn(INSTEAD, call.call)) return INSTEAD[call.call]?.();
     if (method === undefined || OF_THE_SERVER.has(call.call)) throw unsupported(`${call.call}()`);
     return method.apply(target, [...call.values]);
   }
 
   #storeOf(call: RemoteCall): Store {
     const store = this.#ofUser(call);
-    if (rowOf(call).mode !== "write") return store;
+    const { mode, isOnce } = rowOf(call);
+    if (mode !== "write" && !isOnce) return store;
     const { client, again } = this.request;
     if (call.once !== undefined) {
       const once = store.once?.(call.once);
       if (once === undefined) throw unsupported("once()");
       return once;
     }
-    const once =
-      call.call === CONSOLIDATE ? undefined : store.once?.({ id: `${client}/${call.n}`, fingerprint: FINGERPRINT });
+    const once = isOnce ? store.once?.({ id: `${client}/${call.n}`, fingerprint: FINGERPRINT }) : undefined;
     if (once === undefined && again === true) {
       throw new StemmaError("CONNECTION_LOST", {}, "No answer came. The write may have been stored or not.");
     }

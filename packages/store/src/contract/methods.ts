@@ -20,6 +20,8 @@ export interface MethodRow {
   readonly mode: "read" | "write" | "admin";
   names(values: readonly unknown[]): readonly Named[];
   readonly isStream?: true;
+  /** A write that `Store.once` does once. */
+  readonly isOnce?: true;
 }
 
 type Method = (...values: never[]) => unknown;
@@ -32,7 +34,7 @@ export type MethodRows<Part> = {
 type Names = MethodRow["names"];
 
 const read = (names: Names = nothing): MethodRow => ({ mode: "read", names });
-const write = (names: Names = nothing): MethodRow => ({ mode: "write", names });
+const write = (names: Names = nothing): MethodRow => ({ mode: "write", names, isOnce: true });
 const admin: MethodRow = { mode: "admin", names: nothing };
 
 function nothing(): readonly Named[] {
@@ -173,7 +175,7 @@ export const PART_METHODS: PartMethods = {
     compactionSums: read(byRequest),
     fork: write(toAnother),
     split: write(toAnother),
-    claim: admin,
+    claim: { ...admin, isOnce: true },
   },
   blocks: {
     get: read(byKey),

@@ -70,7 +70,7 @@ export function onceStore(
   });
 }
 
-const writesOf = perObject((rows: Rows) => Object.keys(rows).filter((name) => rows[name]?.mode === "write"));
+const writesOf = perObject((rows: Rows) => Object.keys(rows).filter((name) => rows[name]?.isOnce));
 
 // They are made when they are asked for, and an operation of one call asks for one of them.
 function withoutParts(store: Store): Omit<Store, Parts> {
