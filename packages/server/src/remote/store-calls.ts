@@ -53,7 +53,7 @@ export class StoreCalls {
 
   /** The operation that a call which writes is done as, if it comes again; null for one that cannot be told. */
   operationOf(call: RemoteCall): { readonly id: string; readonly userId: string | undefined } | null {
-    if (call.once === undefined && call.call === CONSOLIDATE) return null;
+    if (call.once === undefined && rowOf(call).isOnce !== true) return null;
     return { id: call.once?.id ?? `${this.request.client}/${call.n}`, userId: this.#ofUser(call).userId };
   }
 
