@@ -91,7 +91,7 @@ export const learningConflicts = defineTopic("learning conflicts", (it) => {
     edits = [
       fact("berlin", "", { action: "remove" }),
       closing("oslo", "berlin"),
-      { ...closing("rome"), action: "replace" },
+      { ...closing("rome"), action: "replace", validFrom: undefined },
       closing("porto", "rome", "oslo"),
     ];
     await facts.learn("I moved.", undefined, "one");
@@ -114,7 +114,9 @@ export const learningConflicts = defineTopic("learning conflicts", (it) => {
     // Of two in one place, the earlier ends where the later begins.
     expectParts(await facts.get("porto"), { validTo: "2026-04-01T00:00:00.000Z", supersededBy: ["bern", "graz"] });
     expectParts(await facts.get("bern"), { validTo: "2026-05-01T00:00:00.000Z", supersededBy: ["graz"] });
-    expectParts(await facts.get("rome"), { supersedes: ["oslo"], supersededBy: [] });
+    // What is written anew with a later beginning takes the place of what it was.
+    expectParts(await facts.get("rome"), { content: "Now in rome.", validTo: "2026-02-01T00:00:00.000Z" });
+    expectParts(await facts.get("oslo"), { content: "Now in oslo.", validTo: "2026-02-01T00:00:00.000Z" });
   });
 
   it("leaves removed or ended what a person removes or ends while learning runs", async ({ store }) => {

@@ -14,7 +14,8 @@ export function asSuccessor(edit: LearnEdit, present: (Link & { readonly content
   const told = readDate(edit.validFrom);
   if (present === null || action !== "replace" || !told || typeof content !== "string") return edit;
   const since = heldSince(present);
-  if (since === null || told <= since || sameFactAs(present.content)(content)) return edit;
+  // A state that comes again has an entry of its own anyway.
+  if (since === null || told <= since || isOver(present, told) || sameFactAs(present.content)(content)) return edit;
   const subject = edit.subject ?? subjectOf(present.tags) ?? undefined;
   return { ...edit, action: "add", subject, supersedes: [...new Set([present.key, ...supersedes])] };
 }
