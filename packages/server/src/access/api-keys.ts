@@ -9,6 +9,8 @@ export interface NewApiKey extends Access {
   readonly name: string;
   /** When it ceases to be one, in milliseconds since 1970. Default: never. */
   readonly expiresAt?: number | undefined;
+  /** The id of the principal whose quota it uses up. Default: its own. */
+  readonly countedAs?: string | undefined;
 }
 
 /** A key as a list shows it: without the secret, which is nowhere. */
@@ -63,11 +65,12 @@ export class ApiKeys {
   }
 
   /** Makes a key. Resolves to it, and to what a list shows of it. Errors: `INVALID_ARGUMENT`. */
-  async create({ name, expiresAt, ...access }: NewApiKey): Promise<{ key: string; info: ApiKeyInfo }> {
+  async create({ name, expiresAt, countedAs, ...access }: NewApiKey): Promise<{ key: string; info: ApiKeyInfo }> {
     assertArgument(check.text, name, "The name of a key");
     if (expiresAt !== undefined && !(Number.isFinite(expiresAt) && expiresAt > Date.now())) {
       throw invalid("The expiresAt of a key is a time to come, in milliseconds since 1970.", { expiresAt });
     }
+    if (countedAs !== undefined) assertArgument(check.text, countedAs, "The countedAs of a key");
     ACCESS.assert(access, "a key");
     assertGiven(access, "a key");
     // On a command line it is no option.
@@ -78,6 +81,7 @@ export class ApiKeys {
       id,
       name,
       ...accessOf(access),
+      ...(countedAs !== undefined && { countedAs }),
       ...(expiresAt !== undefined && { expiresAt }),
       createdAt: new Date().toISOString(),
     };
@@ -124,7 +128,7 @@ export class ApiKeys {
     const revoked = this.#revoked;
     const stored = await this.#read(id, digest);
     const since = Date.now();
-    const principal = stored === null || since >= (stored.expiresAt ?? since + 1) ? null : { id, ...accessOf(stored) };
+    const principal = stored === null || since >= (stored.expiresAt ?? since + 1) ? null : principalOf(stored);
     const until = Math.min(
       since + (principal === null ? UNKNOWN_FOR : KNOWN_FOR),
       stored?.expiresAt ?? since + KNOWN_FOR,
@@ -146,6 +150,10 @@ export class ApiKeys {
 
 function checkOf(id: string, secret: string): string {
   return digestOf(`${id}.${secret}`).slice(0, 6);
+}
+
+function principalOf({ id, countedAs, ...access }: StoredKey): Principal {
+  return { id, ...accessOf(access), ...(countedAs !== undefined && { countedAs }) };
 }
 
 function storedKey(value: Uint8Array): StoredKey {

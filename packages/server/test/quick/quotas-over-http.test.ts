@@ -185,6 +185,20 @@ describe("tokens", () => {
     expect((await tokenOf(server, mint, { userId: "eve" })).code).toBe("QUOTA_EXCEEDED");
   });
 
+  it("that are keys do so, too, and have no quota of their own", async () => {
+    const server = await serveRest({ withAccess: true });
+    const admin = await server.keyOf({ access: "admin", quota: { requestsPerDay: 5 } });
+    const make = (body: object) => server.ask("POST", "/v1/keys", { key: admin, json: { name: "made", ...body } });
+    expect((await make({ quota: { requestsPerDay: 9 } })).status).toBe(403);
+    const made = (await make({ access: "admin" })).body as { key: string };
+    const again = await server.ask("POST", "/v1/keys", { key: made.key, json: { name: "made by the made" } });
+    const { key } = again.body as { key: string };
+    const answers: number[] = [];
+    for (const each of [key, made.key, key])
+      answers.push((await server.ask("GET", "/v1/sessions", { key: each })).status);
+    expect([again.status, answers]).toEqual([201, [200, 200, 429]]);
+  });
+
   it("are given no quota by a request, nor another one's count", async () => {
     const server = await serveRest({ withAccess: true });
     const mint = await server.keyOf({ access: "mint", quota: { requestsPerDay: 50 } });

@@ -128,10 +128,15 @@ export function keyRoutes(routes: Routes, { keys, audit }: ServerOptions): void 
       answers: { 201: MADE_KEY },
     },
     async ({ principal, body: { access = "memory", tenant, expiresAt, ...fields } }) => {
+      const { id, quota, countedAs = id } = principal;
+      // Else whoever makes keys would have as many quotas.
+      if (quota !== undefined && fields.quota !== undefined)
+        throw forbidden("The keys that this key makes use up its own quota.");
       const asked = {
         ...fields,
         access,
         ...(expiresAt !== undefined && { expiresAt: timeOf(expiresAt) }),
+        ...(quota !== undefined && { quota, countedAs }),
       } as NewApiKey;
       const { key, info } = await byAdmin(principal, "keys.create", tenant, (all, of) =>
         all.create({ ...asked, ...of }),
@@ -158,7 +163,7 @@ export function keyRoutes(routes: Routes, { keys, audit }: ServerOptions): void 
   );
 }
 
-function shown({ expiresAt, ...info }: ApiKeyInfo) {
+function shown({ expiresAt, countedAs: _, ...info }: ApiKeyInfo) {
   return expiresAt === undefined ? info : { ...info, expiresAt: new Date(expiresAt).toISOString() };
 }
 
