@@ -35,6 +35,7 @@ export class Sender {
     const { fetch = globalThis.fetch, token, maxRetries = this.retries } = this.options;
     const { timeout = this.options.timeout ?? TIMEOUT, signal } = init;
     let hasNewToken = false;
+    let isLost = false;
     for (let attempt = 0; ; ) {
       const bearerOf = this.#bearer;
       const bearer = await bearerOf();
@@ -57,7 +58,9 @@ export class Sender {
         }
       }
       const wait = attempt < maxRetries && !isOnce ? pauseBefore(attempt, failure, this.firstPause) : null;
-      if (wait === null) throw failure;
+      // A server that fails could not look what came of the request before.
+      if (wait === null) throw isLost && Number(failure.details.status) >= 500 ? lost(BROKE_OFF, failure) : failure;
+      isLost ||= failure.code === "CONNECTION_LOST";
       attempt += 1;
       await pause(wait, signal);
     }

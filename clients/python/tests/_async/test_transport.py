@@ -57,6 +57,14 @@ async def test_a_write_is_sent_again_with_the_same_key(failure: Answer) -> None:
     assert server.requests[-1].headers["idempotency-key"] not in keys
 
 
+async def test_a_write_whose_answer_was_lost_stays_so_though_the_server_fails_afterwards() -> None:
+    failed = httpx.Response(500, json={"code": "STORE_FAILED", "detail": "The disk is full."})
+    with pytest.raises(ConnectionLostError, match="cut"):
+        await Server(httpx.RemoteProtocolError("cut"), failed).client().session("a").append(text_message("user", "Hi"))
+    with pytest.raises(ServerError, match="The disk is full"):
+        await Server(failed).client().session("a").append(text_message("user", "Hi"))
+
+
 async def test_it_waits_as_long_as_the_server_says() -> None:
     server = Server(httpx.Response(429, headers={"retry-after": "1"}), APPENDED)
     began = time.monotonic()

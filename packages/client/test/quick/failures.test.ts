@@ -81,6 +81,26 @@ describe("a request that fails", () => {
     expect(block?.content.match(/b/g)?.length).toBe(6);
   });
 
+  it("is lost if its answer was, whatever a server that fails says when it is asked again", async () => {
+    const { client, clientOf, server } = await served();
+    const body = JSON.stringify({
+      type: "urn:stemma:error:STORE_FAILED",
+      code: "STORE_FAILED",
+      detail: "The disk is full.",
+    });
+    const broken = answer(500, {}, body);
+    const tries = [lose, broken];
+    const fetch: Fetch = (request) => (tries.shift() ?? broken)(request, server);
+    const append = (own: StemmaClient) => own.messages.append("trip", said("ferry"));
+    await expect(append(clientOf({}, fetch))).rejects.toMatchObject({
+      code: "CONNECTION_LOST",
+      cause: expect.objectContaining({ code: "STORE_FAILED" }),
+    });
+    // It was stored.
+    expect((await client.messages.get("trip", "ferry")).id).toBe("ferry");
+    await expect(append(clientOf({}, broken))).rejects.toMatchObject({ code: "STORE_FAILED" });
+  });
+
   it("is not sent again if it is refused, or if the server asks for a long wait", async () => {
     const { clientOf, seen } = await served();
     await expect(clientOf().sessions.get("none")).rejects.toMatchObject({

@@ -88,22 +88,24 @@ class AsyncTransport:
 
     async def _send(self, request: Request, timeout: float, stream: bool) -> httpx.Response:
         retries = Retries(self._settings.retry_for)
+        unanswered: httpx.RequestError | None = None
         while True:
             response = None
-            failure = None
             try:
                 client = self._client()
                 response = await client.send(self._built(client, request, timeout), stream=stream)
             except httpx.RequestError as error:
                 assert_sendable(error)
-                failure = error
+                unanswered = error
             delay = retries.delay_after(response)
-            if delay is None and failure is not None:
-                raise lost(failure) from failure
-            if delay is None and response is not None:
+            # A server that fails could not look what came of the request before.
+            is_decided = response is not None and (unanswered is None or response.status_code < 500)
+            if delay is None and response is not None and is_decided:
                 return response
             if response is not None:
                 await response.aclose()
+            if delay is None and unanswered is not None:
+                raise lost(unanswered) from unanswered
             await sleep(delay or 0)
 
     def _client(self) -> httpx.AsyncClient:
