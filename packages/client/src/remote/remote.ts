@@ -133,7 +133,8 @@ function methodOf(calls: RemoteCalls, calling: Calling, call: string, row: Metho
   return (...given: unknown[]) => {
     const { values, signal } = withoutSignal(call.endsWith("search") ? given.map(cut) : given);
     const made = calls.call(asked(values), locks(values));
-    return signal === undefined ? made : unlessAborted(made, signal);
+    // Of more than ten that wait for one signal Node warns: each has one of its own.
+    return signal === undefined ? made : unlessAborted(made, AbortSignal.any([signal]));
   };
 }
 

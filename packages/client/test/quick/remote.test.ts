@@ -253,6 +253,17 @@ it("gives up after its retries, and a search whose signal is aborted at once", a
   expect(() => remote({ baseUrl: "nowhere" })).toThrow("remote()");
 });
 
+it("lets many searches wait for one signal without a warning", async () => {
+  const { store } = await remoteOf();
+  const warned = vi.fn();
+  process.on("warning", warned);
+  const { signal } = new AbortController();
+  await Promise.all(Array.from({ length: 20 }, () => store.search("ferry", { limit: 3, signal })));
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  process.off("warning", warned);
+  expect(warned).not.toHaveBeenCalled();
+});
+
 it("brings values that JSON has no word for, and leaves what is no data to the server", async () => {
   const { store } = await remoteOf();
   const scope = { sessionId: "trip", label: "bytes" };
