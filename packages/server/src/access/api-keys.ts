@@ -10,7 +10,7 @@ export interface NewApiKey extends Access {
   /** When it ceases to be one, in milliseconds since 1970. Default: never. */
   readonly expiresAt?: number | undefined;
   /** The id of the principal whose quota it uses up. Default: its own. */
-  readonly countedAs?: string | undefined;
+  readonly countedAs?: string;
 }
 
 /** A key as a list shows it: without the secret, which is nowhere. */
