@@ -64,7 +64,7 @@ const READS = new Set(
   [
     [
       "session",
-      "message leaf branches branchIds parent siblings siblingIds path stream recent rowStats length count tree messages search",
+      "message leaf branches branchIds parent siblings siblingIds path stream lines recent rowStats length count tree messages search",
     ],
     ["session", "compactions originals skills treePage change writes"],
     ["sessions", "get list count unregistered due usage usageRows compactionSums"],
