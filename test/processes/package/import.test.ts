@@ -15,6 +15,8 @@ const FRAMEWORKS: Readonly<Record<string, readonly string[]>> = {
   "stemma/openai-agents": ["@openai/agents"],
   "stemma/react": ["react", "@ai-sdk/react"],
   "stemma/testing": ["zod"],
+  // Its routes are described with zod, and stand when the Worker begins.
+  "stemma/worker": ["zod"],
 };
 
 /** Milliseconds of CPU. The aim is 100 on an idle machine; beside other work the same takes more. */
