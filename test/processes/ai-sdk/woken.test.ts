@@ -27,14 +27,28 @@ describe("two servers on a SQLite file", () => {
   });
 });
 
-describeServer("two servers on Postgres", (server) => describeServers(() => server.url));
+describeServer("two servers on Postgres", (server) => {
+  const inTransaction = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'`;
+  describeServers(
+    () => server.url,
+    async () => (await server.query(server.url, inTransaction)).length > 0,
+  );
+});
 
-function describeServers(database: () => string): void {
+function describeServers(database: () => string, holdsLocks = async () => false): void {
   const ways = {
-    "whose tool blocked it": { text: "block", stop: () => {}, go: () => {} },
+    "whose tool blocked it": { text: "block", stop: async () => {}, go: () => {} },
     "that was stopped": {
       text: "plain",
-      stop: (child: ChildProcess) => child.kill("SIGSTOP"),
+      stop: async (child: ChildProcess) => {
+        child.kill("SIGSTOP");
+        // Within a transaction it would hold its locks, until the database's own time for that is over.
+        for (await sleep(50); await holdsLocks(); await sleep(50)) {
+          child.kill("SIGCONT");
+          await sleep(1);
+          child.kill("SIGSTOP");
+        }
+      },
       go: (child: ChildProcess) => child.kill("SIGCONT"),
     },
   };
@@ -63,7 +77,7 @@ function describeServers(database: () => string): void {
         });
         // One that is blocked sends nothing.
         while (!isBegun && (text === "plain" || (await page()).run?.status !== "running")) await sleep(20);
-        stop(first.child);
+        await stop(first.child);
         await sleep(1.2 * LEASE);
         // What had not come to its end is told to be interrupted, and goes on when it is asked for again.
         for (let told = ""; !told.includes('"finish"'); ) told = await post(second.url);
