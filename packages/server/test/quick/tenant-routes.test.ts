@@ -243,6 +243,8 @@ describe("a server with tenants", () => {
     const idOf = (each: string) => each.slice(4, 12);
     for (const other of [theirs, root]) {
       expect((await ask("DELETE", `/v1/keys/${idOf(other)}`, { key })).body.code).toBe("NOT_FOUND");
+      expect((await ask("GET", `/v1/quota?key=${idOf(other)}`, { key })).body.code).toBe("NOT_FOUND");
+      expect((await ask("GET", `/v1/quota?key=${idOf(other)}`, { key: root })).status).toBe(200);
       expect(await keys.verify(other)).not.toBeNull();
     }
     expect((await ask("DELETE", `/v1/keys/${made.body.id}`, { key })).status).toBe(204);

@@ -35,7 +35,7 @@ export function quotaRoute(routes: Routes, { quotas, keys }: ServerOptions): voi
 async function keyOf({ access, ...reach }: Principal, id: string, keys: ApiKeys | undefined): Promise<Principal> {
   if (access !== "admin" || !isWhole({ access, ...reach }))
     throw forbidden("The quota of another key is for administrators.");
-  const found = (await keys?.list())?.find((each) => each.id === id);
-  if (found === undefined) throw new HttpRefusal("NOT_FOUND", "There is no key of this id.");
+  const found = (await keys?.get(id, { tenant: reach.tenant })) ?? null;
+  if (found === null) throw new HttpRefusal("NOT_FOUND", "There is no key of this id.");
   return found;
 }
