@@ -24,7 +24,7 @@ export interface QuotaUse {
 }
 
 export interface QuotasOptions {
-  /** The quota of each principal that has none of its own, and is no administrator. Default: no limit. */
+  /** The quota of each principal that has none of its own, and is no administrator of the server: those of a tenant have it. Default: no limit. */
   readonly quota?: Quota | undefined;
   /** Gets what kept a request from being counted. The request goes on. */
   readonly onError?: ((error: unknown) => void) | undefined;
@@ -101,9 +101,9 @@ export class Quotas {
     await Promise.all(this.#allowances.values().map((allowance) => allowance.release()));
   }
 
-  #limitsOf({ id, access, countedAs = id, quota }: Principal) {
-    const { quota: usual } = this.options;
-    const held = quota ?? (access === "admin" ? undefined : usual);
+  #limitsOf({ id, access, tenant, countedAs = id, quota }: Principal) {
+    const isOperator = access === "admin" && tenant === undefined;
+    const held = quota ?? (isOperator ? undefined : this.options.quota);
     if (held === undefined) return [];
     return QUOTA_NAMES.flatMap((name) => {
       const limit = held[name];

@@ -159,6 +159,7 @@ describe("a quota", () => {
     expect(await count(of({ requestsPerDay: 5 }, "c"))).toBe(5);
     expect(await count(of({}, "d"))).toBe(20);
     expect(await count({ id: "admin", access: "admin" })).toBe(20);
+    expect(await count({ id: "of a tenant", access: "admin", tenant: "acme" })).toBe(3);
     expect(await count({ ...of({ requestsPerDay: 2 }, "e"), access: "admin" })).toBe(2);
   });
 
