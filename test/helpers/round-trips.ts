@@ -38,6 +38,9 @@ export class RoundTrips {
   #isFlushing = false;
   #isAnswering = false;
 
+  /** @param trip How long each takes, in milliseconds. */
+  constructor(private readonly trip = 0) {}
+
   /** Gives a store whose calls are counted here. */
   to(store: Store, whole?: Store): Store {
     const { name, capabilities, userId, order, observer, redaction } = store;
@@ -130,6 +133,7 @@ export class RoundTrips {
       known = this.requests.length;
       await new Promise((resolve) => setImmediate(resolve));
     }
+    if (this.trip > 0) await new Promise((resolve) => setTimeout(resolve, this.trip));
     this.trips += 1;
     const answered = this.#underWay;
     const told = await Promise.all(answered.flat().map((call) => call.make()));

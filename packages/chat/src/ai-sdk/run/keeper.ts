@@ -8,6 +8,8 @@ import type { LiveRun, RunLog } from "./log.js";
 const TICK = 200;
 /** For each run that a process keeps at once its ticks are so many milliseconds further apart: it makes 250 a second at most. */
 const SHARE = 4;
+/** A tick takes a quarter of the time at most, so that a store that is far away is not always asked. */
+const TRIPS = 4;
 
 /** How long a run is kept whose answer nobody has begun, in milliseconds. */
 const UNANSWERED = 60_000;
@@ -33,6 +35,8 @@ export class RunKeeper {
     private readonly run: LiveRun,
     private readonly hold: RunHold,
     isRedacted: boolean,
+    /** How long a call to the store took, in milliseconds. */
+    private trip: number,
   ) {
     this.#finished = isRedacted ? new FinishedParts() : null;
     keepers += 1;
@@ -94,11 +98,12 @@ export class RunKeeper {
 
   #schedule(): void {
     if (this.#isOver) return;
+    const apart = Math.max(SHARE * keepers, TRIPS * this.trip);
     this.#timer = setTimeout(
       () => {
         this.#ticking = this.#tick().then(() => this.#schedule());
       },
-      Math.max(TICK, Math.min(SHARE * keepers, this.run.state.lease / 4)),
+      Math.max(TICK, Math.min(apart, this.run.state.lease / 4)),
     );
   }
 
@@ -110,28 +115,32 @@ export class RunKeeper {
   async #tick(): Promise<void> {
     // Many runs are due at once.
     await yieldIfDue();
+    const asked = performance.now();
     // What is refused is written again at the end, when the run fails of it. Until then it goes on.
-    await this.#flush().catch(() => {});
+    const isWritten = await this.#flush().catch(() => false);
     try {
-      await this.#look();
+      await this.#look(isWritten);
     } catch {
       // The store may answer the next time. Until the lease ends the run is ours.
       if (this.hold.isLeaseOver) this.run.breakOff("lost");
     }
+    this.trip = performance.now() - asked;
   }
 
-  // What could not be written is written again as it was: it may be there.
-  async #flush(): Promise<void> {
+  // False where there was nothing. What could not be written is written again as it was: it may be there.
+  async #flush(): Promise<boolean> {
     if (this.#sent.length === 0) [this.#sent, this.#batch] = [this.#batch, []];
-    if (this.#sent.length === 0) return;
+    if (this.#sent.length === 0) return false;
     await this.write([this.log.chunkWrite(this.run.id, this.#batches, this.#sent)]);
     this.#batches += 1;
     this.#sent = [];
+    return true;
   }
 
-  async #look(): Promise<void> {
+  // A write has looked already.
+  async #look(isWritten: boolean): Promise<void> {
     if (!this.#isBegun && performance.now() - this.#claimedAt > UNANSWERED) return this.#abandon();
-    const { status } = await this.#own(() => this.hold.look());
+    const { status } = isWritten ? this.hold.state : await this.#own(() => this.hold.look());
     if (status === "stopping") this.run.breakOff("stopped");
     await this.#own(() => this.hold.renew());
     this.run.state = this.hold.state;

@@ -161,13 +161,15 @@ export class SessionRuns {
         lease,
         leaseUntil: time === null ? null : time.in(lease),
       } as const;
+      const asked = performance.now();
       const written = await this.#log.write(running, known?.version ?? 0);
       if (written === null) continue;
+      const trip = performance.now() - asked;
       const run = new LiveRun(written.state);
       this.#process.live.set(this.session.id, run);
       const hold = new RunHold(this.session, this.#log, written);
       const isRedacted = coreOf(this.session).store?.redaction !== undefined;
-      const keeper = new RunKeeper(this.#log, run, hold, isRedacted);
+      const keeper = new RunKeeper(this.#log, run, hold, isRedacted, trip);
       return { run, keeper, earlier: known?.state.runId ?? null, isAsSeen: look !== undefined };
     }
   }
