@@ -18,12 +18,12 @@ async function serve(options: Partial<Parameters<typeof createServer>[1]> = {}) 
     handlers: { "/mine": async (_request, { sessions }) => Response.json(await sessions.list()) },
     ...options,
   });
-  const send = (path: string, init: RequestInit & { key?: string } = {}) => {
+  const send = (path: string, init: RequestInit & { key?: string } = {}, Sent = Request) => {
     const { key, ...rest } = init;
     const headers = new Headers(rest.headers);
     if (key !== undefined) headers.set("authorization", `Bearer ${key}`);
     if (path.startsWith("/v1/")) headers.set("content-type", "application/json");
-    return server(new Request(HOST + path, { ...rest, headers }));
+    return server(new Sent(HOST + path, { ...rest, headers }));
   };
   return { store, keys, send, requests, errors };
 }
@@ -177,5 +177,24 @@ describe("createServer", () => {
     const last = answers.at(-1);
     expect([last?.status, last?.headers.get("retry-after")]).toEqual([429, "1"]);
     expect(await last?.json()).toMatchObject({ code: "RATE_LIMITED", status: 429 });
+  });
+
+  it("asks for no stream of a body that says how long it is: a listener of Node would make one", async () => {
+    class Whole extends Request {
+      override get body(): never {
+        throw new Error("The body was asked for as a stream.");
+      }
+    }
+    const { keys, send } = await serve();
+    const { key } = await keys.create({ name: "whole", access: "memory" });
+    const post = (path: string, json: object) => {
+      const body = JSON.stringify(json);
+      const headers = { "content-type": "application/json", "content-length": String(body.length) };
+      return send(path, { method: "POST", key, body, headers }, Whole);
+    };
+    const message = { id: "m", role: "user", parts: [{ type: "text", text: "Hello." }] };
+    expect((await post("/v1/sessions/s/messages", { messages: [message] })).status).toBe(200);
+    const append = { n: 1, call: "session.append", session: "s", values: [[{ ...message, id: "n" }]] };
+    expect((await post("/v1/rpc", { client: "c", calls: [append] })).status).toBe(200);
   });
 });
