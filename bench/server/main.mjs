@@ -17,7 +17,7 @@ import { messageOf } from "./calls.mjs";
 import { langGraph, langGraphPython } from "./others/langgraph.mjs";
 import { mastra } from "./others/mastra.mjs";
 import { measureOther } from "./others/other-server.mjs";
-import { startEmpty, startStemma } from "./processes.mjs";
+import { startBare, startEmpty, startStemma } from "./processes.mjs";
 import { measureRatios } from "./ratios.mjs";
 import { measureRemote } from "./remote.mjs";
 import { measureSlowReaders, measureStream } from "./streams.mjs";
@@ -47,6 +47,7 @@ try {
     requests: async () =>
       measureRatios({
         empty: await started(startEmpty()),
+        bare: await started(startBare(db)),
         served: await started(startStemma(db)),
         keys,
         sessionOf: (round) => `s${round}`,

@@ -8,6 +8,9 @@ const path = (file) => fileURLToPath(new URL(file, import.meta.url));
 /** A server whose handler does nothing. */
 export const startEmpty = () => start([path("./empty.mjs")]);
 
+/** A server that passes requests on to a database, and does nothing else. */
+export const startBare = (db) => start([path("./bare.mjs"), db]);
+
 /** `stemma serve` with its default settings, on a database; it is asked more often than they allow. */
 export const startStemma = (db) =>
   start([

@@ -7,6 +7,8 @@ const PAIRS = [
   { work: "append with a user's key", over: "append of a user", under: "empty append" },
   { work: "read of 50 messages", over: "read", under: "empty read", atMost: 1.5 },
   { work: "read of 1 message", over: "read of one", under: "empty read" },
+  { work: "append by a handler that only calls the store", over: "bare append", under: "empty append" },
+  { work: "read of 50 messages by a handler that only calls the store", over: "bare read", under: "empty read" },
   {
     work: "append at 50,000 messages",
     over: "append at 50,000",
@@ -17,9 +19,10 @@ const PAIRS = [
 ];
 
 /** Rows of ratios, and what an `Idempotency-Key` adds. `sessionOf` gives a session of 1,000 messages for a round. */
-export async function measureRatios({ empty, served, keys, sessionOf, large, ofUser, rounds, turns }) {
+export async function measureRatios({ empty, bare, served, keys, sessionOf, large, ofUser, rounds, turns }) {
   const nothing = callsOf({ url: empty.url, key: keys.whole });
   const stemma = callsOf({ url: served.url, key: keys.whole });
+  const alone = callsOf({ url: bare.url, key: keys.whole });
   const user = callsOf({ url: served.url, key: keys.user });
   const found = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -33,6 +36,8 @@ export async function measureRatios({ empty, served, keys, sessionOf, large, ofU
       "append once": stemma.appendOnce(session),
       read: stemma.newest(session, 50),
       "read of one": stemma.newest(session, 1),
+      "bare append": alone.append(session),
+      "bare read": alone.newest(session, 50),
     };
     found.push(await inTurns(calls, turns));
   }
