@@ -9,7 +9,7 @@ import {
   StemmaError,
 } from "@stemma/model";
 import { coreOf, type SessionManager } from "@stemma/session";
-import type { MessageWrite, ReadOptions } from "@stemma/store";
+import type { MessageWrite, ReadOptions, StreamOptions } from "@stemma/store";
 import { pageOf } from "../cursor.js";
 import { expectedBy, isKnown, isOther, tagOf } from "../etag.js";
 import { assertThere, type Call, json, jsonText, noContent, type Routes } from "../route.js";
@@ -205,31 +205,35 @@ async function history(call: HistoryCall): Promise<Response> {
   const { limit, after, next } = pageOf(call);
   const options = { ...readOptions(query), newestFirst: query.order === "desc" };
   const session = store.session(ids.session);
+  const textsOf = (asked: StreamOptions) => session.lines?.(asked) ?? linesOf(session.stream(asked));
   if (wantsLines(request)) {
     await assertThere(store, ids.session);
-    return lines(session.lines?.(options) ?? linesOf(session.stream(options)));
+    return lines(textsOf(options));
   }
   const data: string[] = [];
-  let last: string | null = null;
   let size = 0;
   let isMore = false;
   try {
     // One more tells whether there are more.
-    for await (const message of session.stream({ ...options, after, firstPage: limit + 1 })) {
-      const text = JSON.stringify(message);
+    for await (const text of eachLine(textsOf({ ...options, after, firstPage: limit + 1 }))) {
       isMore = data.length === limit || (data.length > 0 && size + text.length > MOST_CHARACTERS);
       if (isMore) break;
       data.push(text);
       size += text.length;
-      last = message.id;
     }
   } catch (error) {
     const isCursor = StemmaError.isInstance(error, "MESSAGE_NOT_FOUND") && error.details.messageId === after;
     throw isCursor ? invalid("The message that the cursor stands at is no longer in the history: begin anew.") : error;
   }
-  if (data.length === 0) await assertThere(store, ids.session);
+  const last = data.at(-1);
+  if (last === undefined) await assertThere(store, ids.session);
   // What is stored is JSON already, and is not made anew of what was read.
-  return jsonText(`{"data":[${data.join()}],"nextCursor":${JSON.stringify(next(isMore ? last : null))}}`);
+  const nextCursor = next(isMore && last !== undefined ? (JSON.parse(last) as SessionMessage).id : null);
+  return jsonText(`{"data":[${data.join()}],"nextCursor":${JSON.stringify(nextCursor)}}`);
+}
+
+async function* eachLine(texts: AsyncIterable<string>): AsyncGenerator<string> {
+  for await (const text of texts) yield* text.trimEnd().split("\n");
 }
 
 async function recent({ store, query, ids }: HistoryCall, maxBytes: number): Promise<Response> {
