@@ -42,6 +42,7 @@ import {
   bridge,
   circle,
   forgetNeighbour,
+  holdAfter,
   keepEnds,
   linkPredecessors,
   lockEntry,
@@ -130,7 +131,8 @@ function* writtenFact(
   const versions = isBack ? yield* readVersions(entryVersionKey(scope, key)) : [];
   // It looks at all entries: a new one stands beside none.
   const base = isBack ? { ...NO_FACT, ends: yield* presentEnds(sql, scope, key, removed.fact.ends) } : NO_FACT;
-  const after = changedFact(holds ? heldAgain(scope, key, before ?? base, now) : (before ?? base), key, entry, now);
+  const told = changedFact(holds ? heldAgain(scope, key, before ?? base, now) : (before ?? base), key, entry, now);
+  const after = isBack ? yield* holdAfter(sql, scope, key, told, removed.fact) : told;
   const linked = yield* linkPredecessors(sql, scope, {
     key,
     before,
