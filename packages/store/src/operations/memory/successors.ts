@@ -223,6 +223,11 @@ function* changeEach(
   }
 }
 
+/** Makes others wait who change chains: whoever goes along one would meet whoever goes back, each with entries that the other one waits for. */
+export function* lockChains({ lockSession }: Dialect, { sessionId }: Pick<EntryScope, "sessionId">): Operation<void> {
+  if (lockSession !== null) yield* lockSession(sessionId);
+}
+
 /** The row of an entry, which other writers wait for. */
 export function* lockEntry(sql: Dialect, scope: EntryScope, key: string): Operation<NumberedRow | null> {
   return (yield* findOwnEntryRow(scope, key, sql.forUpdate)) ?? (yield* findEntryRow(sql, scope, key));
