@@ -77,6 +77,19 @@ it("what is added to an entry that the answer has closed is an entry of its own"
   ]);
 });
 
+it("what an answer closes it does not remove, whenever it says that this was", async () => {
+  const first: Told[] = [{ action: "add", key: "paris", city: "Paris", validFrom: "2011" }];
+  const then: Told[] = [
+    { action: "add", key: "bern", city: "Bern", validFrom: "2017", closes: ["paris"] },
+    { action: "remove", key: "paris", city: "Paris", validFrom: "2016" },
+  ];
+  const all = await learned([first, then].map((edits) => ({ days: 1, edits })));
+  expect(all.map(({ key, validFrom, validTo }) => [key, year(validFrom), year(validTo)])).toEqual([
+    ["bern", "2017", null],
+    ["paris", "2011", "2017"],
+  ]);
+});
+
 const anyYear = fc.option(fc.integer({ min: 2010, max: 2024 }).map(String), { nil: undefined });
 const anyEdit: fc.Arbitrary<Told> = fc.record({
   action: fc.constantFrom("add" as const, "add" as const, "replace" as const, "remove" as const),

@@ -196,6 +196,37 @@ export const factChains = defineTopic("chains of facts", (it) => {
     expect(await keys()).toEqual(["a"]);
   });
 
+  it("holds again what comes back with a later beginning than what took its place, and may end that", async ({
+    store,
+  }) => {
+    const { write, remove, restore, keys, spans, get } = await three(store);
+    await remove("b");
+    await write("b", 2025);
+    expect([await keys(), await spans("a", "b", "c")]).toEqual([
+      ["b", "c"],
+      [
+        [2010, 2024],
+        [2025, null],
+        [2024, null],
+      ],
+    ]);
+    expect([(await get("b"))?.supersededBy, (await get("c"))?.supersedes]).toEqual([[], ["a"]]);
+    await write("b", 2025, { supersedes: ["c"] });
+    expect([await keys(), await spans("c")]).toEqual([["b"], [[2024, 2025]]]);
+    // What began as late as before, or no later than what took its place, stays ended.
+    await remove("b");
+    await remove("a");
+    for (const begin of [2010, 2024]) {
+      await write("a", begin);
+      expect([await keys(), (await get("a"))?.supersededBy]).toEqual([["c"], ["c"]]);
+      await remove("a");
+    }
+    await write("a", 2026);
+    await remove("a");
+    await restore("a");
+    expect(await keys()).toEqual(["a", "c"]);
+  });
+
   it("undoes and rewinds the middle of a chain", async ({ store, sessionOf }) => {
     const session = sessionOf("main").withContext("facts", { provider: new AgentSearchProvider(store) });
     const { write, keys, spans } = world(store);

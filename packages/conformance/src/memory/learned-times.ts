@@ -40,6 +40,27 @@ export const learnedTimes = defineTopic("learned times", (it) => {
     expectParts(await facts.get("rome"), { validTo: "2021-05-01T10:00:00.000Z" });
   });
 
+  it("orders what begins in other zones by the same clock, from the year 0 to 9999", async ({ store }) => {
+    const facts = world(store);
+    const { entries } = facts.store;
+    const berlin = { key: "berlin", content: "Lives in Berlin.", validFrom: "2025-06-01T00:30+02:00", ...HOME };
+    await entries.set(SCOPE, berlin);
+    expectParts(await facts.get("berlin"), { validFrom: "2025-05-31T22:30:00.000Z" });
+    const since = (key: string, validFrom: string, closes: string) =>
+      fact(key, `Lives in ${key}.`, { validFrom, supersedes: [closes] });
+    // By the clock on the wall it is earlier.
+    await facts.learn("a", [since("lisbon", "2025-06-01T00:15+01:00", "berlin")]);
+    expectParts(await facts.get("berlin"), { validTo: "2025-05-31T23:15:00.000Z", supersededBy: ["lisbon"] });
+    await facts.learn("b", [since("ur", "0000", "lisbon"), since("mars", "9999-12-31", "lisbon")]);
+    expect(facts.skipped).toEqual([]);
+    expectParts(await facts.get("ur"), { validFrom: "0000-01-01T00:00:00.000Z", validTo: "2025-05-31T22:30:00.000Z" });
+    expectParts(await facts.get("lisbon"), { validTo: "9999-12-31T00:00:00.000Z" });
+    expect(await facts.holding()).toEqual(["Lives in lisbon."]);
+    const at = async (asOf: string) => (await entries.list(SCOPE, { asOf })).map(({ key }) => key);
+    const times = ["0000-01-01", "2025-06-01T01:00+02:00", "2025-06-01T01:15+02:00", "9999-12-31T23:59:59.999Z"];
+    expect(await Promise.all(times.map(at))).toEqual([["ur"], ["berlin"], ["lisbon"], ["mars"]]);
+  });
+
   it("takes what is older than the writing of an entry without a beginning for older, and ends it there", async ({
     store,
   }) => {

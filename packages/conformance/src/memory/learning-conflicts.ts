@@ -48,18 +48,20 @@ function world(everything: Store, edits: (request: LearnRequest) => readonly Lea
   };
 }
 
+/** Acts the first time that it is called. */
+function once(act: () => Promise<void>): () => Promise<void> {
+  let left = 1;
+  return async () => {
+    if (left-- > 0) await act();
+  };
+}
+
 /** Learning while others write, and answers that contradict themselves. */
 export const learningConflicts = defineTopic("learning conflicts", (it) => {
   it("leaves open what a person changes at the moment in which it would be closed", async ({ store }) => {
     const edits = [fact("lisbon", "Lives in Lisbon.", { validFrom: "2026-05-20", supersedes: ["berlin"] })];
     const facts = world(store, () => edits);
     await facts.set("berlin", "Lives in Berlin.", { tags: ["subject:home"], validFrom: "2024-03-01" });
-    const once = (act: () => Promise<void>) => {
-      let left = 1;
-      return async () => {
-        if (left-- > 0) await act();
-      };
-    };
     await facts.learn(
       "I moved.",
       once(() => facts.set("berlin", "Lives in Berlin and Rome.")),
@@ -188,6 +190,27 @@ export const learningConflicts = defineTopic("learning conflicts", (it) => {
     expect(after.map(({ estimated_cost }) => estimated_cost)).toEqual([0.5, 0.5]);
     await store.sessions.addUsage("old", 1, 1, 0, "a model that answers");
     expect((await manager.list())[0]?.id).toBe("old");
+  });
+
+  it("closes a fact once where two chats learn at once what ends it, and loses neither of both", async ({ store }) => {
+    const facts = world(store, ({ messages: [said] }) => {
+      const city = said?.parts[0]?.text ?? "";
+      const validFrom = city === "Lisbon" ? "2025-06-01" : "2026-06-01";
+      return [fact(city, `Lives in ${city}.`, { validFrom, supersedes: ["berlin"] })];
+    });
+    await facts.set("berlin", "Lives in Berlin.", { tags: ["subject:home"], validFrom: "2024-03-01" });
+    const other = facts.manager.getSession("other");
+    await other.appendMessage(message("m", "Porto"));
+    await facts.learn(
+      "Lisbon",
+      once(() => other.close()),
+    );
+    expect([facts.noticed, await facts.holding()]).toEqual([
+      { asked: 2, skipped: ['nothing is closed: "berlin" has an end already'], errors: [] },
+      ["Lives in Lisbon.", "Lives in Porto."],
+    ]);
+    expectParts(await facts.get("berlin"), { validTo: "2026-06-01T00:00:00.000Z", supersededBy: ["porto"] });
+    expectParts(await facts.manager.learnDue(), { messages: 0, failed: [] });
   });
 
   it("learns each message once where two look at once for what is due in one process", async ({ store }) => {

@@ -6,6 +6,7 @@ import {
   type SearchQuery,
   scoreIn,
   type TermSequences,
+  withUsual,
 } from "@stemma/model";
 import {
   all,
@@ -21,7 +22,7 @@ import {
 } from "@stemma/store";
 import { type Placement, spreadSearchOf } from "../citus/placement.js";
 import { arrayLiteral } from "../drivers/column-types.js";
-import { callMatches, callMatchesOf, frequentQuery, quotasOf, timesOfPhrase } from "./matches.js";
+import { callMatches, callMatchesOf, frequentQuery, timesOfPhrase } from "./matches.js";
 /**
  * Full-text search on an index of our own, which ranks as SQLite's FTS5 does: a row for each document holds
  * its terms in order, and an inverted index (GIN) tells which rows hold a term. A `tsvector` would refuse documents of
@@ -111,8 +112,10 @@ export const postgresSearch = (placement: Placement, tools: boolean): SearchDial
   entries: searchEntries,
 });
 
-/** How many entries are counted, and their lengths averaged; so many of those that hold a sequence are read: the newest. */
+/** How many entries are counted, and their lengths averaged. */
 const SAMPLED = 10_000;
+/** Of each sequence so many entries are scored: the newest. Those that hold others as well are taken to be as good as usual. */
+const MOST = 1_000;
 
 const TABLE = "cf_agents_search_fts";
 
@@ -129,33 +132,37 @@ function* searchEntries(query: SearchQuery, { where, values }: EntryScope, limit
   const rows = `${TABLE} d JOIN cf_agents_search_entries e ON e.session_id = d.session_id AND e.n = d.n WHERE ${where}`;
   const size = yield* sizeOf(rows, values);
   const found = yield* findHolding(sequences, rows, values);
-  const counts = found.map((matches) => matches[0]?.documents ?? 0);
-  const documents = Math.max(size.documents, ...counts);
+  const others = yield* findOthers(sequences, found, rows, values);
+  const documents = Math.max(size.documents, ...found.map((held) => held.documents));
   const lengths = new Map<number, number>();
-  const matches = quotasOf(counts, SAMPLED).map((quota, index) => {
-    const score = scoreIn({ ...size, documents }, counts[index] as number);
-    const newest = (found[index] as Match[]).slice(0, Math.max(0, quota)).reverse();
-    for (const { n: rowId, length } of newest) lengths.set(rowId, length);
-    return {
-      numbers: newest.map(({ n: rowId }) => rowId),
-      scores: newest.map(({ times, length }) => score(times, length)),
-    };
+  for (const { numbers, lengths: own } of [...found, others])
+    for (const [at, n] of numbers.entries()) lengths.set(n, own[at] as number);
+  const matches = found.map(({ documents: holding, numbers, times }, index) => {
+    const score = scoreIn({ ...size, documents }, holding);
+    const scores = numbers.map((n, at) => score(times[at] as number, lengths.get(n) as number));
+    return withUsual({ numbers, scores }, others.holding[index] ?? []);
   });
   return rankEntries(query, matches, lengths, limit);
 }
 
-interface Match {
-  /** Which sequence it holds, from 1 on, and how many times. */
-  readonly i: number;
-  readonly times: number;
-  readonly n: number;
-  readonly length: number;
-  /** How many rows hold the sequence. */
+/** Rows by their numbers, ascending, and how many terms each has. */
+interface Rows {
+  readonly numbers: readonly number[];
+  readonly lengths: readonly number[];
+}
+
+/** The newest rows that hold a sequence, how many times each does, and how many rows do. */
+interface Holding extends Rows {
+  readonly times: readonly number[];
   readonly documents: number;
 }
 
-// Of each sequence the rows that hold it, the newest first.
-function* findHolding(sequences: TermSequences, rows: string, values: readonly SqlValue[]): Operation<Match[][]> {
+// As lists in JSON: a driver takes far longer for rows of their own.
+const listOf = (column: string, name: string, filter = "") =>
+  `(json_agg(${column} ORDER BY h.n)${filter})::text AS ${name}`;
+const parseList = (list: string | null | undefined): number[] => JSON.parse(list ?? "[]");
+
+function* findHolding(sequences: TermSequences, rows: string, values: readonly SqlValue[]): Operation<Holding[]> {
   const query = `WITH wanted AS MATERIALIZED (
        SELECT w.i, ARRAY(SELECT json_array_elements_text(w.terms)) AS terms
        FROM json_array_elements(?::text::json) WITH ORDINALITY AS w (terms, i)
@@ -165,14 +172,51 @@ function* findHolding(sequences: TermSequences, rows: string, values: readonly S
          ELSE ${timesOfPhrase("w.terms")} END AS times
        FROM wanted w CROSS JOIN LATERAL (
          SELECT d.n, d.length, d.terms, count(*) OVER () AS documents
-         FROM ${rows} AND d.terms @> w.terms ORDER BY d.n DESC LIMIT ${SAMPLED}) AS d
+         FROM ${rows} AND d.terms @> w.terms ORDER BY d.n DESC LIMIT ${MOST}) AS d
      )
-     SELECT h.i, h.n, h.length, h.times, h.documents FROM held h WHERE h.times > 0 ORDER BY h.i, h.n DESC`;
-  const matches = yield* all<Match>(query, JSON.stringify(sequences), ...values);
+     SELECT h.i, max(h.documents) AS documents, ${listOf("h.n", "numbers")}, ${listOf("h.length", "lengths")}, ${listOf("h.times", "times")}
+     FROM held h WHERE h.times > 0 GROUP BY h.i`;
+  const held = yield* all<{ i: number; documents: number } & Record<"numbers" | "lengths" | "times", string>>(
+    query,
+    JSON.stringify(sequences),
+    ...values,
+  );
   return sequences.map((terms, index) => {
-    const held = matches.filter(({ i }) => i === index + 1);
-    return terms.length === 1 ? held : held.map((match) => ({ ...match, documents: held.length }));
+    const found = held.find(({ i }) => i === index + 1);
+    const numbers = parseList(found?.numbers);
+    const documents = terms.length === 1 ? (found?.documents ?? 0) : numbers.length;
+    return { numbers, lengths: parseList(found?.lengths), times: parseList(found?.times), documents };
   });
+}
+
+/** Rows that hold words of which not every row is scored, by the places of these among the sequences. */
+interface Others extends Rows {
+  readonly holding: Readonly<Record<number, readonly number[]>>;
+}
+
+// They hold one of the rarer sequences as well, or all that are as common.
+function* findOthers(
+  sequences: TermSequences,
+  found: readonly Rows[],
+  rows: string,
+  values: readonly SqlValue[],
+): Operation<Others> {
+  const isCommon = (index: number) => found[index]?.numbers.length === MOST;
+  const common = sequences.filter((_, index) => isCommon(index));
+  const rarer = sequences.filter((_, index) => found[index]?.numbers.length !== 0 && !isCommon(index));
+  const either = common.length > 1 ? [...rarer, common.flat()] : rarer;
+  const words = [...sequences.keys()].filter((index) => isCommon(index) && sequences[index]?.length === 1);
+  if (words.length === 0 || either.length === 0) return { numbers: [], lengths: [], holding: {} };
+  const holds = "d.terms @> ?::text::text[]";
+  const columns = words.map((index) => `, ${holds} AS holds${index}`).join("");
+  const lists = words.map((index) => listOf("h.n", `holds${index}`, ` FILTER (WHERE h.holds${index})`));
+  const query = `SELECT ${[listOf("h.n", "numbers"), listOf("h.length", "lengths"), ...lists].join(", ")} FROM (
+    SELECT d.n, d.length${columns} FROM ${rows} AND (${either.map(() => holds).join(" OR ")})
+    ORDER BY d.n DESC LIMIT ${MOST * either.length}) AS h`;
+  const wanted = words.map((index) => arrayLiteral(sequences[index] as readonly string[]));
+  const row = yield* first<Record<string, string | null>>(query, ...wanted, ...values, ...either.map(arrayLiteral));
+  const holding = Object.fromEntries(words.map((index) => [index, parseList(row?.[`holds${index}`])]));
+  return { numbers: parseList(row?.numbers), lengths: parseList(row?.lengths), holding };
 }
 
 // The planner's statistics tell how many rows a table has, but not of one that was just filled. So the number is estimated

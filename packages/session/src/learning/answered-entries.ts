@@ -38,7 +38,8 @@ export class AnsweredEntries {
   /** The write that an edit makes. Errors: `LEARNING_FAILED` where it makes none. */
   write(block: EditedBlock, given: LearnEdit): EntryEdit {
     const { label } = block;
-    const since = beginningOf(given, this.#dateOf);
+    // What is removed is so now, whenever it says that this was.
+    const since = given.action === "remove" ? null : beginningOf(given, this.#dateOf);
     const [first = ""] = entryKeysOf(given, this.context.shown, since);
     if (first === "") throw refused("an entry needs a key");
     this.#assertUnchanged(label, first, given);

@@ -1,4 +1,4 @@
-import { type SessionMessage, searchableText } from "@stemma/model";
+import { type SessionMessage, searchableText, yieldIfDue } from "@stemma/model";
 import { type EntryScope, type ListedEntry, type Store, subjectOf } from "@stemma/store";
 import type { LearnEntry } from "./edits.js";
 import { subjectsIn, subjectTag, wordsOf } from "./subjects.js";
@@ -29,10 +29,14 @@ export async function nearestEntries(
     const all = new Map(lists.flat().map((entry) => [entry.key, shownEntry(label, entry)]));
     return [...all.values()].slice(0, MOST_ENTRIES);
   }
-  const rankings = store.capabilities.search ? stretchesOf(messages).map((said) => found(store, scope, said)) : [];
+  const all: ListedEntry[][] = [];
+  // One after the other: a store that answers at once would answer all in one piece.
+  for (const said of store.capabilities.search ? stretchesOf(messages) : []) {
+    all.push(await found(store, scope, said));
+    await yieldIfDue();
+  }
   const shown = new Map<string, LearnEntry>();
   // The best of each stretch before the second best of any.
-  const all = await Promise.all(rankings);
   for (let rank = 0; rank < 3 * EACH; rank += 1) {
     for (const ranking of all) {
       const entry = ranking[rank];
@@ -48,12 +52,12 @@ async function found({ entries }: Store, scope: EntryScope, said: string): Promi
   const limit = EACH;
   // Whose subject it is: a city that another person lives in is none of it.
   const names = (said.match(/(?<!\p{L})\p{Lu}[\p{L}'’-]+/gu) ?? []).join(" ");
-  const [bySaid, ...bySubject] = await Promise.all([
-    entries.search(scope, said, { limit }),
-    ...subjects.map((subject) => entries.search(scope, `${names} ${wordsOf(subject)}`, { limit })),
-    ...subjects.map((subject) => entries.list(scope, { limit, filter: { tags: [subjectTag(subject)] } })),
-  ]);
-  const rankings = [bySaid ?? [], ...bySubject];
+  const rankings: ListedEntry[][] = [await entries.search(scope, said, { limit })];
+  for (const subject of subjects) {
+    await yieldIfDue();
+    rankings.push(await entries.search(scope, `${names} ${wordsOf(subject)}`, { limit }));
+    rankings.push(await entries.list(scope, { limit, filter: { tags: [subjectTag(subject)] } }));
+  }
   return Array.from({ length: EACH }, (_, rank) => rankings.flatMap((ranking) => ranking[rank] ?? [])).flat();
 }
 

@@ -11,6 +11,7 @@ import {
   scoreIn,
   type TermSequences,
   utf8Length,
+  withUsual,
 } from "@stemma/model";
 import {
   type FoundMatches,
@@ -147,8 +148,8 @@ const LARGE = 5_000;
 /** To ask whether one entry holds a sequence takes as long as to score so many. */
 const SCORED_MEANWHILE = 25;
 
-/** Of each sequence so many entries are ranked: the newest. */
-const MOST = 10_000;
+/** Of each sequence so many entries are scored: the newest. Those that hold others as well are taken to be as good as usual. */
+const MOST = 1_000;
 
 /**
  * The best matches among the entries `e` for which a condition holds. FTS5 looks at all that match, whose ever they are. Where that
@@ -167,17 +168,17 @@ function* searchEntries(query: SearchQuery, scope: EntryScope, limit: number): O
     some < most && (yield* countSome(`${INDEX} WHERE ${INDEX} MATCH ?`, [either], meanwhile)) === meanwhile;
   const found: Matches[] = [];
   for (const match of matches) found.push(yield* isEach ? findEach(match, scope) : findEntries(match, scope));
-  const lengths = yield* lengthsOf("entries", messagesOf(found), size.length);
+  const others: number[][] = [];
+  for (const match of matches) others.push(isEach ? [] : yield* findBoth(match, matches, found, scope));
+  const unscored = others.map((numbers) => ({ numbers, scores: [] }));
+  const lengths = yield* lengthsOf("entries", messagesOf([...found, ...unscored]), size.length);
   const scored: Matches[] = [];
   for (const [index, { numbers, scores }] of found.entries()) {
     const own = numbers.map((n) => lengths.get(n) ?? size.length);
     const score = scoreIn({ ...size, documents: some }, numbers.length);
     const counted = countRarity("entries", matches[index] as string, documents);
-    scored.push(
-      isEach
-        ? { numbers, scores: own.map((each) => score(1, each)) }
-        : { numbers, scores: (yield* rescaled(scores, own, size, counted)).scores },
-    );
+    const all = isEach ? own.map((each) => score(1, each)) : (yield* rescaled(scores, own, size, counted)).scores;
+    scored.push(withUsual({ numbers, scores: all }, others[index] as number[]));
   }
   return rankEntries(query, scored, lengths, limit);
 }
@@ -192,15 +193,31 @@ interface EntryScope {
 const countSome = (rows: string, values: readonly SqlValue[], most: number) =>
   oneNumber(`SELECT count(*) AS count FROM (SELECT 1 FROM ${rows} LIMIT ?)`, ...values, most);
 
-function* findEntries(match: string, { where, values }: EntryScope): Operation<Matches> {
+function* findEntries(match: string, scope: EntryScope, score = scoreOf("entries")): Operation<Matches> {
   const row = yield* first<{ numbers: string; scores: string }>(
     `SELECT json_group_array(n) AS numbers, json_group_array(score) AS scores FROM (
-       SELECT e.n AS n, ${scoreOf("entries")} AS score FROM ${INDEX} CROSS JOIN ${ENTRIES}
-       WHERE ${INDEX} MATCH ? AND e.n = ${INDEX}.rowid AND ${where} ORDER BY ${INDEX}.rowid DESC LIMIT ${MOST})`,
+       SELECT e.n AS n, ${score} AS score FROM ${INDEX} CROSS JOIN ${ENTRIES}
+       WHERE ${INDEX} MATCH ? AND e.n = ${INDEX}.rowid AND ${scope.where} ORDER BY ${INDEX}.rowid DESC LIMIT ${MOST})`,
     match,
-    ...values,
+    ...scope.values,
   );
   return { numbers: ascending(row?.numbers), scores: ascending(row?.scores, 0, SCALE) };
+}
+
+// Of a sequence that is not scored to the end, entries that hold one of the rarer ones as well, or all that are as common.
+function* findBoth(
+  match: string,
+  matches: readonly string[],
+  found: readonly Matches[],
+  scope: EntryScope,
+): Operation<number[]> {
+  const count = (each: string) => found[matches.indexOf(each)]?.numbers.length ?? 0;
+  if (count(match) < MOST) return [];
+  const rarer = matches.filter((each) => count(each) > 0 && count(each) < MOST);
+  const common = matches.filter((each) => count(each) === MOST);
+  const either = common.length > 1 ? [...rarer, `(${common.join(" AND ")})`] : rarer;
+  if (either.length === 0) return [];
+  return [...(yield* findEntries(`${match} AND (${either.join(" OR ")})`, scope, "0")).numbers];
 }
 
 function* findEach(match: string, { where, values }: EntryScope): Operation<Matches> {

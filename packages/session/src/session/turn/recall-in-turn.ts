@@ -53,8 +53,8 @@ export function filtersOf(
     for (const place of recalled) told.set(keyOf(place), { place, lines: recall.split("\n") });
   let texts: readonly string[] | null = null;
   const stands = (text: string) => {
-    texts ??= [system, ...messages.map(searchableText), ...[...notes.values()].map(({ update }) => update)];
-    return texts.some((each) => each.includes(text));
+    texts ??= [system, ...messages.flatMap(readIn), ...[...notes.values()].map(({ update }) => update)];
+    return texts.some((each) => each.includes(text)) || standsAlone(text, texts);
   };
   return {
     isShown: (hit) => hit.sessionId === sessionId && (ids.has(hit.id) || !isSummarised(hit, ids)),
@@ -62,6 +62,31 @@ export function filtersOf(
       isTold(found, told.get(keyOf(found))) || (found.kind === "entry" && stands(found.content.trim())),
   };
 }
+
+// What the model reads in a message: what it said, and what its tools gave.
+const readIn = (message: SessionMessage) => [
+  searchableText(message),
+  ...message.parts.flatMap((part) => (typeof part?.output === "string" ? part.output : [])),
+];
+
+// As a sentence or a line of its own, however it is spaced and written in capitals: a street may begin as a city does.
+function standsAlone(text: string, texts: readonly string[]): boolean {
+  const fact = plain(text).replace(/[\s.!;,]+$/u, "");
+  const isAlone = (before: string | undefined, rest: string) =>
+    before !== undefined &&
+    /(?:^|\n|[^\p{L}\p{N}\s,] ?)$/u.test(before) &&
+    /^[.!?;"')\]]*(?:$|\n|(?<=\S)\s)/u.test(rest);
+  return (
+    fact !== "" &&
+    texts.some((each) =>
+      plain(each)
+        .split(fact)
+        .some((rest, at, all) => isAlone(all[at - 1], rest)),
+    )
+  );
+}
+
+const plain = (text: string) => text.toLowerCase().replace(/[^\S\n]+/gu, " ");
 
 // Of the session's own messages those on other branches stay there.
 function isSummarised({ coveredBy }: SearchHit, ids: ReadonlySet<string>): boolean {

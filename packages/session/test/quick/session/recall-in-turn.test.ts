@@ -156,6 +156,36 @@ describe("a recall in a turn", () => {
     await store.close();
   });
 
+  it("quotes no fact that a tool has read, or that stands there spaced or ended otherwise, and others still", async () => {
+    const store = memory();
+    const ada = store.forUser("ada");
+    const tell = (key: string, content: string) =>
+      ada.entries.set({ sessionId: "", scope: "user", label: "facts" }, { key, content });
+    await tell("street", "Lives in Berlin.");
+    await tell("tea", "Buys tea in Berlin.");
+    await tell("sauna", "Likes a sauna in Berlin.");
+    const recalled = async (id: string, ...parts: Record<string, unknown>[]) => {
+      const session = SessionManager.create(store).forUser("ada").getSession(id);
+      await session.appendMessage({ id: "a", role: "assistant", parts: parts as { type: string }[] });
+      await session.appendMessage(said("q", "user", "What is there in Berlin?"));
+      const { results } = (await session.prepareTurn({ recall: {} })).recalled;
+      return results.flatMap((place) => (place.kind === "entry" ? place.key : [])).sort();
+    };
+    const tool = { type: "tool-look", toolCallId: "c", state: "output-available", input: {} };
+    expect(await recalled("none", { type: "text", text: "Hello" })).toEqual(["sauna", "street", "tea"]);
+    expect(await recalled("read", { ...tool, output: "[street]\nLives in Berlin.\n\n[sauna]" })).toEqual([
+      "sauna",
+      "tea",
+    ]);
+    expect(await recalled("said", { type: "text", text: "I know of one:\nBUYS  TEA IN BERLIN" })).toEqual([
+      "sauna",
+      "street",
+    ]);
+    for (const text of ["Lives in Berlin Street.", "Your mother lives in Berlin."])
+      expect(await recalled(text, { type: "text", text })).toContain("street");
+    await store.close();
+  });
+
   it("finds what stands behind all that is shown already", async () => {
     const store = memory();
     const ada = SessionManager.create(store).forUser("ada");

@@ -42,8 +42,10 @@ import {
   bridge,
   circle,
   forgetNeighbour,
+  holdAfter,
   keepEnds,
   linkPredecessors,
+  lockChains,
   lockEntry,
   openPredecessors,
   presentEnds,
@@ -89,6 +91,8 @@ export type EntryNote = VersionNote & Omit<WriteEntryOptions, keyof VersionOptio
 
 /** Writes the next version of an entry, in place when the key is known. */
 export function* storeEntry(sql: Dialect, scope: EntryScope, given: StoredEntry, note: EntryNote): Operation<void> {
+  const { validFrom, supersedes } = given;
+  if ([validFrom, supersedes, note.supersededBy].some((each) => each !== undefined)) yield* lockChains(sql, scope);
   const old = yield* findOwnEntryRow(scope, given.key, sql.forUpdate);
   const known = old ?? (yield* findEntryRow(sql, scope, given.key));
   assertExpected(scope, given.key, known, note);
@@ -130,7 +134,8 @@ function* writtenFact(
   const versions = isBack ? yield* readVersions(entryVersionKey(scope, key)) : [];
   // It looks at all entries: a new one stands beside none.
   const base = isBack ? { ...NO_FACT, ends: yield* presentEnds(sql, scope, key, removed.fact.ends) } : NO_FACT;
-  const after = changedFact(holds ? heldAgain(scope, key, before ?? base, now) : (before ?? base), key, entry, now);
+  const told = changedFact(holds ? heldAgain(scope, key, before ?? base, now) : (before ?? base), key, entry, now);
+  const after = isBack ? yield* holdAfter(sql, scope, key, told, removed.fact) : told;
   const linked = yield* linkPredecessors(sql, scope, {
     key,
     before,
@@ -223,6 +228,7 @@ function saidIn({ label }: EntryScope, entry: StoredEntry, known: EntryRow | nul
 /** The operation behind `EntryCheck`. Errors: `ENTRY_CONFLICT`. */
 export function* checkEntry(sql: Dialect, scope: EntryScope, asRead: ListedEntry): Operation<void> {
   const { key } = asRead;
+  yield* lockChains(sql, scope);
   const row = (yield* findOwnEntryRow(scope, key, sql.forUpdate)) ?? (yield* findEntryRow(sql, scope, key));
   if (row !== null && sameJson(entryOf(row), asRead)) return;
   const message = `Entry "${key}" was changed since it was read: read it again, then write.`;
@@ -284,6 +290,7 @@ export function* appendEntry(
 
 /** The operation behind `EntryStore.delete`. */
 export function* deleteEntry(sql: Dialect, scope: EntryScope, key: string, note: EntryNote): Operation<void> {
+  yield* lockChains(sql, scope);
   const present = (yield* findOwnEntryRow(scope, key, sql.forUpdate)) ?? (yield* findEntryRow(sql, scope, key));
   assertExpected(scope, key, present, note);
   if (present !== null) {
@@ -315,6 +322,7 @@ export function* pruneExpired(
   if (dryRun) {
     return { deleted: { entries: yield* oneNumber(`SELECT count(*) AS count ${from}`, sessionId, now) }, done: true };
   }
+  yield* lockChains(sql, { sessionId });
   const query = `SELECT e.label AS label, e.key AS key, e.fact AS fact, e.n AS n ${from} ORDER BY e.n LIMIT ?${sql.forUpdate}`;
   const rows = yield* all<{ label: string; key: string; fact: string | null; n: number }>(query, sessionId, now, limit);
   for (const { label, n, ...row } of rows) {

@@ -113,7 +113,29 @@ export function* forgetNeighbour(
   // It looks at all entries: most stand beside none.
   if (supersedes.length + ends.length === 0) return;
   yield* forgetInVersions(scope, key);
-  const successors = (yield* presentEnds(sql, scope, key, [])).flatMap(({ by }) => by ?? []);
+  yield* supersedeNoMore(sql, scope, key, yield* presentEnds(sql, scope, key, []));
+}
+
+/**
+ * Frees an entry that comes back with a later beginning than it had from successors that began before that: what they took the place
+ * of was an earlier time.
+ */
+export function* holdAfter(
+  sql: Dialect,
+  scope: EntryScope,
+  key: string,
+  fact: KeptFact,
+  before: KeptFact,
+): Operation<KeptFact> {
+  const { validFrom, ends } = fact;
+  if (validFrom === null || validFrom <= (before.validFrom ?? EARLIEST)) return fact;
+  const isOver = ({ by, validTo }: EntryEnd) => by !== null && validTo < validFrom;
+  yield* supersedeNoMore(sql, scope, key, ends.filter(isOver));
+  return { ...fact, ends: ends.filter((end) => !isOver(end)) };
+}
+
+function* supersedeNoMore(sql: Dialect, scope: EntryScope, key: string, ends: readonly EntryEnd[]): Operation<void> {
+  const successors = ends.flatMap(({ by }) => by ?? []);
   yield* changeEach(sql, scope, successors, (fact) => ({
     ...fact,
     supersedes: fact.supersedes.filter((each) => each !== key),
@@ -199,6 +221,11 @@ function* changeEach(
     const row = yield* lockEntry(sql, scope, key);
     if (row !== null) yield* putFact(sql, scope, row, change(factOf(row)));
   }
+}
+
+/** Makes others wait who change chains: whoever goes along one would meet whoever goes back, each with entries that the other one waits for. */
+export function* lockChains({ lockSession }: Dialect, { sessionId }: Pick<EntryScope, "sessionId">): Operation<void> {
+  if (lockSession !== null) yield* lockSession(sessionId);
 }
 
 /** The row of an entry, which other writers wait for. */
