@@ -1,6 +1,7 @@
 import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
+import { once } from "../../packages/model/src/index.js";
 import { postgres } from "../../packages/postgres/src/postgres.js";
 import type { Store } from "../../packages/store/src/index.js";
 import { sqlite } from "../../packages/store/src/sqlite.js";
@@ -62,69 +63,61 @@ function removeFile(path: string): void {
   for (const suffix of ["", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
 }
 
-/** Schemas of a database, each named after its tenant as `stemma serve` has it. What was prepared comes again by its rows. */
+/** A schema of a database, named after its tenant as `stemma serve` has it. What was prepared comes again by its rows. */
 export function schemaPlaces(url: string): Places {
-  let count = 0;
-  let tenant = "";
-  const query = async (sql: string): Promise<Record<string, unknown>[]> => {
-    const client = new pg.Client(url);
-    await client.connect();
-    try {
-      return (await client.query(sql)).rows;
-    } finally {
-      await client.end();
-    }
-  };
-  const schemaOf = () => `stemma_${tenant}`;
-  const open = () => {
-    const pool = new pg.Pool({ connectionString: url });
-    const store = postgres(pool, { schema: schemaOf() });
-    const { close } = store;
-    return Object.assign(store, {
-      close: async () => {
-        await close();
-        await pool.end();
-      },
-    });
-  };
+  const tenant = `crashed_${process.pid}_${++schemas}`;
+  const schema = `stemma_${tenant}`;
+  const pool = new pg.Pool({ connectionString: url, allowExitOnIdle: true });
+  const query = async (sql: string): Promise<Record<string, unknown>[]> => (await pool.query(sql)).rows;
+  const open = () => postgres(pool, { schema });
+  const ready = once(async () => {
+    await open().migrate();
+    await query(`CREATE SCHEMA saved_${tenant}`);
+    await query(forEachTable(schema, `CREATE TABLE saved_${tenant}.%1$I (LIKE ${schema}.%1$I INCLUDING GENERATED)`));
+    await query(copyRows(schema, `saved_${tenant}`));
+    await query(`ALTER SCHEMA saved_${tenant} RENAME TO empty_${tenant}`);
+    await query(`CREATE SCHEMA saved_${tenant}`);
+    await query(forEachTable(schema, `CREATE TABLE saved_${tenant}.%1$I (LIKE ${schema}.%1$I INCLUDING GENERATED)`));
+  });
   return {
     prepare: async (work) => {
-      tenant = `crashed_${process.pid}_${count++}`;
-      const store = open();
-      await work(store);
-      await store.close();
-      await query(`DO $$ DECLARE name text; BEGIN
-        CREATE SCHEMA saved_${tenant};
-        FOR name IN ${TABLES_OF(schemaOf())} LOOP
-          EXECUTE format('CREATE TABLE saved_${tenant}.%I AS TABLE ${schemaOf()}.%I', name, name);
-        END LOOP; END $$`);
+      await ready();
+      await query(copyRows(`empty_${tenant}`, schema));
+      await work(open());
+      await query(copyRows(schema, `saved_${tenant}`));
     },
     copy: async () => {
-      // Without its triggers, in whatever order the tables come.
-      await query(`DO $$ DECLARE name text; columns text; BEGIN
-        SET LOCAL session_replication_role = replica;
-        FOR name IN ${TABLES_OF(schemaOf())} LOOP
-          EXECUTE format('DELETE FROM ${schemaOf()}.%I', name);
-          CONTINUE WHEN to_regclass(format('saved_${tenant}.%I', name)) IS NULL;
-          SELECT string_agg(quote_ident(column_name), ',') INTO columns FROM information_schema.columns
-            WHERE table_schema = '${schemaOf()}' AND table_name = name AND is_generated = 'NEVER';
-          EXECUTE format('INSERT INTO ${schemaOf()}.%I (%s) SELECT %s FROM saved_${tenant}.%I', name, columns, columns, name);
-        END LOOP; END $$`);
+      await query(copyRows(`saved_${tenant}`, schema));
       return {
         tenant,
         open,
-        dump: async () => ({ rows: withoutGaps(await dumpSchema({ query }, schemaOf())) }),
+        dump: async () => ({ rows: withoutGaps(await dumpSchema({ query }, schema)).map(withTexts) }),
         remove: async () => {},
       };
     },
   };
 }
 
-const TABLES_OF = (schema: string) =>
-  `SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace('${schema}') AND relkind = 'r'`;
+let schemas = 0;
+
+/** A statement for each table of a schema, in which %1$I stands for the table, and %2$s for its columns. */
+function forEachTable(schema: string, statement: string): string {
+  return `DO $$ DECLARE name text; columns text; BEGIN
+    -- Without triggers, in whatever order the tables come.
+    SET LOCAL session_replication_role = replica;
+    FOR name, columns IN
+      SELECT relname, string_agg(quote_ident(attname), ',') FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
+      WHERE relnamespace = '${schema}'::regnamespace AND relkind = 'r' AND attnum > 0 AND NOT attisdropped
+        AND attgenerated = '' GROUP BY relname
+    LOOP EXECUTE format('${statement}', name, columns); END LOOP; END $$`;
+}
+
+function copyRows(from: string, to: string): string {
+  return forEachTable(from, `DELETE FROM ${to}.%1$I; INSERT INTO ${to}.%1$I (%2$s) SELECT %2$s FROM ${from}.%1$I`);
+}
 
 /** The numbers of entries are given by a sequence, of which a write that was rolled back leaves some out. */
-function withoutGaps(rows: readonly Record<string, unknown>[]): unknown[] {
+function withoutGaps(rows: readonly Record<string, unknown>[]): { readonly row: string }[] {
   const numberOf = ({ name, row }: Record<string, unknown>) =>
     /search/.test(String(name)) ? Number(/"n": (\d+)/.exec(String(row))?.[1] ?? 0) : 0;
   const numbers = [...new Set(rows.map(numberOf))].sort((a, b) => a - b);
@@ -132,4 +125,10 @@ function withoutGaps(rows: readonly Record<string, unknown>[]): unknown[] {
     ...each,
     row: String(each.row).replace(/"n": \d+/, `"n": ${numbers.indexOf(numberOf(each))}`),
   }));
+}
+
+/** Bytes as the texts that they are. */
+function withTexts({ row, ...rest }: { readonly row: string }): unknown {
+  const text = row.replace(/"\\\\x([0-9a-f]*)"/g, (_, bytes) => Buffer.from(bytes, "hex").toString());
+  return { ...rest, row: text };
 }

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { postgres } from "../../packages/postgres/src/postgres.js";
-import { withEverything } from "../../packages/server/test/quick/rest-writes.js";
+import { withEverything } from "../../packages/server/test/quick/with-everything.js";
 import { sqlite } from "../../packages/store/src/sqlite.js";
 import { openDatabase } from "../store/databases.js";
 import { failingClient } from "../store/file-target.js";

@@ -1,7 +1,7 @@
 // A module for --config of `stemma serve`: the process kills itself after as many statements as a request tells it to.
 import Database from "better-sqlite3";
 import pg from "pg";
-import { withEverything } from "../../packages/server/test/quick/rest-writes.js";
+import { withEverything } from "../../packages/server/test/quick/with-everything.js";
 import { STATEMENTS, TENANT } from "./killed-headers.js";
 
 /** Statements until the end; negative for none. */

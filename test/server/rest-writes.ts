@@ -4,8 +4,8 @@ import {
   type RestWrite,
   TELLING,
   WRITES,
-  withEverything,
 } from "../../packages/server/test/quick/rest-writes.js";
+import { withEverything } from "../../packages/server/test/quick/with-everything.js";
 import type { Asked } from "./crash-rounds.js";
 import { type Fetch, serverFor } from "./remote-target.js";
 

@@ -1,9 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { expect, it } from "vitest";
-import { ROOT } from "../../package/manifest.js";
-
-const COMMAND = join(ROOT, "packages/stemma/dist/cli/main.js");
+import { BUILT_COMMAND, ROOT } from "../../package/manifest.js";
 
 /** What npm installs with the package. */
 const { optionalDependencies } = JSON.parse(readFileSync(join(ROOT, "packages/stemma/package.json"), "utf8"));
@@ -22,7 +20,7 @@ function packagesOf(file: string, seen = new Set<string>()): Set<string> {
   return packages;
 }
 
-it.skipIf(!existsSync(COMMAND))("the built command needs no package but those that npm installs with it", () => {
-  const missing = [...packagesOf(COMMAND)].filter((name) => !(name in optionalDependencies));
+it.skipIf(!existsSync(BUILT_COMMAND))("the built command needs no package but those that npm installs with it", () => {
+  const missing = [...packagesOf(BUILT_COMMAND)].filter((name) => !(name in optionalDependencies));
   expect(missing).toEqual([]);
 });

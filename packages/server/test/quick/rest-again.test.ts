@@ -1,7 +1,8 @@
 // Every route that writes, asked twice under one key: a route that is added is in it by itself.
 import { describe, expect, it } from "vitest";
 import { newStore, serveRest } from "./rest-helpers.js";
-import { COMPACTION, prepareWrites, TELLING, WRITES, withEverything } from "./rest-writes.js";
+import { COMPACTION, prepareWrites, TELLING, WRITES } from "./rest-writes.js";
+import { withEverything } from "./with-everything.js";
 
 async function world(route: string) {
   const server = await serveRest({ sessions: withEverything });

@@ -1,7 +1,5 @@
 // Every route that writes, as the document has it, and a state on which each has something to do.
 
-import { createCompactFunction } from "@stemma/model";
-import type { SessionManager } from "@stemma/session";
 import document from "../../openapi.json" with { type: "json" };
 import { said } from "./rest-helpers.js";
 
@@ -87,15 +85,6 @@ export const TELLING: readonly string[] = [
   "POST /v1/sessions/{session}/import",
   "POST /v1/sessions/{session}/learn",
 ];
-
-/** Sessions on which all routes have something to do. */
-export function withEverything(sessions: SessionManager): SessionManager {
-  return sessions
-    .withContext("memory")
-    .withCachedPrompt()
-    .onLearning(async () => [{ label: "memory", action: "add", content: "Likes tea.", messageIds: ["m1"] }])
-    .onCompaction(createCompactFunction({ summarize: () => "A summary", minTailMessages: 1, protectHead: 0 }));
-}
 
 type Ask = (method: string, path: string, sent: { readonly json: unknown }) => Promise<unknown>;
 
