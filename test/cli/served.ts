@@ -1,4 +1,4 @@
-import { expect } from "vitest";
+import { patience } from "../helpers/patience.js";
 import { Spawned } from "./spawned.js";
 
 /** `stemma serve` as a process that listens. */
@@ -16,6 +16,14 @@ export async function startServed(
   const env = { ...process.env, NODE_NO_WARNINGS: "1", ...variables };
   const served = new Spawned(program, ["serve", "--port", "0", ...args], env);
   const listening = () => served.lines.find(({ event }) => event === "listening");
-  await expect.poll(listening, { interval: 10 }).toBeDefined();
+  const until = Date.now() + patience(20_000);
+  let isOver = false;
+  served.ended.then(() => {
+    isOver = true;
+  });
+  while (listening() === undefined) {
+    if (isOver || Date.now() > until) throw new Error(`It does not listen: ${served.out}${served.err}`);
+    await new Promise((wake) => setTimeout(wake, 10));
+  }
   return { url: String(listening()?.url), process: served };
 }

@@ -8,3 +8,6 @@ export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 export const ENTRY_POINTS = entryPoints().flatMap(({ specifier, source }) =>
   specifier === null ? [] : [{ specifier, source }],
 );
+
+/** The command as it was built last, which may be older than the sources or not there. */
+export const BUILT_COMMAND = `${ROOT}packages/stemma/dist/cli/main.js`;

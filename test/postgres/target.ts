@@ -83,7 +83,10 @@ async function tablesOf(query: TestDatabase["query"], schema: string): Promise<s
 }
 
 /** Every row of every table, in a form that equal states agree in. */
-async function dumpSchema({ query }: TestDatabase, schema: string): Promise<unknown> {
+export async function dumpSchema(
+  { query }: Pick<TestDatabase, "query">,
+  schema: string,
+): Promise<Record<string, unknown>[]> {
   const each = (await tablesOf(query, schema)).map(
     (name) => `SELECT '${name}' AS name, to_jsonb(t)::text AS row FROM ${schema}.${name} t`,
   );

@@ -1,4 +1,4 @@
-/** Which file a request is for. */
-export const DATABASE = "database-of-a-test";
+/** Whose store a request is for. */
+export const TENANT = "tenant-of-a-test";
 /** After how many statements from this request on the server kills itself, 0 being before the first. */
 export const STATEMENTS = "statements-of-a-test";

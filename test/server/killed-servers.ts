@@ -1,52 +1,56 @@
 import { remote } from "../../packages/client/src/remote/remote.js";
-import { Spawned } from "../cli/spawned.js";
+import { type Served, startServed } from "../cli/served.js";
+import type { Place } from "./crash-places.js";
 import type { Crashing } from "./crash-rounds.js";
-import { DATABASE, STATEMENTS } from "./killed-headers.js";
+import { STATEMENTS, TENANT } from "./killed-headers.js";
+import { answerOf, type Fetch } from "./remote-target.js";
 
 const HERE = "http://memory.test";
+/** As many stand by as start while a call is made. */
+const STANDING_BY = 2;
 
-interface Running {
-  readonly url: string;
-  readonly process: Spawned;
-}
-
-/** Processes of `killed-server.ts`. One serves, and the next stands by until that one was killed. */
+/** Processes of `stemma serve`. One serves until it was killed, and the next has had no request. */
 export class KilledServers {
-  #serving: Promise<Running>;
-  #next: Promise<Running>;
+  readonly #ready: Promise<Served>[] = [];
 
-  constructor(private readonly program: string) {
-    this.#serving = this.#start();
-    this.#next = this.#start();
+  /** `program` is the command; `args` name the stores of the tenants, and the module that kills. */
+  constructor(
+    private readonly program: string,
+    private readonly args: readonly string[],
+  ) {
+    this.#start();
   }
 
-  /** The servers of a file. */
-  open(path: string): Crashing {
+  /** The servers of a place. */
+  open({ tenant }: Place): Crashing {
     let plan: string | undefined;
+    const send: Fetch = async (request) => {
+      const serving = this.#ready[0] as Promise<Served>;
+      const { url, process } = await serving;
+      const { method, headers } = request;
+      headers.set(TENANT, tenant);
+      if (plan !== undefined) headers.set(STATEMENTS, plan);
+      const body = method === "GET" ? null : await request.text();
+      try {
+        const response = await fetch(request.url.replace(HERE, url), { method, headers, body });
+        return answerOf(await response.arrayBuffer(), response);
+      } catch (error) {
+        if ((await process.ended).signal !== "SIGKILL") {
+          throw new Error("The server ended otherwise.", { cause: process.err });
+        }
+        plan = undefined;
+        servers.hasCrashed = true;
+        if (this.#ready[0] === serving) {
+          this.#ready.shift();
+          this.#start();
+        }
+        throw error;
+      }
+    };
     const servers = {
       hasCrashed: false,
-      store: remote({
-        baseUrl: HERE,
-        fetch: async (request) => {
-          const serving = this.#serving;
-          const { url, process } = await serving;
-          const { method, headers } = request;
-          headers.set(DATABASE, path);
-          if (plan !== undefined) headers.set(STATEMENTS, plan);
-          const body = await request.text();
-          try {
-            const response = await fetch(request.url.replace(HERE, url), { method, headers, body });
-            return new Response(await response.arrayBuffer(), response);
-          } catch (error) {
-            if ((await process.ended).signal !== "SIGKILL")
-              throw new Error("The server ended otherwise.", { cause: process.err });
-            plan = undefined;
-            servers.hasCrashed = true;
-            if (this.#serving === serving) this.#replace();
-            throw error;
-          }
-        },
-      }),
+      fetch: send,
+      store: remote({ baseUrl: HERE, fetch: send }),
       planCrash: (statements: number) => {
         plan = String(statements);
       },
@@ -56,20 +60,16 @@ export class KilledServers {
   }
 
   async stop(): Promise<void> {
-    for (const running of [this.#serving, this.#next]) (await running).process.stop("SIGKILL");
-  }
-
-  #replace(): void {
-    this.#serving = this.#next;
-    this.#next = this.#start();
-  }
-
-  async #start(): Promise<Running> {
-    const process = new Spawned(this.program, [], { ...globalThis.process.env, NODE_NO_WARNINGS: "1" });
-    while (process.lines.length === 0) {
-      if (process.err !== "") throw new Error(process.err);
-      await new Promise((wake) => setTimeout(wake, 10));
+    for (const { process } of await Promise.all(this.#ready)) {
+      process.stop("SIGKILL");
+      await process.ended;
     }
-    return { url: String(process.lines[0]?.url), process };
+  }
+
+  #start(): void {
+    while (this.#ready.length <= STANDING_BY) {
+      const options = ["--audit-days", "0", "--rate-limit", "100000000", "--max-body-mb", "64"];
+      this.#ready.push(startServed(this.program, [...this.args, ...options]));
+    }
   }
 }

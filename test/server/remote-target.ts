@@ -1,5 +1,5 @@
 import { remote } from "../../packages/client/src/remote/remote.js";
-import { createServer } from "../../packages/server/src/index.js";
+import { createServer, type ServerOptions } from "../../packages/server/src/index.js";
 import type { StoreTarget } from "../../packages/stemma/src/testing.js";
 import { consolidate, type OnceOperation, type Store } from "../../packages/store/src/index.js";
 import type { Random } from "../../reliability/tools/random.js";
@@ -27,7 +27,7 @@ export function remoteTarget(
   ): Promise<Store> => {
     const opened = await opening;
     const stores = [opened, ...(replicaOf === undefined || isAlone || isFaulty ? [] : [replicaOf(opened)])];
-    const servers = stores.map(serverFor);
+    const servers = stores.map((each) => serverFor(each));
     let requests = 0;
     const serve: Fetch = (request) => (servers[requests++ % servers.length] as Fetch)(request);
     const { capabilities } = opened;
@@ -67,8 +67,17 @@ export function consolidatingHere(store: Store): Store {
 }
 
 /** A server whose every request is an administrator's. */
-export function serverFor(store: Store): Fetch {
-  return createServer(store, { authenticate: () => ({ id: "root", access: "admin" }), maxBodyBytes: 64_000_000 });
+export function serverFor(store: Store, options: Pick<ServerOptions, "sessions"> = {}): Fetch {
+  return createServer(store, {
+    authenticate: () => ({ id: "root", access: "admin" }),
+    maxBodyBytes: 64_000_000,
+    ...options,
+  });
+}
+
+/** An answer whose body was read: one without a body may not have an empty one. */
+export function answerOf(body: ArrayBuffer, response: Response): Response {
+  return new Response(body.byteLength === 0 ? null : body, response);
 }
 
 /** Losses of a network, as shares of all requests. */

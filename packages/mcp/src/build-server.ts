@@ -1,11 +1,10 @@
 import type * as server from "@modelcontextprotocol/server";
-import { McpServer, type Resource, ResourceNotFoundError } from "@modelcontextprotocol/server";
+import type { McpServer, Resource } from "@modelcontextprotocol/server";
 import { packageVersion, StemmaError, sendable, sendableText } from "@stemma/model";
 import { type ObjectSchema, objectSchema, readInput, toolSchema, type ValueOf } from "@stemma/session";
-import { type Store, storeOf } from "@stemma/store";
 import { jsonTokens, placeOf, readDocument, roomOf, sessionTitle, shortened, titleOf } from "./documents.js";
 import { cursorOf, idOf, parseId, positionOf, type Ref, uriOf } from "./fields.js";
-import { filterOf, findSession, hasLabel, MCP_SERVER, type McpScope, type McpServerOptions, scopeOf } from "./scope.js";
+import { filterOf, findSession, hasLabel, type McpScope } from "./scope.js";
 import { ABSENT, messageOf } from "./tool.js";
 import { fetchTool } from "./tools/fetch.js";
 import { forgetTool } from "./tools/forget.js";
@@ -15,7 +14,7 @@ import { recentTool } from "./tools/recent.js";
 import { createRememberTool } from "./tools/remember.js";
 import { searchTool } from "./tools/search.js";
 import { readEnd } from "./transcript.js";
-import { createWatcher, type ResourceWatcher } from "./watcher.js";
+import type { ResourceWatcher } from "./watcher.js";
 
 const TOOLS = [searchTool, recallTool, fetchTool, recentTool, listSessionsTool];
 
@@ -241,22 +240,6 @@ async function readText(scope: McpScope, ref: Ref): Promise<string> {
   const room = roomOf(scope.maxTokens);
   const { text } = await (ref.kind === "session" ? readEnd(scope, ref, room) : readDocument(scope, ref));
   return jsonTokens(text) <= room ? text : shortened(text, room);
-}
-
-/**
- * A server of the Model Context Protocol on a store: tools that search, read and remember, sessions and blocks as resources,
- * and prompts. One server serves one connection; several may work on one store. Its scope never changes. It never closes the store.
- * Errors: `INVALID_ARGUMENT`, also for an option that it does not have, `INVALID_TEXT`; `STORE_UNSUPPORTED` for what is no store;
- * `SESSION_OWNED` for another user than the one that the store is confined to.
- */
-export function createMcpServer(store: Store, options: McpServerOptions = {}): McpServer {
-  MCP_SERVER.assert(options, "createMcpServer()");
-  const { readOnly = false } = options;
-  const scope = scopeOf(storeOf(store), options);
-  const watcher = createWatcher(scope, (uri) => void server.server.sendResourceUpdated({ uri }).catch(scope.onError));
-  const server = buildServer({ McpServer, ResourceNotFoundError }, scope, { readOnly, watcher });
-  server.server.onclose = () => watcher.clear();
-  return server;
 }
 
 /** The SDK that a server is built with: of the user's package, or of the copy that the command brings along. */

@@ -1,49 +1,60 @@
-import { rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { SCENARIOS } from "../../../packages/conformance/src/faults/fault-scenarios.js";
+import { afterAll, beforeAll, describe, it } from "vitest";
+import { buildCommand, temporaryFolder } from "../../cli/run.js";
 import { makeFastFolder } from "../../helpers/fast-folder.js";
+import { BUILT_COMMAND as BUILT } from "../../package/manifest.js";
+import { describeServer } from "../../postgres/server.js";
 import { bundle } from "../../runner/bundle.js";
+import { filePlaces, type Places, schemaPlaces } from "../../server/crash-places.js";
 import { ALL, crashAtStatements } from "../../server/crash-rounds.js";
+import { ASKED, COMMONEST } from "../../server/crashed-calls.js";
 import { KilledServers } from "../../server/killed-servers.js";
 
-/** The commonest; `STEMMA_CRASHES=all` has all of them. */
-const COMMON: ReadonlySet<string> = new Set([
-  "a plain append",
-  "appendAll",
-  "an update",
-  "a delete in the middle",
-  "editMessage",
-  "addUsage",
-  "an append to a block",
-  "an entry that is new",
-  "records.set",
-  "several writes together",
-]);
-
-const scenarios = SCENARIOS.filter(({ title }) => ALL || COMMON.has(title));
+const asked = ALL ? ASKED : COMMONEST;
 const step = ALL ? 1 : 20;
 const folder = makeFastFolder();
+const temporary = temporaryFolder();
+let program: string;
+let config: string;
+
+beforeAll(async () => {
+  // The built command starts in half of the time. It may be older than the sources.
+  program = ALL && existsSync(BUILT) ? BUILT : await buildCommand(temporary);
+  config = join(await bundle("killing-config", ["test/server/killing-config.ts"]), "killing-config.mjs");
+});
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-describe("a call whose server is killed at a statement", () => {
+function callsAreMadeOnce(name: string, tenants: () => string, placesOf: () => Places): void {
   let kills = 0;
   let servers: KilledServers;
-  beforeAll(async () => {
-    expect(scenarios.length).toBeGreaterThanOrEqual(COMMON.size);
-    servers = new KilledServers(
-      join(await bundle("killed-server", ["test/server/killed-server.ts"]), "killed-server.mjs"),
-    );
+  let places: Places;
+  beforeAll(() => {
+    const db = join(folder, `server-of-${name}.db`);
+    servers = new KilledServers(program, ["--db", db, "--tenants", tenants(), "--config", config]);
+    places = placesOf();
   });
   afterAll(async () => {
     await servers?.stop();
-    console.log(`${kills} servers were killed at a statement, of ${scenarios.length} calls`);
+    console.log(`${kills} servers on ${name} were killed at a statement, of ${asked.length} calls`);
   });
-
-  for (const [place, scenario] of scenarios.entries()) {
-    it(`is made once by the next server: ${scenario.title}`, { timeout: 1_200_000 }, async () => {
-      const open = (path: string) => servers.open(path);
-      kills += await crashAtStatements(scenario, folder, open, { first: place % step, step });
+  for (const [place, each] of asked.entries()) {
+    it(`are made once by the next server: ${each.title}`, { timeout: 1_200_000 }, async () => {
+      const open = servers.open.bind(servers);
+      kills += await crashAtStatements(each, places, open, { first: place % step, step });
     });
   }
+}
+
+describe("calls of a `stemma serve` on SQLite that is killed at a statement", () => {
+  const place = () => join(folder, "{tenant}.db");
+  callsAreMadeOnce("SQLite", place, () => filePlaces(folder));
+});
+
+describeServer("calls of a `stemma serve` on Postgres that is killed at a statement", (server) => {
+  callsAreMadeOnce(
+    "Postgres",
+    () => server.url,
+    () => schemaPlaces(server.url),
+  );
 });

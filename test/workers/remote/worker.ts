@@ -15,15 +15,23 @@ const CALLS = "/v1/rpc";
 
 /** An object whose store a request reaches as an administrator, and whose rows a test sees. */
 export class StoreObject extends RemoteObject {
-  #serve: Serve | undefined;
+  /** A server for stores that search tool calls, and one for those that do not. */
+  readonly #servers = new Map<boolean, Serve>();
 
   override fetch(request: Request): Promise<Response> {
     if (!request.url.endsWith(CALLS)) return super.fetch(request);
-    this.#serve ??= createServer(durableObject(this.ctx, { search: { tools: request.headers.has(TOOLS) } }), {
+    return this.#serverOf(request.headers.has(TOOLS))(new Request(new URL(CALLS, request.url), request));
+  }
+
+  #serverOf(tools: boolean): Serve {
+    const known = this.#servers.get(tools);
+    if (known !== undefined) return known;
+    const serve = createServer(durableObject(this.ctx, { search: { tools } }), {
       authenticate: () => ({ id: "root", access: "admin" }),
       maxBodyBytes: 64_000_000,
     });
-    return this.#serve(new Request(new URL(CALLS, request.url), request));
+    this.#servers.set(tools, serve);
+    return serve;
   }
 
   /** Runs a statement, and gives its rows. */

@@ -1,72 +1,15 @@
 // Every route that writes, asked twice under one key: a route that is added is in it by itself.
-import { createCompactFunction } from "@stemma/model";
 import { describe, expect, it } from "vitest";
-import document from "../../openapi.json" with { type: "json" };
-import { newStore, said, serveRest } from "./rest-helpers.js";
+import { newStore, serveRest } from "./rest-helpers.js";
+import { COMPACTION, prepareWrites, TELLING, WRITES } from "./rest-writes.js";
+import { withEverything } from "./with-everything.js";
 
-interface Operation {
-  readonly method: string;
-  readonly path: string;
-  readonly required: readonly string[];
-  readonly type: string | undefined;
-}
-
-/** Values of fields that a body must have, by their names. */
-const VALUES: Readonly<Record<string, unknown>> = {
-  name: "A name",
-  messages: [said("m3")],
-  message: said("m4"),
-  ids: ["m2"],
-  messageId: "m1",
-  summary: "A summary",
-  fromMessageId: "m1",
-  toMessageId: "m1",
-  inputTokens: 1,
-  outputTokens: 1,
-  content: "New text",
-  append: "More text",
-  maxTokens: 100,
-  version: 1,
-  query: "words",
-  input: { label: "memory", content: "Likes tea.", action: "append" },
-};
-
-/** What a schema does not ask for, and a route does. */
-const BODIES: Readonly<Record<string, object>> = {
-  "PATCH /v1/sessions/{session}": { name: "Another name" },
-  "PUT /v1/sessions/{session}/messages/{message}": said("m1", "Another text"),
-};
-
-/** Their answers tell of the state that they find, too: what is left to erase, whether the prompt was there, what is new. */
-const TELLING = ["DELETE /v1/users/{user}", "POST /v1/sessions/{session}/turn", "POST /v1/sessions/{session}/import"];
-
-async function world(compactionPath: string) {
-  const server = await serveRest({
-    sessions: (sessions) =>
-      sessions
-        .withContext("memory")
-        .withCachedPrompt()
-        .onCompaction(createCompactFunction({ summarize: () => "A summary", minTailMessages: 1, protectHead: 0 })),
-  });
+async function world(route: string) {
+  const server = await serveRest({ sessions: withEverything });
   const { ask } = server;
-  await ask("POST", "/v1/sessions", { json: { id: "chat", name: "Chat", userId: "ada" } });
-  await ask("POST", "/v1/sessions/chat/messages", { json: { messages: [said("m1"), said("m2")] } });
-  await ask("PUT", "/v1/memory/user%3Aada/blocks/notes", { json: { content: "text" } });
-  await ask("PUT", "/v1/memory/user%3Aada/entries/facts/k", { json: { content: "Likes figs." } });
-  let path = compactionPath;
-  if (path.includes("{compaction}")) {
-    const json = { summary: "Sum", fromMessageId: "m1", toMessageId: "m1" };
-    const { body } = await ask("POST", "/v1/sessions/chat/compactions", { json });
-    path = path.replace("{compaction}", body.id);
-  }
-  const filled = path
-    .replace("{session}", "chat")
-    .replace("{message}", "m1")
-    .replace("{owner}", "user%3Aada")
-    .replace("{label}", path.includes("/blocks/") ? "notes" : "facts")
-    .replace("{key}", "k")
-    .replace("{user}", "ada")
-    .replace("{tool}", "set_context");
+  await prepareWrites(ask);
+  const needsOne = route.includes("{compaction}");
+  const compaction = needsOne ? (await ask("POST", "/v1/sessions/chat/compactions", { json: COMPACTION })).body.id : "";
   /** All that is stored, but for times and what is remembered of requests. */
   const stored = async () => {
     const reads = [
@@ -84,44 +27,21 @@ async function world(compactionPath: string) {
     const answers = await Promise.all(reads.map(async (each) => (await ask("GET", each)).body));
     return JSON.stringify(answers, (name, value) => (name === "requestId" ? undefined : value));
   };
-  return { ...server, filled, stored };
+  return { ...server, compaction, stored };
 }
 
-const ALL = Object.entries(document.paths).flatMap(([path, methods]) =>
-  // biome-ignore lint/suspicious/noExplicitAny: a document.
-  Object.entries<any>(methods).flatMap(([method, operation]): Operation[] => {
-    // Keys and tokens are shown once: a second one is made for who asks again.
-    if (operation["x-access"] !== "write" || /^\/v1\/(keys|tokens)/.test(path)) return [];
-    const content = operation.requestBody?.content ?? {};
-    const [type] = Object.keys(content);
-    return [
-      { method: method.toUpperCase(), path, type, required: content["application/json"]?.schema?.required ?? [] },
-    ];
-  }),
-);
-
 describe("a request with an Idempotency-Key", () => {
-  it.each(ALL)("is done once: $method $path", async ({ method, path, required, type }) => {
-    const { ask, filled, stored } = await world(path);
-    const fields = Object.fromEntries(required.map((name) => [name, VALUES[name]]));
-    const json = { ...fields, ...BODIES[`${method} ${path}`] };
-    const body =
-      type === undefined
-        ? {}
-        : type === "application/json"
-          ? { json }
-          : { body: `${JSON.stringify(said("m9"))}\n`, headers: { "content-type": type } };
-    const send = () => {
-      const headers = { ...(body as { headers?: Record<string, string> }).headers, "idempotency-key": "request-1" };
-      return ask(method, filled, { ...body, headers });
-    };
+  it.each(WRITES)("is done once: $route", async ({ route, method, headers, body, pathWith }) => {
+    const { ask, compaction, stored } = await world(route);
+    const again = { headers: { ...headers, "idempotency-key": "request-1" }, ...(body !== undefined && { body }) };
+    const send = () => ask(method, pathWith(compaction), again);
     const first = await send();
     const after = await stored();
     const second = await send();
     if (first.body?.code === "STORE_UNSUPPORTED") return;
     expect([first.status, first.body?.detail ?? ""]).toEqual([expect.toSatisfy((s: number) => s < 300), ""]);
     expect([second.status < 300, second.body?.detail ?? ""]).toEqual([true, ""]);
-    if (!TELLING.includes(`${method} ${path}`)) expect(second.body).toEqual(first.body);
+    if (!TELLING.includes(route)) expect(second.body).toEqual(first.body);
     expect(await stored()).toBe(after);
   });
 
