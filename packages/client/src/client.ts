@@ -1,10 +1,11 @@
-import type { ErasureReceipt, FoundEntry, Hit, QuotaUse, Token } from "./api.js";
+import type { ErasureReceipt, FoundEntry, Hit, Operation, QuotaUse, Token } from "./api.js";
 import { type Change, type ChangesQuery, changesOf } from "./changes.js";
 import type { ReadInit, StemmaClientOptions, WriteInit } from "./client-options.js";
 import type { Pages } from "./pages.js";
 import { Compactions } from "./resources/compactions-resource.js";
 import { Memory } from "./resources/memory-resource.js";
 import { Messages } from "./resources/messages-resource.js";
+import { Records } from "./resources/records-resource.js";
 import { type Answer, type Body, Resource } from "./resources/resource.js";
 import { Sessions } from "./resources/sessions-resource.js";
 import { Tree } from "./resources/tree-resource.js";
@@ -44,6 +45,7 @@ export class StemmaClient extends Resource {
   readonly compactions: Compactions;
   readonly turns: Turns;
   readonly memory: Memory;
+  readonly records: Records;
   readonly usage: Usage;
 
   constructor(options: StemmaClientOptions = {}) {
@@ -55,6 +57,7 @@ export class StemmaClient extends Resource {
     this.compactions = new Compactions(transport);
     this.turns = new Turns(transport);
     this.memory = new Memory(transport);
+    this.records = new Records(transport);
     this.usage = new Usage(transport);
   }
 
@@ -79,6 +82,11 @@ export class StemmaClient extends Resource {
   /** Hears which sessions change, without an end. It goes on by itself after a broken connection; a change may come twice. */
   changes(query: ChangesQuery = {}, init?: ReadInit): AsyncGenerator<Change> {
     return changesOf(this.transport, query, init);
+  }
+
+  /** Makes several writes together, all or none. Its messages are of one session; its memory of users is one user's. Errors: those of each write. */
+  batch(operations: readonly Operation[], init?: WriteInit): Promise<Answer<"POST /v1/batch">> {
+    return this.call("POST /v1/batch", [], init, { operations: operations as Operation[] });
   }
 
   /** Makes a token for a user, with a key whose access is `mint` or `admin`. */
