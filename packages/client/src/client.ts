@@ -39,32 +39,23 @@ export interface NewToken {
  * for await (const message of client.messages.list("trip")) console.log(message.parts);
  */
 export class StemmaClient extends Resource {
-  readonly sessions: Sessions;
-  readonly messages: Messages;
-  readonly tree: Tree;
-  readonly compactions: Compactions;
-  readonly turns: Turns;
-  readonly memory: Memory;
-  readonly records: Records;
-  readonly usage: Usage;
+  readonly sessions = new Sessions(this.transport);
+  readonly messages = new Messages(this.transport);
+  readonly tree = new Tree(this.transport);
+  readonly compactions = new Compactions(this.transport);
+  readonly turns = new Turns(this.transport);
+  readonly memory = new Memory(this.transport);
+  readonly records = new Records(this.transport);
+  readonly usage = new Usage(this.transport);
 
   constructor(options: StemmaClientOptions = {}) {
-    const transport = new Transport(options);
-    super(transport);
-    this.sessions = new Sessions(transport);
-    this.messages = new Messages(transport);
-    this.tree = new Tree(transport);
-    this.compactions = new Compactions(transport);
-    this.turns = new Turns(transport);
-    this.memory = new Memory(transport);
-    this.records = new Records(transport);
-    this.usage = new Usage(transport);
+    super(new Transport(options));
   }
 
   /** Searches messages, and with `owners` entries, which come with the first page. Of each the best come first. */
   search(
     query: string,
-    filters: Omit<Body<"POST /v1/search">, "query"> = {},
+    filters?: Omit<Body<"POST /v1/search">, "query">,
     init?: ReadInit,
   ): Pages<Hit, { entries: FoundEntry[] }> {
     return this.pages("POST /v1/search", [], init, { query, ...filters });
@@ -73,7 +64,7 @@ export class StemmaClient extends Resource {
   /** Recalls what a user's memory holds about a text, cut to what fits. */
   recall(
     query: string,
-    about: Omit<Body<"POST /v1/recall">, "query"> = {},
+    about?: Omit<Body<"POST /v1/recall">, "query">,
     init?: ReadInit,
   ): Promise<Answer<"POST /v1/recall">> {
     return this.call("POST /v1/recall", [], init, { query, ...about });

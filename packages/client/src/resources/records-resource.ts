@@ -1,9 +1,9 @@
 import type { StoredRecord } from "../api.js";
 import type { ReadInit, WriteInit } from "../client-options.js";
 import type { Pages } from "../pages.js";
-import { type Body, type Query, Resource } from "./resource.js";
+import { type Body, type Query, Resource, SESSION } from "./resource.js";
 
-const LABELS = "/v1/sessions/{session}/records";
+const LABELS = `${SESSION}/records` as const;
 const ALL = `${LABELS}/{label}` as const;
 const ONE = `${ALL}/{key}` as const;
 
