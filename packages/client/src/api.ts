@@ -50,6 +50,8 @@ export type QuotaUseList = {
 /** `QuotaUse` of the REST API. */
 export type QuotaUse = {
   quota: "requestsPerMinute" | "requestsPerDay" | "writesPerDay" | "bytesPerDay";
+  /** Where all keys of the tenant use it up together. */
+  of?: "tenant" | undefined;
   limit: number;
   used: number;
   resetsAt: string;

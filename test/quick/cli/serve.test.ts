@@ -34,6 +34,7 @@ describe("the settings of stemma serve", () => {
     ).toEqual(quota);
     expect(readSettings({}, {}, { quota }).quota).toEqual(quota);
     expect(readSettings({}, {}, {}).quota).toBeUndefined();
+    expect(readSettings({}, { STEMMA_TENANT_QUOTA: "writesPerDay=7" }, {}).tenantQuota).toEqual({ writesPerDay: 7 });
   });
 
   it.each([

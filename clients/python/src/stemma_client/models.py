@@ -33,6 +33,10 @@ class Quota(Model):
 
 class QuotaUse(Model):
     quota: Literal["requestsPerMinute", "requestsPerDay", "writesPerDay", "bytesPerDay"]
+    of: Annotated[
+        Literal["tenant"] | None,
+        Field(description="Where all keys of the tenant use it up together."),
+    ] = None
     limit: int
     used: int
     resets_at: Annotated[AwareDatetime, Field(alias="resetsAt")]
