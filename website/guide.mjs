@@ -43,7 +43,6 @@ export const GUIDE = [
       { text: "Memory for a model", link: "/ai-sdk-middleware" },
       { text: "A memory that others reach", link: "/server" },
       { text: "stemma serve", link: "/serve" },
-      { text: "Batches and records", link: "/batches" },
       { text: "Tenants and quotas", link: "/tenants" },
       { text: "On Workers", link: "/worker" },
       { text: "Client for TypeScript", link: "/client" },

@@ -20,7 +20,7 @@ export interface TenantsOptions {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
-/** What is known of a tenant. */
+/** One tenant, as a list shows it. */
 export interface TenantInfo {
   readonly tenant: string;
   /** API keys of the tenant that are valid. */

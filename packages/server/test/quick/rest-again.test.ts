@@ -28,6 +28,11 @@ const VALUES: Readonly<Record<string, unknown>> = {
   maxTokens: 100,
   version: 1,
   query: "words",
+  operations: [
+    { op: "appendMessages", session: "chat", messages: [said("m5")] },
+    { op: "setRecord", session: "chat", label: "facts", key: "k2", value: 2 },
+    { op: "addUsage", session: "chat", inputTokens: 1, outputTokens: 1 },
+  ],
   input: { label: "memory", content: "Likes tea.", action: "append" },
 };
 
@@ -35,6 +40,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
 const BODIES: Readonly<Record<string, object>> = {
   "PATCH /v1/sessions/{session}": { name: "Another name" },
   "PUT /v1/sessions/{session}/messages/{message}": said("m1", "Another text"),
+  "PUT /v1/sessions/{session}/records/{label}/{key}": { value: { n: 2 } },
 };
 
 /** Their answers tell of the state that they find, too: what is left to erase, whether the prompt was there, what is new. */
@@ -51,6 +57,7 @@ async function world(compactionPath: string) {
   const { ask } = server;
   await ask("POST", "/v1/sessions", { json: { id: "chat", name: "Chat", userId: "ada" } });
   await ask("POST", "/v1/sessions/chat/messages", { json: { messages: [said("m1"), said("m2")] } });
+  await ask("PUT", "/v1/sessions/chat/records/facts/k", { json: { value: { n: 1 } } });
   await ask("PUT", "/v1/memory/user%3Aada/blocks/notes", { json: { content: "text" } });
   await ask("PUT", "/v1/memory/user%3Aada/entries/facts/k", { json: { content: "Likes figs." } });
   let path = compactionPath;
@@ -75,6 +82,7 @@ async function world(compactionPath: string) {
       "/v1/sessions/chat/messages",
       "/v1/sessions/chat/compactions",
       "/v1/sessions/chat/usage",
+      "/v1/sessions/chat/records/facts",
       "/v1/memory/user%3Aada/blocks",
       "/v1/memory/user%3Aada/blocks/notes/versions",
       "/v1/memory/user%3Aada/entries/facts",

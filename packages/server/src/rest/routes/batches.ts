@@ -88,7 +88,8 @@ export function batchRoute(routes: Routes): void {
       try {
         return json({ ids: await made(store, sessions, session, writes) });
       } catch (error) {
-        const { sessionId } = StemmaError.isInstance(error) ? error.details : {};
+        // Postgres does not say of a parent in which session it is missing.
+        const { sessionId = session } = StemmaError.isInstance(error) ? error.details : {};
         if (typeof sessionId !== "string") throw error;
         throw await asSeen({ ids: { session: sessionId }, store }, "write", error);
       }
