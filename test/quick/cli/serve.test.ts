@@ -100,6 +100,7 @@ describe("what a server tells of itself", () => {
     status: 200,
     ms: 7,
     principal: "k",
+    tenant: null,
     code: null,
   };
   const written = (work: (io: Io) => void) => {
