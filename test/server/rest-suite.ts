@@ -6,6 +6,7 @@ import "../../packages/server/test/quick/rest-matrix.test.js";
 import "../../packages/server/test/quick/rest-memory.test.js";
 import "../../packages/server/test/quick/rest-messages.test.js";
 import "../../packages/server/test/quick/rest-property.test.js";
+import "../../packages/server/test/quick/rest-records.test.js";
 import "../../packages/server/test/quick/rest-sessions.test.js";
 import "../../packages/server/test/quick/rest-trees.test.js";
 import "../../packages/server/test/quick/rest-turns.test.js";

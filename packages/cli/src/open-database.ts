@@ -82,6 +82,14 @@ function keyOf(place: string): string | undefined {
   return key === undefined || place === ":memory:" || isPlain(place) ? undefined : key;
 }
 
+/** Throws `INVALID_ARGUMENT` for a file that is no database: it has other bytes, and there is no key by which they were encrypted. */
+export function assertDatabase(place: string): void {
+  if (isPlain(place) || process.env.STEMMA_KEY || (existsSync(place) && statSync(place).size === 0)) return;
+  throw invalid(`The file ${databaseName({ db: place })} is no database. If it is encrypted, set STEMMA_KEY.`, {
+    db: place,
+  });
+}
+
 // Before a store has it open: to open and close a file ends the locks of this process on it.
 function isPlain(path: string): boolean {
   if (!existsSync(path)) return false;

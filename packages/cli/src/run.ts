@@ -11,6 +11,7 @@ import { registerMcp } from "./commands/mcp.js";
 import { registerServe } from "./commands/serve.js";
 import { registerSearch, registerSessions, registerShow, registerTree } from "./commands/sessions.js";
 import { registerStudio } from "./commands/studio.js";
+import { registerTenants } from "./commands/tenants.js";
 import { describeError, reportError } from "./errors.js";
 import type { Io } from "./io.js";
 import { nonEmpty } from "./options.js";
@@ -39,6 +40,7 @@ const COMMANDS: readonly Register[] = [
   registerMigrate,
   registerEval,
   registerKey,
+  registerTenants,
 ];
 
 const HELP = `

@@ -50,6 +50,8 @@ export type QuotaUseList = {
 /** `QuotaUse` of the REST API. */
 export type QuotaUse = {
   quota: "requestsPerMinute" | "requestsPerDay" | "writesPerDay" | "bytesPerDay";
+  /** Where all keys of the tenant use it up together. */
+  of?: "tenant" | undefined;
   limit: number;
   used: number;
   resetsAt: string;
@@ -381,6 +383,155 @@ export type FoundEntry = Entry & {
   rerankScore?: number | undefined;
 };
 
+/** `RecordLabelList` of the REST API. */
+export type RecordLabelList = {
+  data: RecordLabel[];
+  nextCursor: string | null;
+};
+
+/** `RecordLabel` of the REST API. */
+export type RecordLabel = {
+  label: string;
+};
+
+/** `RecordList` of the REST API. */
+export type RecordList = {
+  data: StoredRecord[];
+  nextCursor: string | null;
+};
+
+/** `StoredRecord` of the REST API. */
+export type StoredRecord = {
+  key: string;
+  value?: unknown | undefined;
+  /** Base64, of what is no JSON. */
+  bytes?: string | undefined;
+  version: number;
+  expiresAt: string | null;
+};
+
+/** `Written` of the REST API. */
+export type Written = {
+  ids: string[][];
+};
+
+/** `Operation` of the REST API. */
+export type Operation =
+  | AppendMessagesOperation
+  | PutMessageOperation
+  | SetLeafOperation
+  | SetBlockOperation
+  | SetEntryOperation
+  | DeleteEntryOperation
+  | SetRecordOperation
+  | DeleteRecordOperation
+  | UpdateSessionOperation
+  | AddUsageOperation;
+
+/** `AppendMessagesOperation` of the REST API. */
+export type AppendMessagesOperation = {
+  op: "appendMessages";
+  messages: Message[];
+  session: string;
+  parent?: string | null | undefined;
+  expectedLeaf?: string | null | undefined;
+};
+
+/** `PutMessageOperation` of the REST API. */
+export type PutMessageOperation = {
+  op: "putMessage";
+  message: Message;
+  session: string;
+  parent?: string | null | undefined;
+};
+
+/** `SetLeafOperation` of the REST API. */
+export type SetLeafOperation = {
+  op: "setLeaf";
+  session: string;
+  messageId: string | null;
+  expectedLeaf?: string | null | undefined;
+};
+
+/** `SetBlockOperation` of the REST API. */
+export type SetBlockOperation = {
+  op: "setBlock";
+  owner: string;
+  label: string;
+  content: string;
+  expectedVersion?: number | undefined;
+};
+
+/** `SetEntryOperation` of the REST API. */
+export type SetEntryOperation = {
+  op: "setEntry";
+  owner: string;
+  label: string;
+  key: string;
+  expectedContent?: string | null | undefined;
+  content: string;
+  value?: unknown | undefined;
+  holds?: boolean | undefined;
+  validFrom?: string | null | undefined;
+  validTo?: string | null | undefined;
+  expiresAt?: string | null | undefined;
+  supersedes?: string[] | undefined;
+  tags?: string[] | undefined;
+  origin?: "user" | "import" | "tool" | "learning" | "web" | null | undefined;
+};
+
+/** `DeleteEntryOperation` of the REST API. */
+export type DeleteEntryOperation = {
+  op: "deleteEntry";
+  owner: string;
+  label: string;
+  key: string;
+  expectedContent?: string | null | undefined;
+};
+
+/** `SetRecordOperation` of the REST API. */
+export type SetRecordOperation = {
+  op: "setRecord";
+  session: string;
+  label: string;
+  key: string;
+  expectedVersion?: number | undefined;
+  /** Any JSON. Either this or `bytes`. */
+  value?: unknown | undefined;
+  /** Base64, for what is no JSON. */
+  bytes?: string | undefined;
+  /** Default: it stays. */
+  expiresAt?: string | undefined;
+};
+
+/** `DeleteRecordOperation` of the REST API. */
+export type DeleteRecordOperation = {
+  op: "deleteRecord";
+  session: string;
+  label: string;
+  key: string;
+  expectedVersion?: number | undefined;
+};
+
+/** `UpdateSessionOperation` of the REST API. */
+export type UpdateSessionOperation = {
+  op: "updateSession";
+  session: string;
+  name?: string | undefined;
+  expectedName?: string | undefined;
+  metadata?: Record<string, unknown> | undefined;
+};
+
+/** `AddUsageOperation` of the REST API. */
+export type AddUsageOperation = {
+  op: "addUsage";
+  session: string;
+  inputTokens: number;
+  outputTokens: number;
+  cost?: number | undefined;
+  model?: string | undefined;
+};
+
 /** `SearchResults` of the REST API. */
 export type SearchResults = HitList & {
   entries: FoundEntry[];
@@ -446,6 +597,7 @@ export type Change = {
 export type Limits = {
   maxBodyBytes: number;
   maxMessages: number;
+  maxOperations: number;
   defaultLimit: number;
   maxLimit: number;
 };
@@ -1022,6 +1174,62 @@ export interface Routes {
       readonly version: number;
     };
     answer: Entry;
+  };
+  /** List the labels under which a session has records. */
+  "GET /v1/sessions/{session}/records": {
+    query: undefined;
+    body: undefined;
+    answer: RecordLabelList;
+  };
+  /** List records. */
+  "GET /v1/sessions/{session}/records/{label}": {
+    query: {
+      readonly prefix?: string | undefined;
+      readonly descending?: boolean | undefined;
+      /** `bytes`: all in base64, as they were stored. */
+      readonly format?: "json" | "bytes" | undefined;
+      readonly limit?: number | undefined;
+      /** The `nextCursor` of the page before, with the same other fields. */
+      readonly cursor?: string | undefined;
+    };
+    body: undefined;
+    answer: RecordList;
+  };
+  /** Read a record. */
+  "GET /v1/sessions/{session}/records/{label}/{key}": {
+    query: {
+      /** `bytes`: all in base64, as they were stored. */
+      readonly format?: "json" | "bytes" | undefined;
+    };
+    body: undefined;
+    answer: StoredRecord;
+  };
+  /** Write a record. */
+  "PUT /v1/sessions/{session}/records/{label}/{key}": {
+    query: undefined;
+    body: {
+      /** Any JSON. Either this or `bytes`. */
+      readonly value?: unknown | undefined;
+      /** Base64, for what is no JSON. */
+      readonly bytes?: string | undefined;
+      /** Default: it stays. */
+      readonly expiresAt?: string | undefined;
+    };
+    answer: StoredRecord;
+  };
+  /** Delete a record. */
+  "DELETE /v1/sessions/{session}/records/{label}/{key}": {
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /** Make several writes together. */
+  "POST /v1/batch": {
+    query: undefined;
+    body: {
+      readonly operations: readonly Operation[];
+    };
+    answer: Written;
   };
   /** Search messages and entries. */
   "POST /v1/search": {

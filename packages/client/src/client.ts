@@ -1,10 +1,11 @@
-import type { ErasureReceipt, FoundEntry, Hit, QuotaUse, Token } from "./api.js";
+import type { ErasureReceipt, FoundEntry, Hit, Operation, QuotaUse, Token } from "./api.js";
 import { type Change, type ChangesQuery, changesOf } from "./changes.js";
 import type { ReadInit, StemmaClientOptions, WriteInit } from "./client-options.js";
 import type { Pages } from "./pages.js";
 import { Compactions } from "./resources/compactions-resource.js";
 import { Memory } from "./resources/memory-resource.js";
 import { Messages } from "./resources/messages-resource.js";
+import { Records } from "./resources/records-resource.js";
 import { type Answer, type Body, Resource } from "./resources/resource.js";
 import { Sessions } from "./resources/sessions-resource.js";
 import { Tree } from "./resources/tree-resource.js";
@@ -38,30 +39,23 @@ export interface NewToken {
  * for await (const message of client.messages.list("trip")) console.log(message.parts);
  */
 export class StemmaClient extends Resource {
-  readonly sessions: Sessions;
-  readonly messages: Messages;
-  readonly tree: Tree;
-  readonly compactions: Compactions;
-  readonly turns: Turns;
-  readonly memory: Memory;
-  readonly usage: Usage;
+  readonly sessions = new Sessions(this.transport);
+  readonly messages = new Messages(this.transport);
+  readonly tree = new Tree(this.transport);
+  readonly compactions = new Compactions(this.transport);
+  readonly turns = new Turns(this.transport);
+  readonly memory = new Memory(this.transport);
+  readonly records = new Records(this.transport);
+  readonly usage = new Usage(this.transport);
 
   constructor(options: StemmaClientOptions = {}) {
-    const transport = new Transport(options);
-    super(transport);
-    this.sessions = new Sessions(transport);
-    this.messages = new Messages(transport);
-    this.tree = new Tree(transport);
-    this.compactions = new Compactions(transport);
-    this.turns = new Turns(transport);
-    this.memory = new Memory(transport);
-    this.usage = new Usage(transport);
+    super(new Transport(options));
   }
 
   /** Searches messages, and with `owners` entries, which come with the first page. Of each the best come first. */
   search(
     query: string,
-    filters: Omit<Body<"POST /v1/search">, "query"> = {},
+    filters?: Omit<Body<"POST /v1/search">, "query">,
     init?: ReadInit,
   ): Pages<Hit, { entries: FoundEntry[] }> {
     return this.pages("POST /v1/search", [], init, { query, ...filters });
@@ -70,7 +64,7 @@ export class StemmaClient extends Resource {
   /** Recalls what a user's memory holds about a text, cut to what fits. */
   recall(
     query: string,
-    about: Omit<Body<"POST /v1/recall">, "query"> = {},
+    about?: Omit<Body<"POST /v1/recall">, "query">,
     init?: ReadInit,
   ): Promise<Answer<"POST /v1/recall">> {
     return this.call("POST /v1/recall", [], init, { query, ...about });
@@ -79,6 +73,11 @@ export class StemmaClient extends Resource {
   /** Hears which sessions change, without an end. It goes on by itself after a broken connection; a change may come twice. */
   changes(query: ChangesQuery = {}, init?: ReadInit): AsyncGenerator<Change> {
     return changesOf(this.transport, query, init);
+  }
+
+  /** Makes several writes together, all or none. Its messages are of one session; its memory of users is one user's. Errors: those of each write. */
+  batch(operations: readonly Operation[], init?: WriteInit): Promise<Answer<"POST /v1/batch">> {
+    return this.call("POST /v1/batch", [], init, { operations: operations as Operation[] });
   }
 
   /** Makes a token for a user, with a key whose access is `mint` or `admin`. */

@@ -4,6 +4,7 @@ import { checkable, checkSettings, embeddable, redactedWith } from "@stemma/stor
 import { postgresCheck } from "./check.js";
 import { SPREAD_TABLES } from "./citus/spread.js";
 import type { PostgresSource } from "./drivers/client.js";
+import { readRows } from "./drivers/column-types.js";
 import { openUrl } from "./drivers/url.js";
 import { postgresVectors, VECTOR_TABLES } from "./search/vectors.js";
 import { openClient, openPostgres, type PostgresOptions, schemaOf } from "./store.js";
@@ -57,13 +58,41 @@ function storeOn(open: OpenStore, { redact }: PostgresOptions): EmbeddableStore 
   return redactedWith(embeddable(checkable(open, postgresCheck), postgresVectors), redact);
 }
 
+/** Stores in the schemas of one database. */
+export interface PostgresSchemas {
+  open(schema: string): EmbeddableStore;
+  /** The schemas that hold tables of Stemma and whose names begin so. */
+  names(prefix: string): Promise<string[]>;
+  /** Drops a schema with all that is in it; resolves to whether it was there. Errors: `INVALID_ARGUMENT` for one of another program. */
+  drop(schema: string): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+const HAS_TABLES = "EXISTS (SELECT FROM pg_class WHERE relnamespace = s.oid AND relname = 'assistant_schema')";
+const IS_EMPTY = "NOT EXISTS (SELECT FROM pg_class WHERE relnamespace = s.oid)";
+
 /**
  * Stores in the schemas of one database, on one pool, which `close` ends; closing a store leaves it open. No statement is kept
  * prepared: those of each schema are others, and a connection would keep them all. Errors of `open`: those of `postgres()`.
  */
-export function postgresSchemas(url: string): { open(schema: string): EmbeddableStore; close(): Promise<void> } {
+export function postgresSchemas(url: string): PostgresSchemas {
   const { driver, close } = openUrl(url, false);
-  return { open: (schema) => storeOn(openPostgres(driver, { schema }), {}), close };
+  return {
+    open: (schema) => storeOn(openPostgres(driver, { schema }), {}),
+    names: async (prefix) => {
+      const sql = `SELECT nspname::text AS name FROM pg_namespace s WHERE starts_with(nspname, $1) AND ${HAS_TABLES}`;
+      return readRows(await driver.query(sql, [prefix])).map(({ name }) => String(name));
+    },
+    drop: async (schema) => {
+      const sql = `SELECT ${HAS_TABLES} OR ${IS_EMPTY} AS ours FROM pg_namespace s WHERE nspname = $1`;
+      const [found] = readRows(await driver.query(sql, [schema]));
+      if (found === undefined) return false;
+      if (!found.ours) throw invalid(`The schema "${schema}" is another program's, and stays.`, { schema });
+      await driver.query(`DROP SCHEMA IF EXISTS "${schema.replaceAll('"', '""')}" CASCADE`, []);
+      return true;
+    },
+    close,
+  };
 }
 
 /**

@@ -12,4 +12,4 @@ export type { RequestRecord, ServerContext, ServerHandler, ServerOptions } from 
 export type { LimitState } from "./quotas/limit-headers.js";
 export type { Quota, QuotaName } from "./quotas/quota.js";
 export { type QuotaCost, Quotas, type QuotasOptions, type QuotaUse } from "./quotas/quotas.js";
-export { Tenants, type TenantsOptions } from "./tenants/tenants.js";
+export { type ErasedTenant, type TenantInfo, Tenants, type TenantsOptions } from "./tenants/tenants.js";

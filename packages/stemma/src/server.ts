@@ -3,6 +3,7 @@ export type {
   ApiKeyInfo,
   AuditEntry,
   AuthenticatorOptions,
+  ErasedTenant,
   ForeignTokensOptions,
   GuardedCall,
   GuardOptions,
@@ -21,6 +22,7 @@ export type {
   ServerContext,
   ServerHandler,
   ServerOptions,
+  TenantInfo,
   TenantsOptions,
 } from "@stemma/server";
 export {

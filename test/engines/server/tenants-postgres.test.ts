@@ -102,4 +102,24 @@ describeServer("tenants in schemas of Postgres", (server) => {
     await close();
     expect(() => openTenants({ tenants: "schema", maxTenants: 3 }, { db: "a.db" }, (store) => store)).toThrow("--db");
   });
+
+  it("erases a tenant's schema under another server that has it open, and leaves those of other programs", async () => {
+    const control = memory();
+    const open = () => openTenants({ tenants: server.url, maxTenants: 3 }, {}, (store) => store, { control });
+    const [one, two] = [open(), open()];
+    for (const name of ["gone", "kept"]) {
+      const { store, release } = await two.tenants.hold(name);
+      await store.session("chat").append([said("m", name)]);
+      release();
+    }
+    await server.query(server.url, "CREATE SCHEMA stemma_other CREATE TABLE theirs (n INT)");
+    expect(await one.tenants.erase("gone")).toEqual({ keys: 0, wasStored: true });
+    await expect(two.tenants.hold("gone")).rejects.toMatchObject({ code: "TENANT_ERASED" });
+    await expect(one.tenants.erase("other")).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    expect(await one.tenants.erase("never")).toEqual({ keys: 0, wasStored: false });
+    const names = (await one.tenants.list()).filter(({ isStored }) => isStored).map(({ tenant }) => tenant);
+    expect([names.includes("gone"), names.includes("kept"), names.includes("other")]).toEqual([false, true, false]);
+    expect(await schemasLike("stemma\\_other")).toEqual(["stemma_other"]);
+    await Promise.all([one.close(), two.close()]);
+  }, 60_000);
 });

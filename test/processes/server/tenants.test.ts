@@ -1,10 +1,11 @@
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { ApiKeys } from "../../../packages/server/src/index.js";
+import { ApiKeys, AuditLog } from "../../../packages/server/src/index.js";
 import { sqlite } from "../../../packages/store/src/sqlite.js";
 import { buildCommand, temporaryFolder } from "../../cli/run.js";
 import { type Served, startServed } from "../../cli/served.js";
+import { Spawned } from "../../cli/spawned.js";
 
 const folder = temporaryFolder();
 const CANARY = "canary-of-bravo";
@@ -143,4 +144,47 @@ describe("stemma serve --tenants", () => {
     served.process.stop("SIGTERM");
     expect(await served.process.ended).toEqual({ code: 0, signal: null });
   });
+
+  it("erases a tenant while two servers run, although the process that began it is killed", async () => {
+    const db = join(folder, "erased.db");
+    const names = ["acme", "globex"];
+    const keys = await keysOf(db, names);
+    const place = join(folder, "erased", "{tenant}.db");
+    const args = ["--db", db, "--tenants", place, "--drain-delay", "0"];
+    const servers = await Promise.all([startServed(program, args), startServed(program, args)]);
+    const asks = servers.map(asking);
+    for (const ask of asks) {
+      for (const name of names) {
+        await ask(keys[name], "POST", "/v1/sessions/chat/messages", said(`m${asks.indexOf(ask)}`, CANARY));
+      }
+    }
+    const statuses = (name: string) =>
+      Promise.all(asks.map(async (ask) => (await ask(keys[name], "GET", "/v1/sessions/chat/messages")).status));
+    expect(await statuses("acme")).toEqual([200, 200]);
+    const erase = ["--db", db, "tenants", "erase", "acme", "--yes", "--tenants", place];
+    const command = new Spawned(program, erase, { ...process.env, NODE_NO_WARNINGS: "1" });
+    await expect.poll(() => statuses("acme"), { timeout: 10_000 }).toEqual([410, 410]);
+    command.stop("SIGKILL");
+    await command.ended;
+    expect(existsSync(join(folder, "erased", "acme.db"))).toBe(true);
+    // One of the servers takes over.
+    const left = () => readdirSync(join(folder, "erased")).filter((name) => name.startsWith("acme"));
+    await expect.poll(left, { timeout: 60_000, interval: 500 }).toEqual([]);
+    expect(await statuses("globex")).toEqual([200, 200]);
+    for (const { process } of servers) {
+      process.stop("SIGTERM");
+      expect(await process.ended).toEqual({ code: 0, signal: null });
+      const requests = process.lines.filter(({ event }) => event === "request");
+      expect(new Set(requests.map(({ tenant }) => tenant))).toEqual(new Set(names));
+      expect(process.lines.filter(({ level }) => level === "error")).toEqual([]);
+    }
+    const store = sqlite(db);
+    expect((await new ApiKeys(store).list()).map(({ tenant }) => tenant)).toEqual(["globex"]);
+    const told: unknown[] = [];
+    for await (const { call, tenant } of new AuditLog(store).entries()) {
+      if (call === "tenants.erase") told.push(tenant);
+    }
+    expect(told).toContain("acme");
+    await store.close();
+  }, 120_000);
 });

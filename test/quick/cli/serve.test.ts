@@ -34,6 +34,7 @@ describe("the settings of stemma serve", () => {
     ).toEqual(quota);
     expect(readSettings({}, {}, { quota }).quota).toEqual(quota);
     expect(readSettings({}, {}, {}).quota).toBeUndefined();
+    expect(readSettings({}, { STEMMA_TENANT_QUOTA: "writesPerDay=7" }, {}).tenantQuota).toEqual({ writesPerDay: 7 });
   });
 
   it.each([
@@ -99,6 +100,7 @@ describe("what a server tells of itself", () => {
     status: 200,
     ms: 7,
     principal: "k",
+    tenant: null,
     code: null,
   };
   const written = (work: (io: Io) => void) => {

@@ -1,13 +1,14 @@
-import { existsSync, linkSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { openTenants } from "../../../packages/cli/src/serve/open-tenants.js";
+import { tenantFiles } from "../../../packages/cli/src/serve/tenant-files.js";
 import { remote } from "../../../packages/client/src/remote/remote.js";
 import { createServer } from "../../../packages/server/src/index.js";
 import { Session } from "../../../packages/stemma/src/session.js";
 import { memory } from "../../../packages/store/src/memory.js";
 import { sqlite } from "../../../packages/store/src/sqlite.js";
-import { run, temporaryFolder } from "../../cli/run.js";
+import { commandLine, run, temporaryFolder } from "../../cli/run.js";
 
 const folder = temporaryFolder();
 
@@ -95,5 +96,68 @@ describe("the tenants of stemma serve", () => {
     const { code, err } = await run(["--db", join(folder, "a.db"), "serve", "--port", "0", "--tenants", "schema"]);
     expect([code, err]).toEqual([1, expect.stringContaining("a path with {tenant}")]);
     expect((await run(["serve", "--tenants", "all.db"])).code).toBe(2);
+  });
+});
+
+describe("stemma tenants", () => {
+  it("lists tenants, and erases one with its file, its folder and its keys", async () => {
+    const stemma = commandLine(folder, "erasing.db");
+    const place = join(folder, "erasing", "{tenant}", "memory.db");
+    await stemma.ok("key", "create", "k", "--tenant", "acme");
+    await stemma.ok("key", "create", "k", "--tenant", "new");
+    const { tenants, close } = openTenants({ tenants: place, maxTenants: 2 }, { db: stemma.db }, (store) => store);
+    for (const name of ["acme", "globex"]) {
+      const { store, release } = await tenants.hold(name);
+      await store.sessions.create({ id: "chat", name });
+      release();
+    }
+    await close();
+    writeFileSync(join(folder, "erasing", "notes.txt"), "");
+    const at = ["--tenants", place];
+    expect(await stemma.ok("tenants", "list", ...at)).toMatch(
+      /^TENANT +KEYS +STATE\nacme +1 +stored\nglobex +0 +stored\nnew +1 +not stored yet\n$/,
+    );
+    expect((await stemma.run("tenants", "erase", "acme", ...at)).err).toContain("Nothing was erased");
+    expect((await stemma.run("tenants", "list")).err).toContain("--tenants");
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    try {
+      const erasing = stemma.ok("tenants", "erase", "acme", "--yes", ...at);
+      let isOver = false;
+      void erasing.finally(() => {
+        isOver = true;
+      });
+      while (!isOver) {
+        await vi.advanceTimersByTimeAsync(500);
+        await new Promise((next) => setImmediate(next));
+      }
+      expect(await erasing).toBe("acme is erased; keys revoked: 1.\n");
+    } finally {
+      vi.useRealTimers();
+    }
+    expect(readdirSync(join(folder, "erasing")).sort()).toEqual(["globex", "notes.txt"]);
+    const left = await stemma.jsonLines("tenants", "list", ...at);
+    expect(left).toEqual([
+      { tenant: "acme", keys: 0, isStored: false, erasure: "erased" },
+      { tenant: "globex", keys: 0, isStored: true, erasure: null },
+      { tenant: "new", keys: 1, isStored: false, erasure: null },
+    ]);
+  });
+
+  it("removes the files of SQLite alone, and none of another program or of the server", () => {
+    const at = join(folder, "files-of");
+    const own = join(at, "keys.db");
+    const files = tenantFiles(join(at, "{tenant}.db"), { db: own });
+    expect(files.names()).toEqual([]);
+    mkdirSync(at);
+    writeFileSync(own, "");
+    for (const name of ["acme.db", "acme.db-wal", "acme.db-shm", "acme.db.bak", "acme2.db", "Acme.db"]) {
+      writeFileSync(join(at, name), "");
+    }
+    expect(files.names()).toEqual(["acme", "acme2"]);
+    expect([files.remove("acme"), files.remove("acme")]).toEqual([true, false]);
+    expect(readdirSync(at).sort()).toEqual(["Acme.db", "acme.db.bak", "acme2.db", "keys.db"]);
+    writeFileSync(join(at, "other.db"), "no database at all, but a text");
+    for (const name of ["keys", "other"]) expect(() => files.remove(name)).toThrow();
+    expect(existsSync(join(at, "other.db"))).toBe(true);
   });
 });

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, Field, RootModel
 from ._model import Model
 
 
@@ -33,6 +33,10 @@ class Quota(Model):
 
 class QuotaUse(Model):
     quota: Literal["requestsPerMinute", "requestsPerDay", "writesPerDay", "bytesPerDay"]
+    of: Annotated[
+        Literal["tenant"] | None,
+        Field(description="Where all keys of the tenant use it up together."),
+    ] = None
     limit: int
     used: int
     resets_at: Annotated[AwareDatetime, Field(alias="resetsAt")]
@@ -258,6 +262,113 @@ class FoundEntry(Entry):
     rerank_score: Annotated[float | None, Field(alias="rerankScore")] = None
 
 
+class RecordLabel(Model):
+    label: str
+
+
+class StoredRecord(Model):
+    key: str
+    value: Any | None = None
+    bytes: Annotated[str | None, Field(description="Base64, of what is no JSON.")] = None
+    version: int
+    expires_at: Annotated[AwareDatetime | None, Field(alias="expiresAt")]
+
+
+class Written(Model):
+    ids: list[list[str]]
+
+
+class AppendMessagesOperation(Model):
+    op: Literal["appendMessages"]
+    messages: Annotated[list[Message], Field(max_length=1000, min_length=1)]
+    session: str
+    parent: str | None = None
+    expected_leaf: Annotated[str | None, Field(alias="expectedLeaf")] = None
+
+
+class PutMessageOperation(Model):
+    op: Literal["putMessage"]
+    message: Message
+    session: str
+    parent: str | None = None
+
+
+class SetLeafOperation(Model):
+    op: Literal["setLeaf"]
+    session: str
+    message_id: Annotated[str | None, Field(alias="messageId")]
+    expected_leaf: Annotated[str | None, Field(alias="expectedLeaf")] = None
+
+
+class SetBlockOperation(Model):
+    op: Literal["setBlock"]
+    owner: str
+    label: str
+    content: str
+    expected_version: Annotated[int | None, Field(alias="expectedVersion", ge=0)] = None
+
+
+class SetEntryOperation(Model):
+    op: Literal["setEntry"]
+    owner: str
+    label: str
+    key: str
+    expected_content: Annotated[str | None, Field(alias="expectedContent")] = None
+    content: str
+    value: Any | None = None
+    holds: bool | None = None
+    valid_from: Annotated[AwareDatetime | None, Field(alias="validFrom")] = None
+    valid_to: Annotated[AwareDatetime | None, Field(alias="validTo")] = None
+    expires_at: Annotated[AwareDatetime | None, Field(alias="expiresAt")] = None
+    supersedes: list[str] | None = None
+    tags: list[str] | None = None
+    origin: Literal["user", "import", "tool", "learning", "web"] | None = None
+
+
+class DeleteEntryOperation(Model):
+    op: Literal["deleteEntry"]
+    owner: str
+    label: str
+    key: str
+    expected_content: Annotated[str | None, Field(alias="expectedContent")] = None
+
+
+class SetRecordOperation(Model):
+    op: Literal["setRecord"]
+    session: str
+    label: str
+    key: str
+    expected_version: Annotated[int | None, Field(alias="expectedVersion", ge=0)] = None
+    value: Annotated[Any | None, Field(description="Any JSON. Either this or `bytes`.")] = None
+    bytes: Annotated[str | None, Field(description="Base64, for what is no JSON.")] = None
+    expires_at: Annotated[AwareDatetime | None, Field(alias="expiresAt", description="Default: it stays.")] = None
+
+
+class DeleteRecordOperation(Model):
+    op: Literal["deleteRecord"]
+    session: str
+    label: str
+    key: str
+    expected_version: Annotated[int | None, Field(alias="expectedVersion", ge=0)] = None
+
+
+class UpdateSessionOperation(Model):
+    op: Literal["updateSession"]
+    session: str
+    name: str | None = None
+    expected_name: Annotated[str | None, Field(alias="expectedName")] = None
+    metadata: dict[str, Any] | None = None
+
+
+class AddUsageOperation(Model):
+    op: Literal["addUsage"]
+    session: str
+    input_tokens: Annotated[int, Field(alias="inputTokens", ge=0)]
+    output_tokens: Annotated[int, Field(alias="outputTokens", ge=0)]
+    cost: Annotated[float | None, Field(ge=0.0)] = None
+    model: str | None = None
+
+
 class BeforeItem(Model):
     id: str
     role: str
@@ -312,6 +423,7 @@ class Change(Model):
 class Limits(Model):
     max_body_bytes: Annotated[int, Field(alias="maxBodyBytes")]
     max_messages: Annotated[int, Field(alias="maxMessages")]
+    max_operations: Annotated[int, Field(alias="maxOperations")]
     default_limit: Annotated[int, Field(alias="defaultLimit")]
     max_limit: Annotated[int, Field(alias="maxLimit")]
 
@@ -408,6 +520,45 @@ class EntryList(Model):
 
 class FoundEntries(Model):
     data: list[FoundEntry]
+
+
+class RecordLabelList(Model):
+    data: list[RecordLabel]
+    next_cursor: Annotated[str | None, Field(alias="nextCursor")]
+
+
+class RecordList(Model):
+    data: list[StoredRecord]
+    next_cursor: Annotated[str | None, Field(alias="nextCursor")]
+
+
+class Operation(
+    RootModel[
+        AppendMessagesOperation
+        | PutMessageOperation
+        | SetLeafOperation
+        | SetBlockOperation
+        | SetEntryOperation
+        | DeleteEntryOperation
+        | SetRecordOperation
+        | DeleteRecordOperation
+        | UpdateSessionOperation
+        | AddUsageOperation
+    ]
+):
+    root: Annotated[
+        AppendMessagesOperation
+        | PutMessageOperation
+        | SetLeafOperation
+        | SetBlockOperation
+        | SetEntryOperation
+        | DeleteEntryOperation
+        | SetRecordOperation
+        | DeleteRecordOperation
+        | UpdateSessionOperation
+        | AddUsageOperation,
+        Field(discriminator="op"),
+    ]
 
 
 class SearchResults(HitList):

@@ -2,6 +2,7 @@
 import time
 import uuid
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -338,3 +339,44 @@ def test_a_key_is_held_to_its_quota_and_not_kept_waiting_until_tomorrow() -> Non
             assert full.value.code == "QUOTA_EXCEEDED" and time.monotonic() - began < 5
             assert [(row.quota, row.limit, row.used) for row in limited.quota()] == [("writesPerDay", 1, 1)]
         assert [row.used for row in stemma.quota(made.id)] == [1]
+
+
+def test_records_hold_json_and_bytes_and_are_replaced_at_their_version() -> None:
+    with Stemma() as stemma:
+        chat = stemma.session(new_id())
+        chat.append(text_message("user", "Hello."))
+        for key in IDS:
+            made = chat.set_record("state", key, {"n": [1, None, "ü"]}, only_new=True)
+            assert made.key == key and (chat.record("state", key)).value == {"n": [1, None, "ü"]}
+        assert [row.label for row in chat.record_labels()] == ["state"]
+        assert [row.key for row in chat.records("state", prefix="a", limit=1)] == ["a/b c", "a" * 200]
+        chat.set_record("state", "raw", b"\x00\xff")
+        assert chat.record_bytes("state", "raw") == b"\x00\xff"
+        tag = f'"v{made.version}"'
+        soon = datetime.now(UTC) + timedelta(days=1)
+        assert (chat.set_record("state", made.key, None, if_match=tag, expires_at=soon)).expires_at is not None
+        with pytest.raises(ConflictError) as stale:
+            chat.set_record("state", made.key, 1, if_match=tag)
+        assert stale.value.code == "RECORD_CONFLICT"
+        chat.delete_record("state", made.key)
+        with pytest.raises(NotFoundError):
+            chat.record("state", made.key)
+        with pytest.raises(ForbiddenError):
+            chat.set_record("stemma:keys", "x", 1)
+
+
+def test_a_batch_is_made_whole_or_not_at_all() -> None:
+    session = new_id()
+    with Stemma() as stemma:
+        message = text_message("user", "Hello.", id="m1")
+        good: list[dict[str, Any]] = [
+            {"op": "appendMessages", "session": session, "messages": [message]},
+            {"op": "setBlock", "owner": f"session:{session}", "label": "notes", "content": "Said hello."},
+            {"op": "setRecord", "session": session, "label": "state", "key": "step", "value": 1, "expectedVersion": 0},
+        ]
+        assert stemma.batch(good) == [["m1"], [], []]
+        with pytest.raises(ConflictError):
+            stemma.batch([{"op": "setBlock", "owner": "key:team", "label": "x", "content": "y"}, good[2]])
+        assert [block for block in stemma.memory("key:team").blocks() if block.label == "x"] == []
+        with pytest.raises(InvalidRequestError):
+            stemma.batch([{"op": "unknown"}])

@@ -4,6 +4,7 @@ import { type Io, stoppable } from "../io.js";
 import { assertOurs, type DatabaseOptions, databaseName, isThere, openDatabase } from "../open-database.js";
 import { type LocalOptions, localOption, localSearch, openLocal } from "../open-local.js";
 import { nonEmpty } from "../options.js";
+import type { OpenTenants } from "../serve/open-tenants.js";
 import { readSettings, settingOptions, shownSettings } from "../serve/settings.js";
 
 interface ServeOptions extends DatabaseOptions, LocalOptions {
@@ -37,13 +38,18 @@ export function registerServe(program: Command, io: Io): void {
     };
     if (isThere(database)) assertOurs(database);
     const { openTenants } = await import("../serve/open-tenants.js");
-    const tenants =
-      settings.tenants === undefined ? null : openTenants(settings, database, await localSearch(given.local));
-    // What is searched is the tenants'.
-    const store = tenants === null ? await openLocal(database) : openDatabase(database);
+    const hasTenants = settings.tenants !== undefined;
     const isJson = given.json === true || !io.isTerminal.output;
     const log = new ServerLog(io, isJson);
+    // What is searched is the tenants'.
+    const store = hasTenants ? openDatabase(database) : await openLocal(database);
+    let tenants: OpenTenants | undefined;
     try {
+      if (hasTenants) {
+        const onError = (error: unknown) => log.fault(error, null);
+        const search = await localSearch(given.local);
+        tenants = openTenants(settings, database, search, { control: store, onError });
+      }
       await stoppable(async (signal) => {
         const served = await serve(store, settings, file.parts, log, tenants?.tenants);
         log.step("listening", { url: served.url, database: databaseName(database) });

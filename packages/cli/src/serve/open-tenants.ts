@@ -1,12 +1,11 @@
-import { statSync } from "node:fs";
-import { invalid, quote } from "@stemma/model";
+import { invalid } from "@stemma/model";
 import { postgresSchemas } from "@stemma/postgres/postgres";
-import { Tenants } from "@stemma/server";
+import { Tenants, type TenantsOptions } from "@stemma/server";
 import type { EmbeddableStore, Store } from "@stemma/store";
-import { assertOurs, type DatabaseOptions, isThere, isUrl, openDatabase, placeOf } from "../open-database.js";
+import { type DatabaseOptions, isUrl, placeOf } from "../open-database.js";
+import { tenantFiles } from "./tenant-files.js";
+import { ofTheServer, type TenantPlaces } from "./tenant-places.js";
 
-/** Stands for a tenant's name in a path. */
-const TENANT = "{tenant}";
 /** The place that stands for the Postgres of the server itself, as `--tenants` has it. */
 const SCHEMA = "schema";
 /** Before the name of a tenant, in that of its schema: no tenant is called as another schema. */
@@ -19,12 +18,13 @@ export interface OpenTenants {
 
 /**
  * The tenants of a server whose own database is `own`: a file for each, or on one pool a schema for each. `search` gives a store its
- * model. Errors: `INVALID_ARGUMENT`.
+ * model; with the store of `own` as `control`, tenants can be listed and erased. Errors: `INVALID_ARGUMENT`.
  */
 export function openTenants(
   { tenants: place = SCHEMA, maxTenants }: { readonly tenants?: string; readonly maxTenants: number },
   own: DatabaseOptions,
   search: (store: EmbeddableStore) => Store,
+  erasing: Pick<TenantsOptions, "control" | "onError"> = {},
 ): OpenTenants {
   const url = place === SCHEMA ? placeOf(own.db) : place;
   if (place === SCHEMA && !isUrl(url)) {
@@ -32,41 +32,30 @@ export function openTenants(
       "A schema for each tenant needs a database of Postgres: name one with --db, or a path with {tenant}.",
     );
   }
-  const { open, close } = isUrl(url) ? inSchemas(url, own) : { open: (tenant: string) => openFile(url, tenant, own) };
-  const tenants = new Tenants((tenant) => search(open(tenant)), { max: maxTenants });
+  const places = isUrl(url) ? tenantSchemas(url, own) : tenantFiles(url, own);
+  const { names, remove } = places;
+  const tenants = new Tenants((tenant) => search(places.open(tenant)), { max: maxTenants, names, remove, ...erasing });
   return {
     tenants,
     close: async () => {
       await tenants.close();
-      await close?.();
+      await places.close?.();
     },
   };
 }
 
-function inSchemas(url: string, { schema }: DatabaseOptions) {
-  const { open, close } = postgresSchemas(url);
-  const openSchema = (tenant: string) => {
-    const name = PREFIX + tenant;
-    if (name === schema) throw ofTheServer(tenant);
-    return open(name);
+function tenantSchemas(url: string, { schema: own }: DatabaseOptions): TenantPlaces {
+  const { open, names, drop, close } = postgresSchemas(url);
+  const schemaOf = (tenant: string) => {
+    const schema = PREFIX + tenant;
+    if (schema === own) throw ofTheServer(tenant);
+    return schema;
   };
-  return { open: openSchema, close };
-}
-
-function openFile(place: string, tenant: string, own: DatabaseOptions): EmbeddableStore {
-  const db = place.replaceAll(TENANT, tenant);
-  if (isThere({ db })) {
-    if (isSameFile(db, placeOf(own.db))) throw ofTheServer(tenant);
-    assertOurs({ db });
-  }
-  return openDatabase({ db });
-}
-
-function isSameFile(path: string, other: string): boolean {
-  const [one, two] = [path, other].map((each) => statSync(each, { throwIfNoEntry: false }));
-  return one !== undefined && one.dev === two?.dev && one.ino === two.ino;
-}
-
-function ofTheServer(tenant: string): Error {
-  return invalid(`No tenant can be called ${quote(tenant)}: the server's own keys are there.`, { tenant });
+  return {
+    open: (tenant) => open(schemaOf(tenant)),
+    names: async () =>
+      (await names(PREFIX)).filter((schema) => schema !== own).map((schema) => schema.slice(PREFIX.length)),
+    remove: (tenant) => drop(schemaOf(tenant)),
+    close,
+  };
 }

@@ -46,14 +46,14 @@ export async function serve(
   log: ServerLog,
   tenants?: Tenants,
 ): Promise<ServedStore> {
-  const { host, origins, studio, rateLimit, quota, auditDays, maxBodyMb } = settings;
+  const { host, origins, studio, rateLimit, quota, tenantQuota, auditDays, maxBodyMb } = settings;
   await store.migrate();
   const keys = new ApiKeys(store);
   const adminKey = settings.adminKey ?? (await keyWhereNoneIs(keys, settings, parts));
   assertToken(adminKey);
   const tellFault = (error: unknown) => log.fault(error, null);
   const audit = auditDays === 0 ? undefined : new AuditLog(store, { days: auditDays, onError: tellFault });
-  const quotas = new Quotas(store, { quota, onError: tellFault });
+  const quotas = new Quotas(store, { quota, tenantQuota, onError: tellFault });
   const metrics = new Metrics();
   const mcp = settings.mcp ? createMcp(tellFault) : undefined;
   const model = settings.model === undefined ? undefined : await languageModel(settings.model, settings.modelBaseUrl);

@@ -22,6 +22,7 @@ export interface Settings {
   jwtTenantClaim?: string;
   rateLimit: number;
   quota?: Quota;
+  tenantQuota?: Quota;
   auditDays: number;
   maxBodyMb: number;
   drainDelay: number;
@@ -129,6 +130,12 @@ const SETTINGS: Readonly<Record<keyof Settings, Setting>> = {
     flags: "--quota <limits>",
     description: "most of a key without a quota, or of a user: writesPerDay=1000,bytesPerDay=5000000, say",
     variables: ["STEMMA_QUOTA"],
+    parse: quota,
+  },
+  tenantQuota: {
+    flags: "--tenant-quota <limits>",
+    description: "most of a tenant, all of its keys together: writesPerDay=1000000, say",
+    variables: ["STEMMA_TENANT_QUOTA"],
     parse: quota,
   },
   auditDays: {

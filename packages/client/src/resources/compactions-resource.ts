@@ -1,10 +1,9 @@
 import type { Compaction, Message } from "../api.js";
 import type { ReadInit, WriteInit } from "../client-options.js";
 import type { Pages } from "../pages.js";
-import { type Answer, type Body, Resource } from "./resource.js";
+import { type Answer, type Body, Resource, SESSION } from "./resource.js";
 
-const ONE = "/v1/sessions/{session}";
-const ALL = `${ONE}/compactions` as const;
+const ALL = `${SESSION}/compactions` as const;
 
 /** The summaries of sessions. */
 export class Compactions extends Resource {
@@ -19,8 +18,8 @@ export class Compactions extends Resource {
   }
 
   /** Compacts the history with the server's function; null where there was nothing to compact. */
-  compact(session: string, init?: WriteInit): Promise<Answer<`POST ${typeof ONE}/compact`>> {
-    return this.call(`POST ${ONE}/compact`, [session], init);
+  compact(session: string, init?: WriteInit): Promise<Answer<`POST ${typeof SESSION}/compact`>> {
+    return this.call(`POST ${SESSION}/compact`, [session], init);
   }
 
   /** Removes a summary; the messages that it covered show again. */

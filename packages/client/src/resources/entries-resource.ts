@@ -29,7 +29,7 @@ export class Entries extends Resource {
     owner: Owner,
     label: string,
     query: string,
-    filters: Omit<Body<`POST ${typeof ALL}/search`>, "query"> = {},
+    filters?: Omit<Body<`POST ${typeof ALL}/search`>, "query">,
     init?: ReadInit,
   ): Promise<{ data: FoundEntry[] }> {
     return this.call(`POST ${ALL}/search`, [owner, label], init, { query, ...filters });

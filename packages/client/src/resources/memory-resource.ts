@@ -1,20 +1,13 @@
 import type { Erased } from "../api.js";
 import type { WriteInit } from "../client-options.js";
-import type { Transport } from "../transport.js";
 import { Blocks } from "./blocks-resource.js";
 import { Entries } from "./entries-resource.js";
 import { type Owner, Resource } from "./resource.js";
 
 /** Blocks and entries: texts of the prompt, and texts that are searched. */
 export class Memory extends Resource {
-  readonly blocks: Blocks;
-  readonly entries: Entries;
-
-  constructor(transport: Transport) {
-    super(transport);
-    this.blocks = new Blocks(transport);
-    this.entries = new Entries(transport);
-  }
+  readonly blocks = new Blocks(this.transport);
+  readonly entries = new Entries(this.transport);
 
   /** Erases all blocks and entries of an owner, with their versions. */
   delete(owner: Owner, init?: WriteInit): Promise<Erased> {

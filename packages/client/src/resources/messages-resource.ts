@@ -3,9 +3,9 @@ import type { ReadInit, WriteInit } from "../client-options.js";
 import { valuesOf } from "../lines.js";
 import type { Pages } from "../pages.js";
 import { LINES_TYPE } from "../request.js";
-import { type Answer, type Body, type Query, Resource } from "./resource.js";
+import { type Answer, type Body, type Query, Resource, SESSION } from "./resource.js";
 
-const ALL = "/v1/sessions/{session}/messages";
+const ALL = `${SESSION}/messages` as const;
 const ONE = `${ALL}/{message}` as const;
 type History = Query<`GET ${typeof ALL}`>;
 
@@ -15,7 +15,7 @@ export class Messages extends Resource {
   append(
     session: string,
     messages: readonly Message[] | Message,
-    where: Omit<Body<`POST ${typeof ALL}`>, "messages"> = {},
+    where?: Omit<Body<`POST ${typeof ALL}`>, "messages">,
     init?: WriteInit,
   ): Promise<Answer<`POST ${typeof ALL}`>> {
     return this.call(`POST ${ALL}`, [session], init, { messages: [messages].flat() as Message[], ...where });
@@ -68,7 +68,7 @@ export class Messages extends Resource {
 
   /** Removes all messages of a session. Its entry and its blocks stay. */
   clear(session: string, init?: WriteInit): Promise<undefined> {
-    return this.call("POST /v1/sessions/{session}/clear", [session], init);
+    return this.call(`POST ${SESSION}/clear`, [session], init);
   }
 
   /** Reads the messages with the parent of this one, itself among them. */

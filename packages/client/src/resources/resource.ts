@@ -8,6 +8,9 @@ export type Query<R extends Route> = NonNullable<Routes[R]["query"]>;
 export type Body<R extends Route> = NonNullable<Routes[R]["body"]>;
 export type Answer<R extends Route> = Routes[R]["answer"];
 
+/** The path of a session. */
+export const SESSION = "/v1/sessions/{session}";
+
 /** Whose memory: that of the token's user, of a user, of a session, or of a key that several share. */
 export type Owner = "user" | `user:${string}` | `session:${string}` | `key:${string}`;
 

@@ -2,9 +2,7 @@ import type { ErasureReceipt, Session } from "../api.js";
 import type { ReadInit, WriteInit } from "../client-options.js";
 import type { Pages } from "../pages.js";
 import { LINES_TYPE } from "../request.js";
-import { type Answer, type Body, type Query, Resource } from "./resource.js";
-
-const ONE = "/v1/sessions/{session}";
+import { type Answer, type Body, type Query, Resource, SESSION } from "./resource.js";
 
 /** The registry of sessions. */
 export class Sessions extends Resource {
@@ -25,34 +23,34 @@ export class Sessions extends Resource {
 
   /** Reads a session's entry; its tag changes with each write to the session. Errors: `SESSION_NOT_FOUND`. */
   get(session: string, init?: ReadInit): Promise<Session> {
-    return this.call(`GET ${ONE}`, [session], init);
+    return this.call(`GET ${SESSION}`, [session], init);
   }
 
   /** Changes the name, or fields of the metadata: null removes a field. */
   update(session: string, change: Body<"PATCH /v1/sessions/{session}">, init?: WriteInit): Promise<Session> {
-    return this.call(`PATCH ${ONE}`, [session], init, change);
+    return this.call(`PATCH ${SESSION}`, [session], init, change);
   }
 
   /** Erases a session, with everything that is kept for it. */
   delete(session: string, init?: WriteInit): Promise<ErasureReceipt> {
-    return this.call(`DELETE ${ONE}`, [session], init);
+    return this.call(`DELETE ${SESSION}`, [session], init);
   }
 
   /** Copies the path to a message into a new session. */
   fork(session: string, copy: Body<"POST /v1/sessions/{session}/fork">, init?: WriteInit): Promise<Session> {
-    return this.call(`POST ${ONE}/fork`, [session], init, copy);
+    return this.call(`POST ${SESSION}/fork`, [session], init, copy);
   }
 
   /** Ends a session, and resolves to the new one, which begins with the summary. */
   split(session: string, next: Body<"POST /v1/sessions/{session}/split">, init?: WriteInit): Promise<Session> {
-    return this.call(`POST ${ONE}/split`, [session], init, next);
+    return this.call(`POST ${SESSION}/split`, [session], init, next);
   }
 
   /** Exports a session, in pieces of text: `jsonl`, the default, has everything. */
-  export(session: string, query: Query<`GET ${typeof ONE}/export`> = {}, init?: ReadInit): AsyncGenerator<string> {
+  export(session: string, query: Query<`GET ${typeof SESSION}/export`> = {}, init?: ReadInit): AsyncGenerator<string> {
     const { format } = query;
     const accept = format === "markdown" || format === "html" ? `text/${format}` : LINES_TYPE;
-    return this.transport.text(`GET ${ONE}/export`, { ids: [session], query, init, accept });
+    return this.transport.text(`GET ${SESSION}/export`, { ids: [session], query, init, accept });
   }
 
   /** Adds the messages of a file to a session; those that are stored stay as they are. A stream is sent once, whatever happens. */
@@ -62,6 +60,6 @@ export class Sessions extends Resource {
     query?: Query<"POST /v1/sessions/{session}/import">,
     init?: WriteInit,
   ): Promise<Answer<"POST /v1/sessions/{session}/import">> {
-    return this.call(`POST ${ONE}/import`, [session], init, file, query);
+    return this.call(`POST ${SESSION}/import`, [session], init, file, query);
   }
 }

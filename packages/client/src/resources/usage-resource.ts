@@ -1,8 +1,8 @@
 import type { ReadInit, WriteInit } from "../client-options.js";
 import type { Pages } from "../pages.js";
-import { type Answer, type Body, type Query, Resource } from "./resource.js";
+import { type Answer, type Body, type Query, Resource, SESSION } from "./resource.js";
 
-const ONE = "/v1/sessions/{session}/usage";
+const ONE = `${SESSION}/usage` as const;
 
 /** How many tokens were used, and what they cost. */
 export class Usage extends Resource {

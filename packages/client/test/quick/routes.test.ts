@@ -128,6 +128,22 @@ describe.each([
     expect((await client.memory.entries.versions("user:ada", "facts", "sea")).data.length).toBe(2);
     expect((await client.memory.entries.restore("user:ada", "facts", "sea", 1)).content).toBe("Ada likes ferries.");
 
+    const record = await client.records.set("trip", "state", "step", { value: { n: 1 } }, { ifNoneMatch: "*" });
+    expect(await client.records.get("trip", "state", "step")).toEqual(record);
+    await expect(client.records.set("trip", "state", "step", { value: 2 }, { ifMatch: '"v0"' })).rejects.toMatchObject({
+      code: "RECORD_CONFLICT",
+    });
+    expect(
+      await client.batch([{ op: "setRecord", session: "trip", label: "state", key: "raw", bytes: "AP8=" }]),
+    ).toEqual({
+      ids: [[]],
+    });
+    expect((await all(client.records.list("trip", "state", { prefix: "r" }))).map(({ bytes }) => bytes)).toEqual([
+      "AP8=",
+    ]);
+    expect((await client.records.labels("trip")).data).toContainEqual({ label: "state" });
+    await client.records.delete("trip", "state", "raw", { ifMatch: "*" });
+
     const found = await client.search("ferry", { owners: ["user:ada"] });
     expect(found.data.length).toBeGreaterThan(0);
     expect((await client.search("ferries", { owners: ["user:ada"] })).entries).toMatchObject([{ key: "sea" }]);

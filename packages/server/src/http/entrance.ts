@@ -71,6 +71,7 @@ function noteRequests(app: ServerApp, options: ServerOptions): void {
       status: c.res.status,
       ms: Math.round(performance.now() - began),
       principal: principal?.id ?? null,
+      tenant: principal?.tenant ?? null,
       code: failure === undefined ? null : codeOf(failure),
     });
   });

@@ -34,6 +34,8 @@ export interface RequestRecord {
   readonly ms: number;
   /** The principal's id; null where nobody was let in. */
   readonly principal: string | null;
+  /** The principal's tenant; null where it has none. */
+  readonly tenant: string | null;
   /** The code of a refusal or a failure. */
   readonly code: string | null;
 }

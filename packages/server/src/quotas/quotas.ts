@@ -16,6 +16,8 @@ export interface QuotaCost {
 /** How far one limit of a quota is used up. */
 export interface QuotaUse {
   readonly quota: QuotaName;
+  /** `tenant` where all keys of the tenant use it up together. */
+  readonly of?: "tenant";
   readonly limit: number;
   /** A little more than was used, where other processes have taken a part that they did not use yet. */
   readonly used: number;
@@ -26,12 +28,22 @@ export interface QuotaUse {
 export interface QuotasOptions {
   /** The quota of each principal that has none of its own, and is no administrator of the server: those of a tenant have it. Default: no limit. */
   readonly quota?: Quota | undefined;
+  /** The quota of each tenant, which all of its keys and tokens use up together, beside their own. Default: no limit. */
+  readonly tenantQuota?: Quota | undefined;
   /** Gets what kept a request from being counted. The request goes on. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
-const OPTIONS = defineOptions<QuotasOptions>({ quota: assertQuota, onError: check.callable });
+const OPTIONS = defineOptions<QuotasOptions>({ quota: assertQuota, tenantQuota: assertQuota, onError: check.callable });
 const COST = defineOptions<QuotaCost>({ requests: check.whole(0), writes: check.whole(0), bytes: check.whole(0) });
+
+/** One limit that a principal has. */
+interface Limit {
+  readonly name: QuotaName;
+  readonly of?: "tenant";
+  readonly limit: number;
+  readonly allowance: Allowance;
+}
 
 /** Counts that stay in memory. Of one that is forgotten, what was taken and not used is lost. */
 const REMEMBERED = 50_000;
@@ -66,28 +78,27 @@ export class Quotas {
     if (limits.length === 0) return;
     COST.assert(cost, "the cost of a request");
     const spent: (() => void)[] = [];
-    for (const { name, limit, allowance } of limits) {
+    for (const each of limits) {
+      const { name, limit, allowance } = each;
       const amount = cost[QUOTAS[name].of] ?? 0;
       if (await allowance.spend(amount, limit)) spent.push(() => allowance.refund(amount));
       else {
         for (const refund of spent) refund();
-        throw exceeded(shownUse(name, limit, allowance, allowance.used ?? 0));
+        throw exceeded(shownUse(each, allowance.used ?? 0));
       }
     }
   }
 
   /** How far the quota of a principal is used up: a row for each limit that it has. Errors: those of the store. */
   async usage(principal: Principal): Promise<QuotaUse[]> {
-    const rows = this.#limitsOf(principal).map(async ({ name, limit, allowance }) =>
-      shownUse(name, limit, allowance, await allowance.read()),
-    );
+    const rows = this.#limitsOf(principal).map(async (limit) => shownUse(limit, await limit.allowance.read()));
     return Promise.all(rows);
   }
 
   /** The limits of a principal of which this process knows something, for the headers of an answer. */
   states(principal: Principal): LimitState[] {
-    return this.#limitsOf(principal).map(({ name, limit, allowance }) => ({
-      name,
+    return this.#limitsOf(principal).map(({ name, of, limit, allowance }) => ({
+      name: of === undefined ? name : `${of}-${name}`,
       most: limit,
       span: QUOTAS[name].span,
       isOfBytes: QUOTAS[name].of === "bytes",
@@ -101,12 +112,19 @@ export class Quotas {
     await Promise.all(this.#allowances.values().map((allowance) => allowance.release()));
   }
 
-  #limitsOf({ id, access, tenant, countedAs = id, quota }: Principal) {
+  #limitsOf({ id, access, tenant, countedAs = id, quota }: Principal): Limit[] {
     const isOperator = access === "admin" && tenant === undefined;
     const held = quota ?? (isOperator ? undefined : this.options.quota);
-    if (held === undefined) return [];
+    const own = this.#limits(held, countedAs);
+    if (tenant === undefined) return own;
+    // No id of a principal has this beginning: a key's has none of its signs.
+    const ofTenant = this.#limits(this.options.tenantQuota, `\0tenant ${tenant}`);
+    return [...own, ...ofTenant.map((limit) => ({ ...limit, of: "tenant" as const }))];
+  }
+
+  #limits(quota: Quota | undefined, countedAs: string): Limit[] {
     return QUOTA_NAMES.flatMap((name) => {
-      const limit = held[name];
+      const limit = quota?.[name];
       return limit === undefined ? [] : [{ name, limit, allowance: this.#allowanceOf(countedAs, name) }];
     });
   }
@@ -125,13 +143,14 @@ export class Quotas {
   }
 }
 
-function shownUse(quota: QuotaName, limit: number, { window }: Allowance, used: number): QuotaUse {
-  return { quota, limit, used: Math.min(limit, used), resetsAt: new Date(window.end).toISOString() };
+function shownUse({ name: quota, of, limit, allowance: { window } }: Limit, used: number): QuotaUse {
+  const resetsAt = new Date(window.end).toISOString();
+  return { quota, ...(of !== undefined && { of }), limit, used: Math.min(limit, used), resetsAt };
 }
 
 function exceeded(use: QuotaUse): StemmaError {
-  const { quota, limit, used, resetsAt } = use;
+  const { quota, of = "key", limit, used, resetsAt } = use;
   const retryAfter = Math.max(1, Math.ceil((Date.parse(resetsAt) - Date.now()) / 1_000));
-  const message = `This is beyond the quota of the key: ${used} of ${limit} (${quota}) are used. It begins anew at ${resetsAt}.`;
+  const message = `This is beyond the quota of the ${of}: ${used} of ${limit} (${quota}) are used. It begins anew at ${resetsAt}.`;
   return new StemmaError("QUOTA_EXCEEDED", { ...use, retryAfter }, message);
 }

@@ -27,6 +27,10 @@ interface Definition<Q extends Query, Body extends z.ZodType> {
   readonly query?: Q;
   /** A JSON object. */
   readonly body?: Body;
+  /** The largest body in bytes. Default: that of the server. */
+  readonly maxBytes?: number;
+  /** The writes that a request counts as. Default: one. */
+  readonly writesOf?: (body: z.output<Body>) => number;
   /** Media types of a body that the route reads itself. */
   readonly streams?: readonly string[];
   /** By status. */
@@ -79,6 +83,7 @@ export class Routes {
     answer: (call: Call<Path, Output<Q>, z.output<Body>>) => Promise<Response>,
   ): void {
     const { query = {} as Q, body } = definition;
+    const maxBytes = Math.min(this.maxBodyBytes, definition.maxBytes ?? this.maxBodyBytes);
     let asked: z.ZodObject<Q> | undefined;
     this.#documents.push(() => createRoute(documentOf(method, path, definition)));
     const pattern = path.replaceAll(/\{(\w+)\}/g, ":$1");
@@ -93,13 +98,14 @@ export class Routes {
       assertEncoded(request);
       asked ??= z.strictObject(query);
       const given = parsed(asked, queryOf(request), "query");
-      const json = body === undefined ? undefined : parsed(body, await readBody(request, this.maxBodyBytes), "body");
+      const json = body === undefined ? undefined : parsed(body, await readBody(request, maxBytes), "body");
       const key = definition.access === "write" && definition.isDoneOnce !== false ? keyOf(request) : null;
       const { store, sessions, isAgain } =
         key === null ? { ...known, isAgain: false } : await known.once(key, fingerprintOfRequest(request, json));
       // What is there already is not counted twice.
       if (definition.access === "write" && !isAgain) {
-        await known.spend({ writes: 1, bytes: bytesOf(request, this.maxBodyBytes) });
+        const writes = definition.writesOf?.(json as z.output<Body>) ?? 1;
+        await known.spend({ writes, bytes: bytesOf(request, maxBytes) });
       }
       const call = {
         path,
@@ -163,10 +169,12 @@ export async function assertThere(store: Store, sessionId: string): Promise<void
 const NOBODYS =
   "A block of this server belongs to the session's user, and the session has none: send a user's key or token, or make sessions with a userId.";
 
-// One message of another's session, and one of a session that is not there, are refused alike. A write may make its session, and
-// is told what else is wrong with it.
-async function asSeen(
-  { ids, store }: Pick<Call, "ids" | "store">,
+/**
+ * The error as whoever asks may see it: one message of another's session, and one of a session that is not there, are refused alike. A
+ * write may make its session, and is told what else is wrong with it.
+ */
+export async function asSeen(
+  { ids, store }: { readonly ids: Readonly<Record<string, string>>; readonly store: Store },
   access: "read" | "write",
   error: unknown,
 ): Promise<unknown> {
@@ -262,7 +270,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   compaction: `The compaction's id, ${ID}.`,
   owner: "Whose memory: `user`, `user:{id}`, `session:{id}` or `key:{name}`, percent-encoded.",
   label: `The label, ${ID}.`,
-  key: `The entry's key, ${ID}.`,
+  key: `The key of the entry or of the record, ${ID}.`,
   user: `The user's id, ${ID}.`,
   tool: "The tool's name.",
   apiKey: "The id of an API key.",

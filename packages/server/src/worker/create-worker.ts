@@ -76,7 +76,7 @@ function createEntrance(options: WorkerOptions): ServerApp {
 /** Whose object a principal reaches. Errors: `FORBIDDEN`, `STORE_UNSUPPORTED`; `INVALID_ARGUMENT` for what is no principal. */
 function userOf(principal: Principal): string {
   assertPrincipal(principal);
-  const { access, userId, keys, tenant } = principal;
+  const { access, userId, keys, tenant, id, countedAs = id, quota } = principal;
   if (access === "mint") throw forbidden("This key makes tokens for users, and reads and writes nothing.");
   if (userId === undefined) {
     const message = "Each user has a database of their own, and none holds all: make a token for the user.";
@@ -91,6 +91,11 @@ function userOf(principal: Principal): string {
   }
   if (keys !== undefined && keys.length > 0) {
     throw new StemmaError("STORE_UNSUPPORTED", {}, "No memory is shared by users whose databases are their own.");
+  }
+  // In each object it would begin anew.
+  if (quota !== undefined && countedAs !== id) {
+    const message = "A quota that several users share is counted nowhere here: give each user one.";
+    throw new StemmaError("STORE_UNSUPPORTED", {}, message);
   }
   return userId;
 }

@@ -214,3 +214,42 @@ describe("a quota", () => {
     },
   );
 });
+
+describe("the quota of a tenant", () => {
+  const principal = (id: string, tenant: string, quota?: Quota): Principal => ({
+    id,
+    access: "memory",
+    tenant,
+    ...(quota && { quota }),
+  });
+
+  it("is used up by all of its keys together, whatever they have themselves, and by no other tenant's", async () => {
+    const store = memory();
+    const [one, two] = [1, 2].map(() => new Quotas(store, { tenantQuota: { writesPerDay: 10 } })) as [Quotas, Quotas];
+    const write = async (quotas: Quotas, id: string, tenant: string, quota?: Quota) =>
+      quotas.count(principal(id, tenant, quota), { writes: 1 }).then(
+        () => "done",
+        ({ details }) => details.of ?? "own",
+      );
+    const told: string[] = [];
+    for (let n = 0; n < 12; n += 1) told.push(await write(n % 2 === 0 ? one : two, `key ${n % 3}`, "acme"));
+    expect(told.filter((each) => each === "done")).toHaveLength(10);
+    expect(told.slice(-2)).toEqual(["tenant", "tenant"]);
+    expect(await write(one, "key 0", "globex", { writesPerDay: 1 })).toBe("done");
+    expect(await write(one, "key 0", "globex", { writesPerDay: 1 })).toBe("own");
+    // What its own quota refuses does not use up the tenant's.
+    expect(await one.usage(principal("key 0", "globex", { writesPerDay: 1 }))).toMatchObject([
+      { quota: "writesPerDay", limit: 1, used: 1 },
+      { quota: "writesPerDay", of: "tenant", limit: 10, used: 1 },
+    ]);
+    expect(one.states(principal("key 0", "globex", { writesPerDay: 1 })).map(({ name }) => name)).toEqual([
+      "writesPerDay",
+      "tenant-writesPerDay",
+    ]);
+    // Neither a key that is called so, nor one of no tenant, has it.
+    await one.count({ id: "tenant acme", access: "memory" }, { writes: 50 });
+    await expect(one.count({ id: "admin", access: "admin", tenant: "acme" }, { writes: 1 })).rejects.toMatchObject({
+      code: "QUOTA_EXCEEDED",
+    });
+  });
+});

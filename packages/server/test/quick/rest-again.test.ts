@@ -18,6 +18,7 @@ async function world(route: string) {
       "/v1/sessions/chat/messages",
       "/v1/sessions/chat/compactions",
       "/v1/sessions/chat/usage",
+      "/v1/sessions/chat/records/facts",
       "/v1/memory/user%3Aada/blocks",
       "/v1/memory/user%3Aada/blocks/notes/versions",
       "/v1/memory/user%3Aada/entries/facts",

@@ -37,6 +37,18 @@ const VALUES: Readonly<Record<string, unknown>> = {
   version: 1,
   query: "canary",
   input: {},
+  operations: [
+    { op: "appendMessages", session: "bobs", messages: [said("new")] },
+    { op: "setBlock", owner: "session:bobs", label: "notes", content: "x" },
+    { op: "setEntry", owner: "user:bob", label: "notes", key: "m1", content: "x" },
+    { op: "setRecord", session: "bobs", label: "notes", key: "m1", value: 1 },
+    { op: "updateSession", session: "bobs", name: "x" },
+  ],
+};
+
+/** What a body must have, though no field of it must be there. */
+const NEEDED: Readonly<Record<string, object>> = {
+  "put /v1/sessions/{session}/records/{label}/{key}": { value: 1 },
 };
 
 /** Fields that name what is another's, where a body may have them. */
@@ -69,6 +81,7 @@ async function world() {
     await send("PUT", `${path}/blocks/notes`, { key, json: { content: CANARY } });
     await send("PUT", `${path}/entries/notes/m1`, { key, json: { content: CANARY } });
   }
+  await ask("PUT", "/v1/sessions/bobs/records/notes/m1", { value: CANARY });
   const json = { summary: CANARY, fromMessageId: "m1", toMessageId: "m1" };
   const compaction = await ask("POST", "/v1/sessions/bobs/compactions", json);
   /** All that is Bob's. */
@@ -78,7 +91,14 @@ async function world() {
         (each) => `memory/${segmentOf(owner)}/${each}`,
       ),
     );
-    const reads = ["sessions", "sessions/bobs", "sessions/bobs/tree", "usage?by=session", ...memory];
+    const reads = [
+      "sessions",
+      "sessions/bobs",
+      "sessions/bobs/tree",
+      "usage?by=session",
+      "sessions/bobs/records/notes",
+      ...memory,
+    ];
     const read = async (path: string) => {
       const { status, body, headers } = await ask("GET", `/v1/${path}`);
       return [path, status, body, headers.get("etag")];
@@ -119,7 +139,11 @@ function operationsOf(document: Record<string, never>): Operation[] {
       const fields = Object.fromEntries(required.map((name) => [name, VALUES[name]]));
       const foreign = Object.entries(FOREIGN).filter(([name]) => schema?.properties?.[name] !== undefined);
       const body =
-        schema === undefined ? undefined : isMessage ? said("m1") : { ...fields, ...Object.fromEntries(foreign) };
+        schema === undefined
+          ? undefined
+          : isMessage
+            ? said("m1")
+            : { ...fields, ...Object.fromEntries(foreign), ...NEEDED[`${method} ${path}`] };
       return { method: method.toUpperCase(), path, access: operation["x-access"], body };
     }),
   );

@@ -120,6 +120,7 @@ describe("REST: trees", () => {
     expect((await askSmall("GET", "/v1/limits")).body).toEqual({
       maxBodyBytes: 100,
       maxMessages: 1000,
+      maxOperations: 1000,
       defaultLimit: 50,
       maxLimit: 200,
     });

@@ -31,6 +31,11 @@ const VALUES: Readonly<Record<string, unknown>> = {
   maxTokens: 100,
   version: 1,
   query: "words",
+  operations: [
+    { op: "appendMessages", session: "chat", messages: [said("m5")] },
+    { op: "setRecord", session: "chat", label: "facts", key: "k2", value: 2 },
+    { op: "addUsage", session: "chat", inputTokens: 1, outputTokens: 1 },
+  ],
   input: { label: "memory", content: "Likes tea.", action: "append" },
 };
 
@@ -38,6 +43,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
 const BODIES: Readonly<Record<string, object>> = {
   "PATCH /v1/sessions/{session}": { name: "Another name" },
   "PUT /v1/sessions/{session}/messages/{message}": said("m1", "Another text"),
+  "PUT /v1/sessions/{session}/records/{label}/{key}": { value: { n: 2 } },
 };
 
 /** Each but those of keys and tokens: these are shown once, and a second one is made for who asks again. */
@@ -92,6 +98,7 @@ type Ask = (method: string, path: string, sent: { readonly json: unknown }) => P
 export async function prepareWrites(ask: Ask): Promise<void> {
   await ask("POST", "/v1/sessions", { json: { id: "chat", name: "Chat", userId: "ada" } });
   await ask("POST", "/v1/sessions/chat/messages", { json: { messages: [said("m1"), said("m2")] } });
+  await ask("PUT", "/v1/sessions/chat/records/facts/k", { json: { value: { n: 1 } } });
   await ask("PUT", "/v1/memory/user%3Aada/blocks/notes", { json: { content: "text" } });
   await ask("PUT", "/v1/memory/user%3Aada/entries/facts/k", { json: { content: "Likes figs." } });
 }

@@ -58,6 +58,7 @@ describe("createServer", () => {
         status: 200,
         ms: expect.any(Number),
         principal: info.id,
+        tenant: null,
         code: null,
       },
     ]);

@@ -253,8 +253,18 @@ describe("a server with tenants", () => {
     }
     await audit.flush();
     const told: (string | undefined)[] = [];
-    for await (const { call, tenant } of audit.entries()) if (call === "keys.revoke") told.push(tenant);
+    const quotas: unknown[] = [];
+    for await (const { call, tenant, mode, code } of audit.entries()) {
+      if (call === "keys.revoke") told.push(tenant);
+      if (call === "keys.quota") quotas.unshift([tenant, mode, code]);
+    }
     expect(told).toEqual(["alpha", "alpha", "alpha"]);
+    expect(quotas).toEqual(
+      [theirs, root].flatMap(() => [
+        ["alpha", "admin", "INTERNAL"],
+        [undefined, "admin", null],
+      ]),
+    );
   });
 
   it("gives a token the tenant of the key that makes it", async () => {

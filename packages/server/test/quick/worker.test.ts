@@ -137,6 +137,17 @@ describe("createWorker", () => {
     expect((await serve().send("POST", "/v1/tokens", { body })).status).toBe(403);
   });
 
+  it("refuses a quota that users share, and takes one of the user", async () => {
+    const quota = { writesPerDay: 1 };
+    const ada = { access: "memory", userId: "ada", quota } as const;
+    const shared = serve({ principal: { ...ada, id: "user:ada", countedAs: "a key" } });
+    expect(await codeOf(await shared.send("GET", "/v1/sessions"))).toEqual([422, "STORE_UNSUPPORTED"]);
+    expect(shared.objects.size).toBe(0);
+    const own = serve({ principal: { ...ada, id: "user:ada", countedAs: "user:ada" } });
+    expect((await own.send("POST", "/v1/sessions/trip/messages", appended())).status).toBe(200);
+    expect(await codeOf(await own.send("DELETE", "/v1/sessions/trip"))).toEqual([429, "QUOTA_EXCEEDED"]);
+  });
+
   it("says that a request may be sent again where the object ended, and else that it failed", async () => {
     const ended = serve({ failure: Object.assign(new Error("secret"), { retryable: true }) });
     const response = await ended.send("GET", "/v1/sessions");

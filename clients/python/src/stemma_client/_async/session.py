@@ -1,10 +1,25 @@
+import base64
 import json
 from collections.abc import AsyncIterator, Iterable, Mapping
+from datetime import datetime
 from typing import Any, Literal
 
 from .._input import MessageInput, message_json, messages_json
-from .._request import UNSET, Unset, given, id_of, request_of
-from ..models import Change, Compaction, ErasureReceipt, Imported, Learned, Message, Session, TreeNode, Turn, Usage
+from .._request import UNSET, Unset, given, id_of, request_of, time_text
+from ..models import (
+    Change,
+    Compaction,
+    ErasureReceipt,
+    Imported,
+    Learned,
+    Message,
+    RecordLabel,
+    Session,
+    StoredRecord,
+    TreeNode,
+    Turn,
+    Usage,
+)
 from .changes import changes_of
 from .transport import AsyncTransport
 
@@ -193,6 +208,49 @@ class AsyncSession:
         ]
         return answer
 
+    def record_labels(self) -> AsyncIterator[RecordLabel]:
+        """The labels under which the session has records."""
+        return self._transport.pages(RecordLabel, request_of("GET", f"{self._path}/records"))
+
+    def records(
+        self, label: str, *, prefix: str | None = None, descending: bool = False, limit: int | None = None
+    ) -> AsyncIterator[StoredRecord]:
+        """Records: JSON or bytes of your own, which are kept for the session, in the order of their keys."""
+        query = {"prefix": prefix, "descending": descending, "limit": limit}
+        return self._transport.pages(
+            StoredRecord, request_of("GET", f"{self._path}/records/{id_of(label)}", query=query)
+        )
+
+    async def record(self, label: str, key: str) -> StoredRecord:
+        """One record: its `value`, or `bytes` in base64 where it is no JSON. Errors: `NOT_FOUND`."""
+        return await self._transport.model(StoredRecord, request_of("GET", self._record(label, key)))
+
+    async def record_bytes(self, label: str, key: str) -> bytes:
+        """The bytes of a record as they were stored. Errors: `NOT_FOUND`."""
+        request = request_of("GET", self._record(label, key), query={"format": "bytes"})
+        return base64.b64decode((await self._transport.json(request))["bytes"])
+
+    async def set_record(
+        self,
+        label: str,
+        key: str,
+        value: Any,
+        *,
+        expires_at: datetime | None = None,
+        if_match: str | None = None,
+        only_new: bool = False,
+    ) -> StoredRecord:
+        """Writes a record: JSON, or bytes. Errors: `RECORD_CONFLICT` where `if_match` is another version's, or with `only_new`
+        there is one."""
+        content = {"bytes": base64.b64encode(value).decode()} if isinstance(value, bytes) else {"value": value}
+        body = {**content, **given(expiresAt=None if expires_at is None else time_text(expires_at))}
+        request = request_of("PUT", self._record(label, key), body=body, if_match=if_match, only_new=only_new)
+        return await self._transport.model(StoredRecord, request)
+
+    async def delete_record(self, label: str, key: str, *, if_match: str | None = None) -> None:
+        """Deletes a record. Errors: `NOT_FOUND`, `RECORD_CONFLICT`."""
+        await self._transport.json(request_of("DELETE", self._record(label, key), if_match=if_match))
+
     async def turn(
         self,
         *,
@@ -247,6 +305,9 @@ class AsyncSession:
     def changes(self, *, after: str | None = None) -> AsyncIterator[Change]:
         """Each change of the session, without an end. A change may come twice, several may come as one."""
         return changes_of(self._transport, f"{self._path}/changes", after)
+
+    def _record(self, label: str, key: str) -> str:
+        return f"{self._path}/records/{id_of(label)}/{id_of(key)}"
 
     def _message(self, message_id: str) -> str:
         return f"{self._path}/messages/{id_of(message_id)}"

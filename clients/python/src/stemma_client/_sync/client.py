@@ -191,6 +191,14 @@ class Stemma:
         query = {"by": by, "from": from_day, "to": to_day, "userId": user_id, "limit": limit}
         return self._transport.pages(UsageSum, request_of("GET", "/v1/usage", query=query))
 
+    def batch(self, operations: Iterable[Mapping[str, Any]]) -> list[list[str]]:
+        """Makes several writes together, all or none: `{"op": "setRecord", …}` and others, as the server's document has them.
+        Gives for each the ids of the messages that it inserted, or of the leaf. Its messages are of one session, and its memory
+        of users is one user's."""
+        body = {"operations": [dict(operation) for operation in operations]}
+        answer = self._transport.json(request_of("POST", "/v1/batch", body=body))
+        return [list(ids) for ids in answer["ids"]]
+
     def erase_user(self, user_id: str) -> ErasureReceipt:
         """Erases a user: their sessions and their memory."""
         return self._transport.model(ErasureReceipt, request_of("DELETE", f"/v1/users/{id_of(user_id)}"))

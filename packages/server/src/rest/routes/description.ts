@@ -3,6 +3,7 @@ import { once } from "@stemma/model";
 import type { ServerApp } from "../../http/server-app.js";
 import { json, type Routes } from "../route.js";
 import { DEFAULT_LIMIT, MAX_LIMIT } from "../schemas.js";
+import { MOST_OPERATIONS } from "./batches.js";
 import { MOST_MESSAGES } from "./history.js";
 
 const INFO = {
@@ -26,7 +27,13 @@ export function openApiRoute(app: ServerApp, routes: Routes): void {
 
 /** The limits of requests, for clients that cut theirs. */
 export function limitsRoute(routes: Routes, maxBodyBytes: number): void {
-  const limits = { maxBodyBytes, maxMessages: MOST_MESSAGES, defaultLimit: DEFAULT_LIMIT, maxLimit: MAX_LIMIT };
+  const limits = {
+    maxBodyBytes,
+    maxMessages: MOST_MESSAGES,
+    maxOperations: MOST_OPERATIONS,
+    defaultLimit: DEFAULT_LIMIT,
+    maxLimit: MAX_LIMIT,
+  };
   const count = z.int();
   routes.add(
     "get",
@@ -36,7 +43,13 @@ export function limitsRoute(routes: Routes, maxBodyBytes: number): void {
       summary: "Read the limits of requests",
       answers: {
         200: z
-          .object({ maxBodyBytes: count, maxMessages: count, defaultLimit: count, maxLimit: count })
+          .object({
+            maxBodyBytes: count,
+            maxMessages: count,
+            maxOperations: count,
+            defaultLimit: count,
+            maxLimit: count,
+          })
           .openapi("Limits"),
       },
     },

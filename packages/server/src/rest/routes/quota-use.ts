@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { ApiKeys } from "../../access/api-keys.js";
+import { noted } from "../../access/noted.js";
 import { isWhole, type Principal } from "../../access/principal.js";
 import { forbidden } from "../../access/refusals.js";
 import { HttpRefusal } from "../../http/problem.js";
@@ -9,11 +10,17 @@ import { json, type Routes } from "../route.js";
 import { listOf, text, time } from "../schemas.js";
 
 const QUOTA_USE = z
-  .object({ quota: z.enum(QUOTA_NAMES), limit: z.int(), used: z.int(), resetsAt: time })
+  .object({
+    quota: z.enum(QUOTA_NAMES),
+    of: z.literal("tenant").optional().openapi({ description: "Where all keys of the tenant use it up together." }),
+    limit: z.int(),
+    used: z.int(),
+    resetsAt: time,
+  })
   .openapi("QuotaUse");
 
 /** Tells how far a quota is used up. */
-export function quotaRoute(routes: Routes, { quotas, keys }: ServerOptions): void {
+export function quotaRoute(routes: Routes, { quotas, keys, audit }: ServerOptions): void {
   if (quotas === undefined) return;
   routes.add(
     "get",
@@ -21,13 +28,22 @@ export function quotaRoute(routes: Routes, { quotas, keys }: ServerOptions): voi
     {
       access: "read",
       summary: "Read how far a quota is used up",
-      description: "A row for each limit that there is: of the key or token that asks, or of another key.",
+      description:
+        "A row for each limit that there is: of the key or token that asks, or of another key, and of its tenant.",
       query: { key: text.optional().openapi({ description: "The id of another key, for administrators." }) },
       answers: { 200: listOf("QuotaUse", QUOTA_USE) },
     },
     async ({ principal, query: { key } }) => {
-      const asked = key === undefined ? principal : await keyOf(principal, key, keys);
-      return json({ data: await quotas.usage(asked), nextCursor: null });
+      if (key === undefined) return json({ data: await quotas.usage(principal), nextCursor: null });
+      const { id, tenant } = principal;
+      const call = {
+        principal: id,
+        call: "keys.quota",
+        mode: "admin",
+        ...(tenant !== undefined && { tenant }),
+      } as const;
+      const data = await noted(audit, call, async () => quotas.usage(await keyOf(principal, key, keys)));
+      return json({ data, nextCursor: null });
     },
   );
 }
