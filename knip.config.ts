@@ -42,7 +42,7 @@ export default {
         "test/copy/copier-process.ts",
         "test/langgraph/writer-process.ts",
         "test/langgraph/two-writers-process.ts",
-        "test/server/killed-server.ts",
+        "test/server/killing-config.ts",
         "test/runner/{bundle,chat-main,kill-child,commit-child,memory-child}.ts",
       ],
       project: ["test/**/*.ts", "scripts/**", "reliability/**"],
