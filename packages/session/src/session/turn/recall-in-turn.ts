@@ -52,9 +52,13 @@ export function filtersOf(
   for (const { recalled, recall } of [...notes.values()].sort((a, b) => placeIn(a) - placeIn(b)))
     for (const place of recalled) told.set(keyOf(place), { place, lines: recall.split("\n") });
   let texts: readonly string[] | null = null;
+  // A long chat is made plain once, and not for each fact.
+  let plainTexts: readonly string[] | null = null;
   const stands = (text: string) => {
     texts ??= [system, ...messages.flatMap(readIn), ...[...notes.values()].map(({ update }) => update)];
-    return texts.some((each) => each.includes(text)) || standsAlone(text, texts);
+    if (texts.some((each) => each.includes(text))) return true;
+    plainTexts ??= texts.map(plain);
+    return standsAlone(plain(text), plainTexts);
   };
   return {
     isShown: (hit) => hit.sessionId === sessionId && (ids.has(hit.id) || !isSummarised(hit, ids)),
@@ -71,19 +75,19 @@ const readIn = (message: SessionMessage) => [
 
 // As a sentence or a line of its own, however it is spaced and written in capitals: a street may begin as a city does.
 function standsAlone(text: string, texts: readonly string[]): boolean {
-  const fact = plain(text).replace(/[\s.!;,]+$/u, "");
+  const fact = withoutEnd(text);
   const isAlone = (before: string | undefined, rest: string) =>
     before !== undefined &&
     /(?:^|\n|[^\p{L}\p{N}\s,] ?)$/u.test(before) &&
     /^[.!?;"')\]]*(?:$|\n|(?<=\S)\s)/u.test(rest);
-  return (
-    fact !== "" &&
-    texts.some((each) =>
-      plain(each)
-        .split(fact)
-        .some((rest, at, all) => isAlone(all[at - 1], rest)),
-    )
-  );
+  return fact !== "" && texts.some((each) => each.split(fact).some((rest, at, all) => isAlone(all[at - 1], rest)));
+}
+
+// A pattern for it would look at each run of full stops from each of its places.
+function withoutEnd(text: string): string {
+  let length = text.length;
+  while (length > 0 && " \n.!;,".includes(text[length - 1] as string)) length -= 1;
+  return text.slice(0, length);
 }
 
 const plain = (text: string) => text.toLowerCase().replace(/[^\S\n]+/gu, " ");

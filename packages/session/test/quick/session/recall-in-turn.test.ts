@@ -1,6 +1,8 @@
 import type { Store } from "@stemma/store";
 import { memory } from "@stemma/store/memory";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { cpuTime } from "../../../../../test/helpers/cpu-time.js";
+import { patience } from "../../../../../test/helpers/patience.js";
 import { type RecalledPlace, SessionManager } from "../../../src/index.js";
 
 /** What a user told once, what is asked about it, and the answer that repeats it. */
@@ -208,6 +210,18 @@ describe("a recall in a turn", () => {
       await session.appendMessage(said(`a${at}`, "assistant", "I see."));
     }
     expect(new Set(found).size).toBe(26);
+    await store.close();
+  });
+
+  it("takes time for a fact of full stops as for any other", async () => {
+    const store = memory();
+    const ada = SessionManager.create(store).forUser("ada");
+    await ada.store.entries.set(facts, { key: "stops", content: `The quince ${".".repeat(100_000)} tart.` });
+    const session = ada.getSession("now");
+    await session.appendMessage(said("q", "user", "Which quince tart?"));
+    const start = cpuTime();
+    expect((await session.prepareTurn({ recall: { maxMs: 60_000 } })).recalled.results).toHaveLength(1);
+    expect(cpuTime() - start).toBeLessThan(patience(2_000));
     await store.close();
   });
 });
