@@ -75,19 +75,12 @@ const readIn = (message: SessionMessage) => [
 
 // As a sentence or a line of its own, however it is spaced and written in capitals: a street may begin as a city does.
 function standsAlone(text: string, texts: readonly string[]): boolean {
-  const fact = withoutEnd(text);
+  const fact = text.replace(/(?<![\s.!;,])[\s.!;,]+$/u, "");
   const isAlone = (before: string | undefined, rest: string) =>
     before !== undefined &&
     /(?:^|\n|[^\p{L}\p{N}\s,] ?)$/u.test(before) &&
     /^[.!?;"')\]]*(?:$|\n|(?<=\S)\s)/u.test(rest);
   return fact !== "" && texts.some((each) => each.split(fact).some((rest, at, all) => isAlone(all[at - 1], rest)));
-}
-
-// A pattern for it would look at each run of full stops from each of its places.
-function withoutEnd(text: string): string {
-  let length = text.length;
-  while (length > 0 && " \n.!;,".includes(text[length - 1] as string)) length -= 1;
-  return text.slice(0, length);
 }
 
 const plain = (text: string) => text.toLowerCase().replace(/[^\S\n]+/gu, " ");
