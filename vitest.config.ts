@@ -45,7 +45,7 @@ const skipped: Vite.Plugin = {
   },
 };
 
-/** The longest of the quick files, by far, and one whose size does not tell how long it takes. */
+/** The longest of the files, by far, and one whose size does not tell how long it takes. */
 const LONG = ["postgres/conformance.test.ts", "store/sqlite.test.ts", "langgraph/validation.test.ts"];
 
 /**

@@ -5,9 +5,46 @@ import { describeStore as register, type StoreTarget } from "../packages/stemma/
 /** The engines that `STORES` names, as in `STORES=sqlite,pglite npx vitest run`; all of them where it is not set. */
 const chosen = process.env.STORES?.split(",");
 
+/**
+ * Meets each variant of a store with the whole suite: `STEMMA_CONFORMANCE=all npx vitest run --project engines --project platforms`.
+ * Otherwise a variant meets the topics in which it can differ from a store that meets all of them.
+ */
+export const ALL: boolean = process.env.STEMMA_CONFORMANCE === "all";
+
+/** Where clients of a database differ: in values, transactions, errors, and in what happens at once. */
+export const OF_CLIENTS = [
+  "messages",
+  "branches",
+  "fidelity",
+  "boundary values",
+  "concurrency",
+  "order",
+  "isolation",
+  "faults",
+  "embeddings",
+  "records",
+] as const;
+
+/** Where storages of the runner's sessions differ: each holds a session as a whole. */
+export const OF_STORAGES = [
+  "messages",
+  "history",
+  "fidelity",
+  "boundary values",
+  "lengths of names",
+  "sessions",
+  "concurrency",
+  "order",
+  "isolation",
+  "faults",
+  "records",
+] as const;
+
 export interface Choice {
   /** Default: all of them. */
   readonly topics?: readonly string[] | undefined;
+  /** Of a variant: the topics in which it can differ, which are left at that unless `ALL`. */
+  readonly differsIn?: readonly string[] | undefined;
   /** Whether cases wait for the store's server, so that others may run meanwhile. Default: false. */
   readonly concurrent?: boolean;
 }
@@ -27,7 +64,9 @@ function withAll(target: StoreTarget): StoreTarget {
 }
 
 /** Registers the conformance suite for a store of an engine, or some topics of it, unless `STORES` leaves that out. */
-export function describeStore(engine: string, target: StoreTarget, { topics, concurrent = false }: Choice = {}): void {
+export function describeStore(engine: string, target: StoreTarget, choice: Choice = {}): void {
+  const { differsIn, concurrent = false } = choice;
+  const topics = choice.topics ?? (ALL ? undefined : differsIn);
   const describeSome = (name: string, body: () => void): void => {
     if (topics === undefined || !isTopic(name, target) || topics.includes(name)) describe(name, { concurrent }, body);
   };

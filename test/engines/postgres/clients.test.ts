@@ -1,23 +1,19 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { type PostgresSource, postgres } from "../../../packages/postgres/src/postgres.js";
 import type { SearchSettings } from "../../../packages/store/src/contract/search-settings.js";
-import { describeStore } from "../../describe-store.js";
+import { describeStore, OF_CLIENTS } from "../../describe-store.js";
 import { type OpenDatabase, openClient, openPool, openPostgresJs, openWrapped } from "../../postgres/databases.js";
 import { describeServer } from "../../postgres/server.js";
 import { postgresTarget } from "../../postgres/target.js";
 
-/** Where connections differ from a pool of pg: values, transactions, errors, and what happens at once. */
-const OF_CONNECTIONS = ["messages", "branches", "concurrency", "order", "isolation", "faults", "embeddings", "records"];
-
 describeServer("a server", (server) => {
   // Only postgres.js has a connection for each of several cases.
-  for (const [name, open, topics, options] of [
-    ["postgres.js", openPostgresJs, undefined, {}],
-    ["a connection with execute(text, values)", openWrapped("execute"), undefined, {}],
-    // Through the same code as the one before, and as the pool.
-    ["a connection with query(text, values)", openWrapped("query"), OF_CONNECTIONS, {}],
-    ["one connection of pg", openClient, OF_CONNECTIONS, {}],
-    ["a pool of pg with prepared statements", openPool, OF_CONNECTIONS, { prepare: true }],
+  for (const [name, open, options] of [
+    ["postgres.js", openPostgresJs, {}],
+    ["a connection with execute(text, values)", openWrapped("execute"), {}],
+    ["a connection with query(text, values)", openWrapped("query"), {}],
+    ["one connection of pg", openClient, {}],
+    ["a pool of pg with prepared statements", openPool, { prepare: true }],
   ] as const) {
     describe(name, () => {
       let database: OpenDatabase;
@@ -30,7 +26,7 @@ describeServer("a server", (server) => {
       describeStore(
         "postgres-clients",
         postgresTarget(name, () => database, { openStore }),
-        { topics, concurrent: open === openPostgresJs || open === openPool },
+        { differsIn: OF_CLIENTS, concurrent: open === openPostgresJs || open === openPool },
       );
     });
   }

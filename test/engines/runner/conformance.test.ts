@@ -10,7 +10,7 @@ import {
 } from "../../../packages/stemma/src/agent.js";
 import type { StoreTarget } from "../../../packages/stemma/src/testing.js";
 import type { Store } from "../../../packages/store/src/contract/store.js";
-import { describeStore } from "../../describe-store.js";
+import { describeStore, OF_STORAGES } from "../../describe-store.js";
 import { makeFastFolder } from "../../helpers/fast-folder.js";
 
 const folder = makeFastFolder();
@@ -123,4 +123,5 @@ describeStore(
     () => filesIn(newDirectory()),
     (storage) => filesIn(directories.get(storage) ?? ""),
   ),
+  { differsIn: OF_STORAGES },
 );

@@ -2,11 +2,11 @@ import pg from "pg";
 import { afterAll, beforeAll } from "vitest";
 import { postgres } from "../../../packages/postgres/src/postgres.js";
 import type { Store } from "../../../packages/store/src/contract/store.js";
-import { describeStore } from "../../describe-store.js";
+import { ALL, describeStore } from "../../describe-store.js";
 import { type OpenDatabase, openPool } from "../../postgres/databases.js";
 import { describeServer } from "../../postgres/server.js";
 import { postgresTarget } from "../../postgres/target.js";
-import { ALL, lossy, TOPICS_OF_LOSSES } from "../../server/remote-losses.js";
+import { lossy, TOPICS_OF_LOSSES } from "../../server/remote-losses.js";
 import { remoteTarget } from "../../server/remote-target.js";
 
 describeServer("stemma/remote on two servers of one Postgres", (server) => {

@@ -1,5 +1,5 @@
-import { describeStore } from "../../describe-store.js";
-import { ALL, FEW_TOPICS, lossy } from "../../server/remote-losses.js";
+import { ALL, describeStore } from "../../describe-store.js";
+import { FEW_TOPICS, lossy } from "../../server/remote-losses.js";
 import { remoteTarget } from "../../server/remote-target.js";
 import { sqliteTarget } from "../../store/sqlite-target.js";
 

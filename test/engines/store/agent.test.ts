@@ -4,7 +4,7 @@ import { Session } from "../../../packages/stemma/src/session.js";
 import type { StoreTarget } from "../../../packages/stemma/src/testing.js";
 import type { Store } from "../../../packages/store/src/contract/store.js";
 import { storeOf } from "../../../packages/store/src/sql/store-of.js";
-import { describeStore } from "../../describe-store.js";
+import { describeStore, OF_CLIENTS } from "../../describe-store.js";
 import { makeFastFolder } from "../../helpers/fast-folder.js";
 import { openDatabase } from "../../store/databases.js";
 import { failingClient, fileTarget } from "../../store/file-target.js";
@@ -78,4 +78,5 @@ describeStore("agent", targetOf("agent", open));
 const target = targetOf("agent without transactionSync", (path, before) =>
   open(path, before, { transactionSync: undefined }),
 );
-describeStore("agent", { ...target, capabilities: { ...capabilities, transactions: false } });
+const withoutTransactions = { ...target, capabilities: { ...capabilities, transactions: false } };
+describeStore("agent", withoutTransactions, { differsIn: [...OF_CLIENTS, "writing together", "forks", "migrations"] });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe } from "vitest";
 import { type SqliteClient, sqlite } from "../../../packages/store/src/sqlite.js";
-import { describeStore } from "../../describe-store.js";
+import { describeStore, OF_CLIENTS } from "../../describe-store.js";
 import { openDatabase } from "../../store/databases.js";
 import { failingClient, fileTarget } from "../../store/file-target.js";
 
@@ -29,6 +29,7 @@ describeStore(
   fileTarget("SQLite client of the least shape", folder, minimal, (path, before = () => {}, search) =>
     sqlite(failingClient(minimal(path), before), { search }),
   ),
+  { differsIn: OF_CLIENTS },
 );
 
 const DatabaseSync = findNodeSqlite();

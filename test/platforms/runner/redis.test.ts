@@ -9,8 +9,9 @@ import {
   resumeSession,
   type SessionState,
 } from "../../../packages/stemma/src/agent.js";
+import type { StoreTarget } from "../../../packages/stemma/src/testing.js";
 import type { Store } from "../../../packages/store/src/contract/store.js";
-import { describeStore } from "../../describe-store.js";
+import { describeStore, OF_STORAGES } from "../../describe-store.js";
 import { calls, collect, says, scripted } from "../../runner/mock-model.js";
 import { findRedis, type RedisServer, startRedis } from "../../runner/redis-server.js";
 import { add } from "../../runner/tools.js";
@@ -164,11 +165,12 @@ describe.skipIf(findRedis() === null)(
       prefixes.set(store, prefix);
       return store;
     };
-    describeStore("redis", {
+    const target: StoreTarget = {
       name: "a store on RedisSessionStorage",
       capabilities: { embeddings: false, check: false },
       open: () => open(`${crypto.randomUUID()}:`),
       reopen: (store) => open(prefixes.get(store) ?? ""),
-    });
+    };
+    describeStore("redis", target, { differsIn: OF_STORAGES });
   },
 );

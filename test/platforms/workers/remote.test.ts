@@ -1,8 +1,8 @@
 import { remote } from "../../../packages/client/src/remote/remote.js";
 import type { StoreTarget } from "../../../packages/stemma/src/testing.js";
 import type { Store } from "../../../packages/store/src/index.js";
-import { type Choice, describeStore } from "../../describe-store.js";
-import { ALL, FEW_TOPICS, lossy } from "../../server/remote-losses.js";
+import { ALL, type Choice, describeStore } from "../../describe-store.js";
+import { FEW_TOPICS, lossy } from "../../server/remote-losses.js";
 import { consolidatingHere, type Fetch, type Networks } from "../../server/remote-target.js";
 import { OBJECT, TOOLS } from "../../workers/remote/headers.js";
 import type * as remotely from "../../workers/remote/worker.js";
@@ -18,7 +18,7 @@ const OF_ALL = "/StoreObject/*/v1/rpc";
 const OF_USERS = "/v1/rpc";
 
 /** A store of one user has no others. */
-const OF_A_USER: Choice = { topics: ALL ? ["order", "history", "deleting", "paging"] : ["order"] };
+const OF_A_USER: Choice = { topics: ALL ? ["order", "history", "deleting messages", "paging"] : ["order"] };
 
 describeWorkerd("stemma/remote in workerd", definition, (workerd) => {
   let count = 0;

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Plugin } from "esbuild";
 import { afterAll, describe, it } from "vitest";
+import { ALL } from "../../describe-store.js";
 import type * as suites from "../../workers/suites/worker.js";
 import { openWorkerd, reasonToSkip, type WorkerDefinition } from "../../workers/workerd.js";
 
@@ -36,7 +37,8 @@ if (reasonToSkip !== null) {
   describe("in workerd", () => {
     for (const [index, { suites, title, skipped }] of cases.entries()) {
       const name = [...suites, title].join(" › ");
-      if (skipped) it.skip(name, () => {});
+      // A redact that changes nothing meets the suite on SQLite files, by the same code.
+      if (skipped || (!ALL && name.includes("with redact"))) it.skip(name, () => {});
       else it(name, () => object.run(index));
     }
   });
