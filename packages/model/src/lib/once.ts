@@ -32,18 +32,37 @@ export function unlessAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): 
   });
 }
 
+const MAKERS = Symbol("makers");
+
+interface InParts {
+  readonly [MAKERS]: Readonly<Record<string, () => unknown>>;
+}
+
+/** One getter of a name serves all objects: of getters of their own, each object would have a shape of its own, which is slow to make. */
+const getters = new Map<string, PropertyDescriptor>();
+
+function getterOf(name: string): PropertyDescriptor {
+  const known = getters.get(name);
+  if (known !== undefined) return known;
+  const getter = {
+    get(this: InParts) {
+      const value = this[MAKERS][name]?.();
+      Object.defineProperty(this, name, { value, enumerable: true, configurable: true, writable: true });
+      return value;
+    },
+    enumerable: true,
+    configurable: true,
+  };
+  getters.set(name, getter);
+  return getter;
+}
+
 /** Gives an object parts that are made when they are first asked for. */
 export function withParts<Whole extends object, Parts extends object>(
   whole: Whole,
   makers: { readonly [Name in keyof Parts]: () => Parts[Name] },
 ): Whole & Parts {
-  for (const [name, make] of Object.entries<() => unknown>(makers)) {
-    const get = () => {
-      const value = make();
-      Object.defineProperty(whole, name, { value, enumerable: true, configurable: true, writable: true });
-      return value;
-    };
-    Object.defineProperty(whole, name, { get, enumerable: true, configurable: true });
-  }
+  Object.defineProperty(whole, MAKERS, { value: makers });
+  for (const name in makers) Object.defineProperty(whole, name, getterOf(name));
   return whole as Whole & Parts;
 }

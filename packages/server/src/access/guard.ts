@@ -8,6 +8,7 @@ import {
   type PartMethods,
   type RememberedVersion,
   SESSION_METHODS,
+  type SessionStore,
   STORE_METHODS,
   type Store,
   valuesIn,
@@ -35,6 +36,9 @@ interface Call {
 const LISTS: ReadonlySet<string> = new Set(["blocks.list", "entries.labels", "entries.removed"]);
 
 const ENTRIES = "entries.";
+
+/** The store's own methods that are done once. */
+const STORE_WRITES = Object.fromEntries(Object.entries<MethodRow>(STORE_METHODS).filter(([, { isOnce }]) => isOnce));
 
 const OF_NO_TENANT = "Each tenant of this server has a store, and this key is of no tenant.";
 const OF_ANOTHER_TENANT = "This key is of a tenant whose store is not here.";
@@ -100,11 +104,10 @@ class Guard {
     private readonly principal: Principal,
     private readonly options: GuardOptions,
     above?: Store,
-    own?: OwnSessions,
   ) {
     this.#reach = new Reach(principal);
     this.#isConfined = isConfined(principal);
-    this.#own = own ?? new OwnSessions(whole, inner, principal);
+    this.#own = new OwnSessions(whole, inner, principal);
     this.store = this.#wrapped(above);
   }
 
@@ -124,16 +127,24 @@ class Guard {
       observer,
       redaction,
       whole: above,
-      session: (id) => ({ ...this.#part("session.", inner.session(id), SESSION_METHODS, id), id }),
+      session: (id) => this.#session(inner, id),
       // It is made of calls of the store that it is a method of: this one.
       consolidate,
-      forUser: (user) => this.#forUser(user),
-      ...(inner.once !== undefined && { once: (operation: OnceOperation) => this.#once(operation, above) }),
+      forUser: (user) => (userId === user ? this.store : this.#forUser(inner, user)),
+      ...(inner.once !== undefined && { once: (operation: OnceOperation) => this.#once(operation) }),
     };
-    // Made when they are asked for: a store that does one call once is made for that call.
+    return this.#withParts(whole, inner);
+  }
+
+  #session(inner: Store, id: string): SessionStore {
+    return { ...this.#part("session.", inner.session(id), SESSION_METHODS, id), id };
+  }
+
+  // Made when they are asked for: a store that does one call once is made for that call.
+  #withParts<Whole extends object>(whole: Whole, inner: Store): Whole & Pick<Store, keyof PartMethods> {
     const part = <Name extends keyof PartMethods>(name: Name) =>
       this.#part(`${name}.`, inner[name] as NonNullable<Store[Name]>, PART_METHODS[name]);
-    return withParts<typeof whole, Pick<Store, keyof PartMethods>>(whole, {
+    return withParts<Whole, Pick<Store, keyof PartMethods>>(whole, {
       sessions: () => part("sessions"),
       blocks: () => part("blocks"),
       entries: () => part("entries"),
@@ -143,16 +154,20 @@ class Guard {
   }
 
   // Who reaches everybody acts for a user as a program with the store does.
-  #forUser(userId: string): Store {
-    if (this.inner.userId === userId) return this.store;
-    const inner = this.inner.forUser(userId);
+  #forUser(inner: Store, userId: string): Store {
     const principal: Principal = this.#isConfined ? { ...this.principal, userId } : this.principal;
-    return new Guard(this.whole, inner, principal, this.options, this.store).store;
+    return new Guard(this.whole, inner.forUser(userId), principal, this.options, this.store).store;
   }
 
-  #once({ id, ...operation }: OnceOperation, above: Store | undefined): Store {
+  // A store with one of its own for what writes, and nothing else: it is made for each write of a request.
+  #once({ id, ...operation }: OnceOperation): Store {
     const inner = this.inner.once?.({ ...operation, id: operationOf(this.principal, id) }) ?? this.inner;
-    return new Guard(this.whole, inner, this.principal, this.options, above, this.#own).store;
+    const once: Store = Object.create(this.store);
+    Object.assign(once, this.#part("store.", inner as Omit<Store, keyof PartMethods>, STORE_WRITES), {
+      session: (sessionId: string) => this.#session(inner, sessionId),
+      forUser: (userId: string) => (inner.userId === userId ? once : this.#forUser(inner, userId)),
+    });
+    return this.#withParts(once, inner);
   }
 
   #part<P extends object>(
