@@ -137,7 +137,7 @@ class Guard {
   }
 
   #session(inner: Store, id: string): SessionStore {
-    return { ...this.#part("session.", inner.session(id), SESSION_METHODS, id), id };
+    return Object.assign(this.#part("session.", inner.session(id), SESSION_METHODS, id), { id });
   }
 
   // Made when they are asked for: a store that does one call once is made for that call.
