@@ -56,7 +56,8 @@ export interface LocalModel {
   /**
    * Makes a function that scores passages for a query, higher is better, in their order. A cross-encoder reads both together; any
    * other model compares their tokens (late interaction): for each token of the query the best cosine among those of the
-   * passage, and the mean of these. Words that the model does not know count for nothing.
+   * passage, and the mean of these, less 0.08 × ln(tokens ÷ 60) for a passage of more than 60. Words that the model does not know
+   * count for nothing.
    *
    * Null stands for the last passages when its time is over: only the first ones were scored. Errors: `MODEL_BUSY` when it
    * had time for none; `MODEL_UNAVAILABLE`; the reason of an abort.

@@ -9,6 +9,13 @@ export interface TokenStates {
 const LARGEST = 127;
 
 /**
+ * So many tokens a passage may have before its length counts against it, and how much it does: among more tokens each of the query
+ * finds a like one by chance. Measured, see docs/background/decisions.md.
+ */
+const SHORT = 60;
+const LENGTH_COST = 0.08;
+
+/**
  * Packs rows of a network's output into a quarter of their size: each is turned into whole numbers of its own scale, since only its
  * direction is compared.
  */
@@ -28,8 +35,8 @@ export function packStates(output: Float32Array, width: number, rows: readonly n
 }
 
 /**
- * Scores a passage: for each token of the query the best cosine among the tokens of the passage, and the mean of these. 0 where
- * one of the two has no token that counts.
+ * Scores a passage: for each token of the query the best cosine among the tokens of the passage, and the mean of these; of more than
+ * 60 tokens less, by the logarithm of how many more. 0 where one of the two has no token that counts.
  */
 export function lateInteraction(query: TokenStates, passage: TokenStates): number {
   if (query.sizes.length === 0 || passage.sizes.length === 0) return 0;
@@ -43,7 +50,7 @@ export function lateInteraction(query: TokenStates, passage: TokenStates): numbe
     }
     sum += best / (query.sizes[row] as number);
   }
-  return sum / query.sizes.length;
+  return sum / query.sizes.length - LENGTH_COST * Math.log(Math.max(1, passage.sizes.length / SHORT));
 }
 
 // This is most of what a score takes outside of the model.

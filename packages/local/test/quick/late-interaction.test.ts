@@ -14,6 +14,17 @@ it("is the mean, over the tokens of the query, of the best cosine among those of
   expect(lateInteraction(query, tokens([-1, 0, 0, 0]))).toBeCloseTo(-0.5);
 });
 
+it("counts a passage of more than 60 tokens for less, the longer it is", () => {
+  const query = tokens([1, 0, 0, 0]);
+  const of = (length: number) => {
+    const others = Array.from({ length: length - 1 }, (): [number, number, number, number] => [0, 1, 0, 0]);
+    return lateInteraction(query, tokens([1, 0, 0, 0], ...others));
+  };
+  expect([of(1), of(60)]).toEqual([1, 1]);
+  expect(of(120)).toBeCloseTo(1 - 0.08 * Math.LN2);
+  expect(of(240)).toBeCloseTo(1 - 0.16 * Math.LN2);
+});
+
 it("does not look at rows that do not count, and is 0 where none does", () => {
   const states = Float32Array.of(1, 0, 0, 0, 0, 1, 0, 0);
   const passage = packStates(states, 4, [1]);

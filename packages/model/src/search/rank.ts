@@ -18,7 +18,7 @@ const SESSION_MATCHES = 5;
 
 /** So many terms a message may have before its length counts against it, and the power by which it does. */
 const SHORT = 100;
-const LENGTH_POWER = -0.3;
+const LENGTH_POWER = -0.25;
 /** How much a match is drawn to what its term usually gives; the rest is its own. */
 const DRAWN = 0.6;
 

@@ -99,8 +99,8 @@ describe("ranking", () => {
       [harbour, friday],
       [harbour, friday, new Map([[50, 2]])],
     ];
-    expect(share(1_000, half)).toBeCloseTo(10 ** (-0.3 * 0.75), 6);
-    expect(share(1_000, third)).toBeCloseTo(10 ** (-0.3 * (1 - 1 / 9)), 6);
+    expect(share(1_000, half)).toBeCloseTo(10 ** (-0.25 * 0.75), 6);
+    expect(share(1_000, third)).toBeCloseTo(10 ** (-0.25 * (1 - 1 / 9)), 6);
     expect(share(10_000, half)).toBeLessThan(share(1_000, half));
   });
 
