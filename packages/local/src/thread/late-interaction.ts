@@ -8,10 +8,7 @@ export interface TokenStates {
 
 const LARGEST = 127;
 
-/**
- * So many tokens a passage may have before its length counts against it, and how much it does: among more tokens each of the query
- * finds a like one by chance. Measured, see docs/background/decisions.md.
- */
+/** So many tokens a passage may have before its length counts against it, and how much: of more, one is alike by chance. */
 const SHORT = 60;
 const LENGTH_COST = 0.08;
 

@@ -34,17 +34,13 @@ export function unlessAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): 
 
 const MAKERS = Symbol("makers");
 
-interface InParts {
-  readonly [MAKERS]: Readonly<Record<string, () => unknown>>;
-}
+type InParts = Readonly<Record<typeof MAKERS, Readonly<Record<string, () => unknown>>>>;
 
 /** One getter of a name serves all objects: of getters of their own, each object would have a shape of its own, which is slow to make. */
-const getters = new Map<string, PropertyDescriptor>();
+const getters: Record<string, PropertyDescriptor> = {};
 
 function getterOf(name: string): PropertyDescriptor {
-  const known = getters.get(name);
-  if (known !== undefined) return known;
-  const getter = {
+  return {
     get(this: InParts) {
       const value = this[MAKERS][name]?.();
       Object.defineProperty(this, name, { value, enumerable: true, configurable: true, writable: true });
@@ -53,8 +49,6 @@ function getterOf(name: string): PropertyDescriptor {
     enumerable: true,
     configurable: true,
   };
-  getters.set(name, getter);
-  return getter;
 }
 
 /** Gives an object parts that are made when they are first asked for. */
@@ -63,6 +57,9 @@ export function withParts<Whole extends object, Parts extends object>(
   makers: { readonly [Name in keyof Parts]: () => Parts[Name] },
 ): Whole & Parts {
   Object.defineProperty(whole, MAKERS, { value: makers });
-  for (const name in makers) Object.defineProperty(whole, name, getterOf(name));
+  for (const name in makers) {
+    getters[name] ??= getterOf(name);
+    Object.defineProperty(whole, name, getters[name]);
+  }
   return whole as Whole & Parts;
 }

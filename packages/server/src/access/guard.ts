@@ -177,7 +177,6 @@ class Guard {
     sessionId: string | null = null,
   ): P {
     const wrapped: Record<string, Method> = {};
-    // A function for each method and no more: a store that does one call once is made for that call.
     for (const name in rows) {
       const row = rows[name] as MethodRow;
       const method = (part as Record<string, unknown>)[name] as Method | undefined;
