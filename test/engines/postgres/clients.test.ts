@@ -6,14 +6,18 @@ import { type OpenDatabase, openClient, openPool, openPostgresJs, openWrapped } 
 import { describeServer } from "../../postgres/server.js";
 import { postgresTarget } from "../../postgres/target.js";
 
+/** Where connections of one client differ. */
+const OF_CONNECTIONS = ["messages", "concurrency", "order", "isolation", "faults", "embeddings", "records"];
+
 describeServer("a server", (server) => {
   // Only postgres.js has a connection for each of several cases.
-  for (const [name, open, options] of [
-    ["postgres.js", openPostgresJs, {}],
-    ["a connection with execute(text, values)", openWrapped("execute"), {}],
-    ["a connection with query(text, values)", openWrapped("query"), {}],
-    ["one connection of pg", openClient, {}],
-    ["a pool of pg with prepared statements", openPool, { prepare: true }],
+  for (const [name, open, differsIn, options] of [
+    ["postgres.js", openPostgresJs, OF_CLIENTS, {}],
+    ["a connection with execute(text, values)", openWrapped("execute"), OF_CLIENTS, {}],
+    // Through the same code as the one before, and as the pool.
+    ["a connection with query(text, values)", openWrapped("query"), OF_CONNECTIONS, {}],
+    ["one connection of pg", openClient, OF_CONNECTIONS, {}],
+    ["a pool of pg with prepared statements", openPool, OF_CONNECTIONS, { prepare: true }],
   ] as const) {
     describe(name, () => {
       let database: OpenDatabase;
@@ -26,7 +30,7 @@ describeServer("a server", (server) => {
       describeStore(
         "postgres-clients",
         postgresTarget(name, () => database, { openStore }),
-        { differsIn: OF_CLIENTS, concurrent: open === openPostgresJs || open === openPool },
+        { differsIn, concurrent: open === openPostgresJs || open === openPool },
       );
     });
   }
