@@ -5,13 +5,8 @@ import { type Fetch, lossyNetwork, type Networks } from "./remote-target.js";
 
 const LOSSES = { lost: 0.05, doubled: 0.01, cut: 0.02, jitter: 2 };
 
-/** Those on which networks with losses are tried: of order, and of writes that are made once. */
-export const TOPICS_OF_LOSSES: Choice = {
-  differsIn: ["messages", "branches", "turns", "records", "concurrency", "order", "isolation", "asked again"],
-};
-
-/** Those of stores that cost more. */
-export const FEW_TOPICS: Choice = { differsIn: ["records", "concurrency", "order", "isolation"] };
+/** The topics on which networks with losses are tried: of order, and of writes that are made once. */
+export const OF_LOSSES: Choice = { differsIn: ["records", "concurrency", "order", "isolation", "asked again"] };
 
 /** Networks with losses, the same for each run. Their counts are printed after the tests of the file. */
 export function lossy(name: string): Networks {

@@ -6,7 +6,7 @@ import { ALL, describeStore } from "../../describe-store.js";
 import { type OpenDatabase, openPool } from "../../postgres/databases.js";
 import { describeServer } from "../../postgres/server.js";
 import { postgresTarget } from "../../postgres/target.js";
-import { lossy, TOPICS_OF_LOSSES } from "../../server/remote-losses.js";
+import { lossy, OF_LOSSES } from "../../server/remote-losses.js";
 import { remoteTarget } from "../../server/remote-target.js";
 
 describeServer("stemma/remote on two servers of one Postgres", (server) => {
@@ -36,5 +36,5 @@ describeServer("stemma/remote on two servers of one Postgres", (server) => {
   }
   const target = targetOf("Postgres, two servers, with losses");
   const remotely = remoteTarget(target, lossy(target.name), replicaOf);
-  describeStore("postgres", remotely, { ...TOPICS_OF_LOSSES, concurrent: true });
+  describeStore("postgres", remotely, { ...OF_LOSSES, concurrent: true });
 });

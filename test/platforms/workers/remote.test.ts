@@ -2,7 +2,7 @@ import { remote } from "../../../packages/client/src/remote/remote.js";
 import type { StoreTarget } from "../../../packages/stemma/src/testing.js";
 import type { Store } from "../../../packages/store/src/index.js";
 import { ALL, type Choice, describeStore } from "../../describe-store.js";
-import { FEW_TOPICS, lossy } from "../../server/remote-losses.js";
+import { lossy, OF_LOSSES } from "../../server/remote-losses.js";
 import { consolidatingHere, type Fetch, type Networks } from "../../server/remote-target.js";
 import { OBJECT, TOOLS } from "../../workers/remote/headers.js";
 import type * as remotely from "../../workers/remote/worker.js";
@@ -74,7 +74,7 @@ describeWorkerd("stemma/remote in workerd", definition, (workerd) => {
   });
   if (ALL) describeStore("workerd", targetOf("Durable Object", OF_ALL));
   const name = "Durable Object, with losses";
-  describeStore("workerd", targetOf(name, OF_ALL, lossy(name)), FEW_TOPICS);
+  describeStore("workerd", targetOf(name, OF_ALL, lossy(name)), OF_LOSSES);
   const ofUsers = "Durable Object of a user, through a Worker, with losses";
   describeStore("workerd", targetOf(ofUsers, OF_USERS, lossy(ofUsers)), OF_A_USER);
 });
