@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { cpuTimeOf } from "../../../../../../test/helpers/cpu-time.js";
+import { expectLinear } from "../../../../../../test/helpers/linear.js";
 import { LaneLayout, type Node } from "../../../../src/page/lanes/layout.js";
 
 // "c<b" is the message c below b; newest first.
@@ -62,13 +62,9 @@ it("goes on when a parent is missing, and uses lanes again that are free", () =>
   expect(width).toBe(2);
 });
 
-it("takes no longer for each of 100,000 messages than for each of 10,000", () => {
-  const timeOf = (count: number) => {
-    const many = Array.from({ length: count }, (_, row): Node => ({ id: `${row}`, parentId: `${row + 6}` }));
-    const once = () => cpuTimeOf(() => expect(new LaneLayout("0").add(many).width).toBe(6));
-    // The least of three: the rest is what a busy machine adds.
-    return Math.min(once(), once(), once());
-  };
-  // Few lanes: a row names those that pass it, and collecting them costs more for more rows. Whoever looked at all the others would take a hundred times as long.
-  expect(timeOf(10_000) * 60).toBeGreaterThan(timeOf(100_000));
+it("takes time that grows as the messages do", async () => {
+  await expectLinear(20_000, (count) => {
+    const many = Array.from({ length: count }, (_, row): Node => ({ id: `${row}`, parentId: `${row + 60}` }));
+    expect(new LaneLayout("0").add(many).width).toBe(60);
+  });
 });
