@@ -14,7 +14,9 @@ fi
 "$python" -m venv "$PYTHON_ENVIRONMENT" || skip "venv is missing"
 export PATH="$PYTHON_ENVIRONMENT/bin:$PATH" PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 pip download --quiet --no-deps --no-cache-dir --dest "$PYTHON_ENVIRONMENT/index" pip 2>/dev/null || skip "the package index is not there"
-pip install --quiet --requirement dev-requirements.txt --editable ".[openai-agents,langgraph,adk,pydantic-ai]"
+# uv takes a tenth of the time of pip.
+pip install --quiet uv==0.13.9
+VIRTUAL_ENV=$PYTHON_ENVIRONMENT uv pip install --quiet --requirement dev-requirements.txt --editable ".[openai-agents,langgraph,adk,pydantic-ai]"
 
 black --quiet --check src scripts tests
 python scripts/generate.py --check
