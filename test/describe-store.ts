@@ -43,9 +43,31 @@ export const OF_STORAGES = [
   "records",
 ] as const;
 
+/** What Postgres does in a way of its own. */
+export const OF_POSTGRES = [
+  "messages",
+  "branches",
+  "history",
+  "search",
+  "search groups",
+  "embeddings",
+  "records",
+  "sessions",
+  "session lists",
+  "forks",
+  "compaction",
+  "deleting messages",
+  "blocks of users and keys",
+  "learned facts",
+  "turns",
+  "asked again",
+] as const;
+
 export interface Choice {
   /** Default: all of them. */
   readonly topics?: readonly string[] | undefined;
+  /** Those that another file of the same run meets, which are left out unless `ALL`. */
+  readonly metElsewhere?: readonly string[] | undefined;
   /** Of a variant: the topics in which it can differ, which are left at that unless `ALL`. */
   readonly differsIn?: readonly string[] | undefined;
   /** Whether cases wait for the store's server, so that others may run meanwhile. Default: false. */
@@ -68,10 +90,12 @@ function withAll(target: StoreTarget): StoreTarget {
 
 /** Registers the conformance suite for a store of an engine, or some topics of it, unless `STORES` leaves that out. */
 export function describeStore(engine: string, target: StoreTarget, choice: Choice = {}): void {
-  const { differsIn, concurrent = false } = choice;
+  const { differsIn, metElsewhere = [], concurrent = false } = choice;
   const topics = choice.topics ?? (ALL ? undefined : differsIn);
+  const isChosen = (topic: string): boolean =>
+    topics === undefined ? ALL || !metElsewhere.includes(topic) : topics.includes(topic);
   const describeSome = (name: string, body: () => void): void => {
-    if (topics === undefined || !isTopic(name, target) || topics.includes(name)) describe(name, { concurrent }, body);
+    if (!isTopic(name, target) || isChosen(name)) describe(name, { concurrent }, body);
   };
   if (chosen === undefined || chosen.includes(engine))
     register(withAll(target), { describe: describeSome, it: addCase });

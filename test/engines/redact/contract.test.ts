@@ -16,6 +16,31 @@ import { describeRedact, type OpenRedacted } from "../../redact/describe-redact.
 import { openDatabase } from "../../store/databases.js";
 import { fileTarget } from "../../store/file-target.js";
 
+/** Topics of what may be redacted. */
+const OF_TEXTS = [
+  "messages",
+  "history",
+  "branches",
+  "fidelity",
+  "boundary values",
+  "forks",
+  "compaction",
+  "exports",
+  "copies of whole stores",
+  "search",
+  "tool calls searched",
+  "embeddings",
+  "metadata of sessions",
+  "records",
+  "versions",
+  "entry values",
+  "learned facts",
+  "consolidation",
+  "undoing",
+  "writing together",
+  "asked again",
+];
+
 const folder = mkdtempSync(join(tmpdir(), "stemma-redact-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let files = 0;
@@ -188,4 +213,5 @@ describeStore(
     if (before !== undefined) return sqlite(path, { synchronous: "normal" });
     return sqlite(path, { synchronous: "normal", search, redact: (text) => text });
   }),
+  { differsIn: OF_TEXTS },
 );

@@ -73,7 +73,10 @@ function targetOf(name: string, openStore: (path: string, before?: (statement: s
   return { ...target, capabilities };
 }
 
-describeStore("agent", targetOf("agent", open));
+// A real Durable Object meets all topics in test/platforms/workers.
+const OF_OBJECTS = [...OF_CLIENTS, "history", "forks", "compaction", "writing together", "asked again", "migrations"];
+
+describeStore("agent", targetOf("agent", open), { differsIn: OF_OBJECTS });
 
 const target = targetOf("agent without transactionSync", (path, before) =>
   open(path, before, { transactionSync: undefined }),
