@@ -14,8 +14,8 @@ const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 measureSlowness();
 
 /**
- * A test runs where its folder says: `test/<project>/`, or `quick` and `slow` beside the sources of a wing. Quick files share
- * processes, since each process reads the sources anew.
+ * A test runs where its folder says: `test/<project>/`, or `quick` and `slow` beside the sources of a wing. Files of some
+ * projects share processes, since each process reads the sources anew.
  */
 const projects = [
   { name: "quick", include: ["packages/*/test/quick/**/*.test.ts", "test/quick/**/*.test.ts"], isolate: false },
@@ -29,7 +29,9 @@ const projects = [
     include: ["packages/*/test/slow/**/*.test.ts", "test/processes/**/*.test.ts"],
     isolate: true,
   },
-  { name: "engines", include: ["test/engines/**/*.test.ts"], isolate: true },
+  { name: "engines", include: ["test/engines/**/*.test.ts"], isolate: false },
+  // Of the slower ones, those that time themselves, or put something in place of a module.
+  { name: "isolated", include: ["test/isolated/**/*.test.ts"], isolate: true },
 ];
 
 /** The projects that need the packages of compat/, which each of them installs where they are not. */
