@@ -4,7 +4,7 @@ import type { Store } from "@stemma/store";
 import { memory } from "@stemma/store/memory";
 import { describe, expect, it } from "vitest";
 import { type Access, ApiKeys, AuditLog, authenticator, createServer, Tenants, UserTokens } from "../../src/index.js";
-import { HOST, said } from "./rest-helpers.js";
+import { HOST, said } from "../quick/rest-helpers.js";
 
 const CANARY = "canary-of-bravo";
 /** A search marks what it found: «canary»-of-bravo. */
