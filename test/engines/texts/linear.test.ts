@@ -49,7 +49,7 @@ import { readInput } from "../../../packages/session/src/tools/tool.js";
 import { lint } from "../../../packages/stemma/src/ai-sdk.js";
 import { readSessions } from "../../../packages/stemma/src/formats.js";
 import { truncateOlderMessages } from "../../../packages/stemma/src/utils.js";
-import { redactEncoded } from "../../../packages/store/src/redact/encoded.js";
+import { redactEncoded } from "../../../packages/store/src/redact/inner-texts.js";
 import { redactRecord } from "../../../packages/store/src/redact/redact-records.js";
 import { compareTexts } from "../../../packages/studio/src/page/difference/difference.js";
 import { parseMarkdown } from "../../../packages/studio/src/page/markdown/blocks.js";
