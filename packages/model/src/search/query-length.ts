@@ -1,2 +1,0 @@
-/** Characters of a query that count. */
-export const MOST_QUERY = 16_384;
