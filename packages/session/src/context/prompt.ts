@@ -1,6 +1,5 @@
 import { atOnce, foldLabel, type Pieces } from "@stemma/model";
-import type { ContextBlock } from "./block.js";
-import { LINE_BREAKS } from "./label.js";
+import { type ContextBlock, LINE_BREAKS } from "./block.js";
 
 const RULE = "═".repeat(46);
 
