@@ -10,7 +10,7 @@ import { lineDifference, withTable } from "../../../packages/cli/src/mcp/install
 import { hidePasswords } from "../../../packages/cli/src/open-database.js";
 import { createTokenGate } from "../../../packages/cli/src/studio/serve-studio.js";
 import { oneLine, wrapped } from "../../../packages/cli/src/text.js";
-import { escapeHtml } from "../../../packages/formats/src/export/html.js";
+import { escapeHtml } from "../../../packages/formats/src/export/export-formats.js";
 import { nameFromText } from "../../../packages/formats/src/identity.js";
 import { partsOfText } from "../../../packages/formats/src/programs/open-webui.js";
 import { parseId, positionOf } from "../../../packages/mcp/src/fields.js";
