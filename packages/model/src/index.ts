@@ -196,7 +196,8 @@ export {
   withoutToolTimes,
 } from "./messages/tool-parts.js";
 export { compare, joinedTerms, type Run } from "./search/joined-terms.js";
-export { MOST_QUERY, parseQuery, quotedFrom, type SearchQuery } from "./search/query.js";
+export { parseQuery, quotedFrom, type SearchQuery } from "./search/query.js";
+export { MOST_QUERY } from "./search/query-length.js";
 export { joinResults, quoteField, quoteResult, quoteWord } from "./search/quoted-results.js";
 export {
   addressOfKey,

@@ -1,8 +1,8 @@
 import { perObject } from "../lib/once.js";
 import { cut } from "../messages/text.js";
 import { normalText } from "./normal-text.js";
+import { MOST_QUERY } from "./query-length.js";
 import { isUnspaced, MAX_WORDS, tokenize } from "./words.js";
-
 /** A query, taken apart: what the user typed holds no operators, only words. */
 export interface SearchQuery {
   /** As the user typed it, as far as it counts: the first 16,384 characters. */
@@ -154,6 +154,3 @@ function stopWordsOf(words: Iterable<string>): (word: string) => boolean {
   const spoken = others.filter((_, index) => plain[index] === most);
   return (word) => spoken.some((list) => list.has(word));
 }
-
-/** Characters of a query that count. */
-export const MOST_QUERY = 16_384;
