@@ -16,7 +16,7 @@ export {
   type SummaryModel,
 } from "./compaction/compact.js";
 export { enforceRowSizeLimit } from "./compaction/row-size.js";
-export { shrinkJson, type TruncateOptions, truncateOlderMessages, truncateText } from "./compaction/shrink.js";
+export { shrinkJson, truncateText } from "./compaction/shrink.js";
 export {
   buildSummaryPrompt,
   computeSummaryBudget,
@@ -31,6 +31,7 @@ export {
   type CounterErrorHandler,
   countOrEstimate,
 } from "./compaction/token-counter.js";
+export { type TruncateOptions, truncateOlderMessages } from "./compaction/truncate.js";
 export {
   ERROR_CODES,
   type ErrorCode,
@@ -195,6 +196,7 @@ export {
   toolNameOf,
   withoutToolTimes,
 } from "./messages/tool-parts.js";
+export { bestStretch, snippetOfStretch } from "./search/best-stretch.js";
 export { compare, joinedTerms, type Run } from "./search/joined-terms.js";
 export { parseQuery, quotedFrom, type SearchQuery } from "./search/query.js";
 export { MOST_QUERY } from "./search/query-length.js";
@@ -230,5 +232,5 @@ export {
   withReasons,
 } from "./search/score-fusion.js";
 export { isTelling, tellingQuery } from "./search/small-talk.js";
-export { beginning, bestStretch, excerpt, holdsMatch, markedSnippet, snippetOfStretch } from "./search/snippet.js";
+export { beginning, excerpt, holdsMatch, markedSnippet } from "./search/snippet.js";
 export { documentTerms, queryTerms, type TermSequences } from "./search/terms.js";

@@ -1,12 +1,10 @@
+export type { ApproveWrite, ProposedWrite, WriteDecision } from "./context/approval.js";
 export {
-  type ApproveWrite,
   type BlockSchema,
   type ContextBlock,
   type ContextBlockOptions,
   type ContextConfig,
   DEFAULT_MAX_TOKENS,
-  type ProposedWrite,
-  type WriteDecision,
 } from "./context/block.js";
 export { parsePrompt, renderBlock, renderPrompt } from "./context/prompt.js";
 export {

@@ -1,12 +1,7 @@
 import { foldLabel, forEachYielding, StemmaError } from "@stemma/model";
 import type { BlockKey, BlockScope, Store } from "@stemma/store";
-import {
-  assertBlockOptions,
-  assertNewLabel,
-  type ContextBlock,
-  type ContextBlockOptions,
-  type ContextConfig,
-} from "./block.js";
+import { assertBlockOptions, type ContextBlock, type ContextBlockOptions, type ContextConfig } from "./block.js";
+import { assertNewLabel } from "./label.js";
 import { LiveBlock, notLoaded, type Reading, readingOf } from "./live-block.js";
 import type { WritableContextProvider } from "./provider.js";
 import { placeOf } from "./providers/store-context.js";

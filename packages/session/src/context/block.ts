@@ -1,8 +1,8 @@
-import { check, defineOptions, invalid, quote, StemmaError } from "@stemma/model";
-import { assertScope, type BlockScope, type EntryFields } from "@stemma/store";
-import type { WriteAction } from "../tools/tool.js";
+import { check, defineOptions, invalid } from "@stemma/model";
+import type { BlockScope } from "@stemma/store";
+import { assertScope } from "@stemma/store";
+import type { ApproveWrite } from "./approval.js";
 import { type ContextBlockProvider, isKeyed, isProvider } from "./provider.js";
-
 /**
  * The budget of a block that sets no `maxTokens`, in estimated tokens: of the whole content, or of each entry of a
  * keyed block.
@@ -116,71 +116,4 @@ export interface PartialSchema {
 interface Issue {
   readonly path: readonly PropertyKey[];
   readonly message: string;
-}
-
-/** A write that the model asks for through a tool. */
-export interface ProposedWrite {
-  readonly label: string;
-  /** The entry's key; null for a block without keys. */
-  readonly key: string | null;
-  /** The name of the entry's scope, of a block with several; null for any other. */
-  readonly scope: string | null;
-  /** The fields of an entry that the model gives: its times, tags, and keys of entries that it supersedes. */
-  readonly fact: EntryFields;
-  readonly action: WriteAction;
-  /** The text to be written: the whole one, the addition at its end, or of a block with a schema a JSON Merge Patch. */
-  readonly content: string;
-  /** The block's present text; null for an entry. */
-  readonly present: string | null;
-  readonly sessionId: string;
-  /** The user's message that the model answers; null where it is not known. */
-  readonly messageId: string | null;
-  readonly toolCallId: string | null;
-}
-
-/** True writes it, false does not, a text says to the model why not, and `{ content }` is written in its place. */
-export type WriteDecision = boolean | string | { readonly content: string };
-
-export type ApproveWrite = (write: ProposedWrite) => WriteDecision | Promise<WriteDecision>;
-
-/** Asks the host, and gives the content to be written. Errors: `WRITE_DENIED`, and what `approve` throws. */
-export async function approvedContent(approve: ApproveWrite, write: ProposedWrite): Promise<string> {
-  const decision = await approve(write);
-  if (decision === true) return write.content;
-  if (typeof decision === "object" && decision !== null && typeof decision.content === "string")
-    return decision.content;
-  const reason = typeof decision === "string" && decision !== "" ? ` The reason: ${decision}` : "";
-  const message = `The write to "${write.label}" was not approved. Nothing was changed.${reason}`;
-  throw new StemmaError("WRITE_DENIED", { label: write.label }, message);
-}
-
-/** The longest label of a block, in characters. */
-export const MAX_LABEL_LENGTH = 128;
-
-/** Every character that some reader takes for the end of a line. */
-export const LINE_BREAKS = "\n\r\v\f\u001c\u001d\u001e\u0085\u2028\u2029";
-
-const lineBreak = new RegExp(`[${LINE_BREAKS}]`);
-
-/** Throws `INVALID_LABEL` unless `label` can stand in a header of the prompt. */
-export function assertLabel(label: unknown): asserts label is string {
-  if (typeof label !== "string" || label.trim() === "") throw invalidLabel(label, "must be a text that is not empty");
-  if (label.length > MAX_LABEL_LENGTH) throw invalidLabel(label, `may have at most ${MAX_LABEL_LENGTH} characters`);
-  if (lineBreak.test(label)) throw invalidLabel(label, "must not have a line break");
-  if (label.includes("═")) throw invalidLabel(label, 'must not have "═", of which the prompt draws its lines');
-  if (label.includes("\0") || !label.isWellFormed())
-    throw invalidLabel(label, "must not have NUL or half of a surrogate pair");
-}
-
-/** Throws `INVALID_LABEL`, or `DUPLICATE_LABEL` when a block has that label, written as in `existing`. */
-export function assertNewLabel(label: unknown, existing: string | undefined): asserts label is string {
-  assertLabel(label);
-  if (existing === undefined) return;
-  const message = `A block "${existing}" exists already; labels differ by more than case. Choose another label than "${label}".`;
-  throw new StemmaError("DUPLICATE_LABEL", { label, existing }, message);
-}
-
-function invalidLabel(label: unknown, rule: string): StemmaError {
-  const message = `A block's label ${rule}; got ${typeof label === "string" ? quote(label) : typeof label}.`;
-  return new StemmaError("INVALID_LABEL", { label }, message);
 }

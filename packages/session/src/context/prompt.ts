@@ -1,5 +1,6 @@
 import { atOnce, foldLabel, type Pieces } from "@stemma/model";
-import { type ContextBlock, LINE_BREAKS } from "./block.js";
+import type { ContextBlock } from "./block.js";
+import { LINE_BREAKS } from "./label.js";
 
 const RULE = "═".repeat(46);
 

@@ -13,7 +13,8 @@ import type {
   WriteAction,
   WrittenEntry,
 } from "../tools/tool.js";
-import { approvedContent, type ContextBlock } from "./block.js";
+import { approvedContent } from "./approval.js";
+import type { ContextBlock } from "./block.js";
 import { BlockSet, type BlockSetOptions } from "./block-set.js";
 import {
   BlockWrites,

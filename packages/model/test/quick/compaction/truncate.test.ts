@@ -2,7 +2,7 @@ import { convertToModelMessages, type UIMessage } from "ai";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { messageOf } from "../../../../../test/helpers/messages.js";
-import { truncateOlderMessages } from "../../../src/compaction/shrink.js";
+import { truncateOlderMessages } from "../../../src/compaction/truncate.js";
 import { summaryMessage } from "../../../src/messages/compactions.js";
 import type { SessionMessagePart } from "../../../src/messages/message.js";
 import { readToolPart } from "../../../src/messages/tool-parts.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { assertLabel, assertNewLabel, LINE_BREAKS, MAX_LABEL_LENGTH } from "../../../src/context/block.js";
+import { assertLabel, assertNewLabel, LINE_BREAKS, MAX_LABEL_LENGTH } from "../../../src/context/label.js";
 
 const code = (code: string) => expect.objectContaining({ code });
 

@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyString } from "../../../../../test/helpers/any-string.js";
 import { estimateStringTokens } from "../../../../model/src/messages/tokens.js";
-import { type ContextBlock, LINE_BREAKS } from "../../../src/context/block.js";
+import type { ContextBlock } from "../../../src/context/block.js";
+import { LINE_BREAKS } from "../../../src/context/label.js";
 import {
   escapeLineBreaks,
   escapeRuns,
