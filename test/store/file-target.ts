@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { StoreTarget } from "../../packages/stemma/src/testing.js";
-import type { SearchSettings } from "../../packages/store/src/contract/search-settings.js";
+import type { SearchSettings } from "../../packages/store/src/contract/found.js";
 import type { Store } from "../../packages/store/src/contract/store.js";
 import type { SqliteClient, SqliteStatement } from "../../packages/store/src/sqlite.js";
 

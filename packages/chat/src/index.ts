@@ -35,10 +35,8 @@ export { modelMessages } from "./ai-sdk/message/model-messages.js";
 export type { Interruption } from "./ai-sdk/message/parts.js";
 export { streamOf } from "./ai-sdk/message/replay.js";
 export { type StemmaMiddlewareOptions, stemmaMiddleware } from "./ai-sdk/middleware/stemma-middleware.js";
-export type { ModelRequest } from "./ai-sdk/receive/model-request.js";
-export { type Received, type ReceiveOptions, receive } from "./ai-sdk/receive/receive.js";
-export { respond } from "./ai-sdk/respond/respond.js";
-export type { RespondOptions, RunData, StreamResult } from "./ai-sdk/respond/respond-options.js";
+export { type ModelRequest, type Received, type ReceiveOptions, receive } from "./ai-sdk/receive/receive.js";
+export { type RespondOptions, type RunData, respond, type StreamResult } from "./ai-sdk/respond/respond.js";
 export type { WhenBusy } from "./ai-sdk/run/runs.js";
 export {
   type PrepareStep,

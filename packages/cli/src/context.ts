@@ -4,8 +4,7 @@ import { SessionManager } from "@stemma/session";
 import type { Store } from "@stemma/store";
 import type { Command } from "commander";
 import type { Io } from "./io.js";
-import { assertThere, type DatabaseOptions } from "./open-database.js";
-import { type LocalOptions, openLocal } from "./open-local.js";
+import { assertThere, type DatabaseOptions, type LocalOptions, openLocal } from "./open-database.js";
 
 export interface CommandContext {
   store: Store;

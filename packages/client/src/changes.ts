@@ -1,8 +1,7 @@
 import { StemmaError } from "@stemma/model";
+import { findObject, linesOf } from "./answers.js";
 import type { ReadInit } from "./client-options.js";
-import { findObject } from "./find-object.js";
-import { linesOf } from "./lines.js";
-import { pause } from "./retries.js";
+import { pause } from "./sender.js";
 import type { Transport } from "./transport.js";
 
 /** One change of a session. */

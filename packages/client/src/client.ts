@@ -2,15 +2,10 @@ import type { ErasureReceipt, FoundEntry, Hit, Operation, QuotaUse, Token } from
 import { type Change, type ChangesQuery, changesOf } from "./changes.js";
 import type { ReadInit, StemmaClientOptions, WriteInit } from "./client-options.js";
 import type { Pages } from "./pages.js";
-import { Compactions } from "./resources/compactions-resource.js";
-import { Memory } from "./resources/memory-resource.js";
-import { Messages } from "./resources/messages-resource.js";
-import { Records } from "./resources/records-resource.js";
+import { Compactions, Messages, Tree } from "./resources/history-resources.js";
+import { Memory } from "./resources/memory-resources.js";
 import { type Answer, type Body, Resource } from "./resources/resource.js";
-import { Sessions } from "./resources/sessions-resource.js";
-import { Tree } from "./resources/tree-resource.js";
-import { Turns } from "./resources/turns-resource.js";
-import { Usage } from "./resources/usage-resource.js";
+import { Records, Sessions, Turns, Usage } from "./resources/session-resources.js";
 import { Transport } from "./transport.js";
 
 /** The user of a token, and how far it reaches. */

@@ -1,4 +1,4 @@
-import { refusalOf } from "./failures.js";
+import { refusalOf } from "./answers.js";
 
 /** A page of a list, as the server gives it. */
 export interface Page<Item> {

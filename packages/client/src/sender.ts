@@ -1,8 +1,6 @@
-import { invalid, once, StemmaError } from "@stemma/model";
+import { invalid, once, StemmaError, unlessAborted } from "@stemma/model";
+import { BROKE_OFF, lost, refusalOf } from "./answers.js";
 import { assertOptions, CLIENT, isHeader, type ReadInit, type StemmaClientOptions } from "./client-options.js";
-import { BROKE_OFF, lost, refusalOf } from "./failures.js";
-import { pause, pauseBefore } from "./retries.js";
-import { type TimeLimit, timeLimit } from "./time-limit.js";
 
 const TIMEOUT = 60_000;
 
@@ -108,4 +106,52 @@ export function isOf({ headers }: Response, type: string): boolean {
 function environment(name: string): string | undefined {
   const { process } = globalThis as { process?: { readonly env?: Readonly<Record<string, string | undefined>> } };
   return process?.env?.[name] || undefined;
+}
+
+const LONGEST_PAUSE = 8_000;
+/** Seconds. Whoever is told to wait longer is not kept waiting. */
+const MOST_PATIENCE = 60;
+
+/** Milliseconds until the next try, the first being 0; null for what is not tried again. A write has a key, and is done once. */
+function pauseBefore(attempt: number, { code, details }: StemmaError, firstPause: number): number | null {
+  const { status = 0, retryAfter = 0 } = details as { status?: number; retryAfter?: number };
+  const mayPass = code === "CONNECTION_LOST" || [429, 502, 503, 504].includes(status);
+  if (!mayPass || retryAfter > MOST_PATIENCE) return null;
+  return retryAfter * 1_000 + Math.random() * Math.min(LONGEST_PAUSE, firstPause * 2 ** attempt);
+}
+
+const NEVER = new AbortController().signal;
+
+/** Waits, or rejects with the signal's reason when that is aborted. */
+export function pause(milliseconds: number, signal: AbortSignal = NEVER): Promise<void> {
+  return unlessAborted(new Promise((wake) => setTimeout(wake, milliseconds)), signal);
+}
+
+export type TimeLimit = ReturnType<typeof timeLimit>;
+
+/** Ends what takes too long, or what the caller no longer wants. */
+function timeLimit(milliseconds: number, outer: AbortSignal | undefined) {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const leave = () => controller.abort(outer?.reason);
+  outer?.addEventListener("abort", leave);
+  if (outer?.aborted) leave();
+  return {
+    signal,
+    /** Gives a task the whole time. It fails when the time is over, also where it does not heed the signal. */
+    async within<T>(task: Promise<T>): Promise<T> {
+      const late = () => controller.abort(lost(`No answer came within ${milliseconds} ms.`));
+      const timer = setTimeout(late, milliseconds);
+      try {
+        return await unlessAborted(task, signal);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    /** Ends it: what is still sent is cut. */
+    end() {
+      outer?.removeEventListener("abort", leave);
+      controller.abort();
+    },
+  };
 }

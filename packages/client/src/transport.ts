@@ -1,10 +1,8 @@
+import { findObject, refusalOf } from "./answers.js";
 import type { Routes } from "./api.js";
 import { assertOptions, INIT, type StemmaClientOptions } from "./client-options.js";
-import { refusalOf } from "./failures.js";
-import { findObject } from "./find-object.js";
 import { type Asked, type Route, requestOf } from "./request.js";
-import { isOf, piecesOf, Sender } from "./sender.js";
-import type { TimeLimit } from "./time-limit.js";
+import { isOf, piecesOf, Sender, type TimeLimit } from "./sender.js";
 
 const RETRIES = 2;
 const FIRST_PAUSE = 500;

@@ -1,5 +1,4 @@
-import type { Interval } from "./bootstrap.js";
-import { MEASURES, type Measure } from "./measure.js";
+import { type Interval, MEASURES, type Measure } from "./measure.js";
 import type { QuestionResult, RecallComparison, RecallReport, RecallRow } from "./recall.js";
 
 /** Nothing in the page is run, and nothing is fetched. */

@@ -1,7 +1,6 @@
-export type { Interval, Intervals } from "./bootstrap.js";
 export type { AskOptions } from "./haystack.js";
 export { recallPage } from "./html.js";
-export { MEASURES, type Measure, type Measured } from "./measure.js";
+export { type Interval, type Intervals, MEASURES, type Measure, type Measured } from "./measure.js";
 export {
   type AskModel,
   evaluateQa,

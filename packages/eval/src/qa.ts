@@ -1,6 +1,6 @@
 import { check, defineOptions, estimateStringTokens, invalid, packageVersion, reasonOf } from "@stemma/model";
-import { groupBy } from "./group.js";
 import { type Asking, type AskOptions, type Haystack, haystacks, QUOTE_TOKENS } from "./haystack.js";
+import { groupBy } from "./measure.js";
 import { type EvalQuestion, type EvalSet, isAnswerable } from "./set.js";
 
 /** Gives what a model says to a prompt. */

@@ -1,8 +1,6 @@
 import { check, defineOptions, estimateStringTokens, invalid, isJsonObject, packageVersion } from "@stemma/model";
-import { bootstrap, type Intervals } from "./bootstrap.js";
-import { groupBy } from "./group.js";
 import { type Answered, type Asked, type AskOptions, type Haystack, haystacks } from "./haystack.js";
-import { MEASURES, type Measure, type Measured, measure } from "./measure.js";
+import { bootstrap, groupBy, type Intervals, MEASURES, type Measure, type Measured, measure } from "./measure.js";
 import { type EvalSet, isAnswerable, type PartOptions } from "./set.js";
 
 export interface RecallOptions extends AskOptions {

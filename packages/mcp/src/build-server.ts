@@ -7,11 +7,9 @@ import { cursorOf, idOf, parseId, positionOf, type Ref, uriOf } from "./fields.j
 import { filterOf, findSession, hasLabel, type McpScope } from "./scope.js";
 import { ABSENT, messageOf } from "./tool.js";
 import { fetchTool } from "./tools/fetch.js";
-import { forgetTool } from "./tools/forget.js";
-import { listSessionsTool } from "./tools/list-sessions.js";
 import { recallMemory, recallTool } from "./tools/recall.js";
-import { recentTool } from "./tools/recent.js";
-import { createRememberTool } from "./tools/remember.js";
+import { listSessionsTool, recentTool } from "./tools/recent.js";
+import { createRememberTool, forgetTool } from "./tools/remember.js";
 import { searchTool } from "./tools/search.js";
 import { readEnd } from "./transcript.js";
 import type { ResourceWatcher } from "./watcher.js";

@@ -3,6 +3,7 @@ export {
   alignBoundaryForward,
   findTailCutByTokens,
   findTailStart,
+  sanitizeToolPairs,
   type TailOptions,
 } from "./compaction/boundary.js";
 export {
@@ -30,7 +31,6 @@ export {
   type CounterErrorHandler,
   countOrEstimate,
 } from "./compaction/token-counter.js";
-export { sanitizeToolPairs } from "./compaction/tool-pairs.js";
 export { type TruncateOptions, truncateOlderMessages } from "./compaction/truncate.js";
 export {
   ERROR_CODES,
@@ -51,6 +51,7 @@ export {
   shorten,
   staleRange,
 } from "./errors.js";
+export { type BodyLimit, readBodyText, readJsonObject, untilEnd } from "./lib/bodies.js";
 export * as check from "./lib/checks.js";
 export {
   atOnce,
@@ -88,11 +89,8 @@ export {
 } from "./lib/option-table.js";
 export { type Deferred, defer, type Locks, Queue, queueOf, sleep } from "./lib/queue.js";
 export { Recent } from "./lib/recent.js";
-export { type BodyLimit, readBodyText, readJsonObject } from "./lib/request-body.js";
 export { parseTagged, stringifyAny, stringifyTagged } from "./lib/tagged-json.js";
 export { LONGEST_TIMER, raceWithTimer } from "./lib/time-limit.js";
-export { untilEnd } from "./lib/until-end.js";
-export { utf8Length } from "./lib/utf8.js";
 export {
   assertEncodable,
   decodeMessage,
@@ -158,6 +156,7 @@ export {
   NAME_LIMITS,
   nameOf,
   storableText,
+  utf8Length,
 } from "./messages/storable-text.js";
 export { takenBack } from "./messages/taken-back.js";
 export {
@@ -181,6 +180,8 @@ export {
   WORDS_TOKEN_MULTIPLIER,
 } from "./messages/tokens.js";
 export {
+  answeredNow,
+  formatDuration,
   INTERRUPTED,
   isInterrupted,
   isSettled,
@@ -189,12 +190,13 @@ export {
   type SettledFields,
   settleToolCalls,
   type ToolCallPart,
+  ToolClock,
   type ToolPart,
+  toolMilliseconds,
   toolNameOf,
+  withoutToolTimes,
 } from "./messages/tool-parts.js";
-export { answeredNow, formatDuration, ToolClock, toolMilliseconds, withoutToolTimes } from "./messages/tool-times.js";
 export { bestStretch, snippetOfStretch } from "./search/best-stretch.js";
-export { byTurns } from "./search/by-turns.js";
 export { compare, joinedTerms, type Run } from "./search/joined-terms.js";
 export { parseQuery, quotedFrom, type SearchQuery } from "./search/query.js";
 export { MOST_QUERY } from "./search/query-length.js";
@@ -222,6 +224,7 @@ export {
 } from "./search/rank.js";
 export {
   type ByMeaning,
+  byTurns,
   Distribution,
   explainResult,
   fuseRankings,

@@ -16,10 +16,9 @@ import {
 import { StepUpdates } from "@stemma/session";
 import type { LanguageModel, ModelMessage, StopCondition, TextStreamPart, ToolSet } from "ai";
 import type { TurnLog, TurnOptions } from "./create-options.js";
-import { errorText } from "./error-text.js";
 import { toSDKMessages } from "./messages/sdk-message.js";
 import { addUsage, loadAiSdk, NO_USAGE, usageOf } from "./models/model.js";
-import { guardTools } from "./tools/agent-tools.js";
+import { errorText, guardTools } from "./tools/agent-tools.js";
 import type { AgentEvent, ExtendedUsageInfo, StopReason } from "./types.js";
 
 /**

@@ -1,7 +1,6 @@
 export { type ApiKeyInfo, ApiKeys, type NewApiKey } from "./access/api-keys.js";
 export { type AuditEntry, AuditLog } from "./access/audit-log.js";
-export { type AuthenticatorOptions, authenticator } from "./access/authenticator.js";
-export type { ForeignTokensOptions } from "./access/foreign-tokens.js";
+export { type AuthenticatorOptions, authenticator, type ForeignTokensOptions } from "./access/authenticator.js";
 export { type GuardedCall, type GuardOptions, guard } from "./access/guard.js";
 export type { Access, Principal } from "./access/principal.js";
 export { RateLimits, type RateLimitsOptions } from "./access/rate-limits.js";
@@ -9,7 +8,6 @@ export { type NewUserToken, UserTokens } from "./access/user-tokens.js";
 export { createServer } from "./http/create-server.js";
 export type { Problem } from "./http/problem.js";
 export type { RequestRecord, ServerContext, ServerHandler, ServerOptions } from "./http/server-options.js";
-export type { LimitState } from "./quotas/limit-headers.js";
-export type { Quota, QuotaName } from "./quotas/quota.js";
+export type { LimitState, Quota, QuotaName } from "./quotas/quota.js";
 export { type QuotaCost, Quotas, type QuotasOptions, type QuotaUse } from "./quotas/quotas.js";
 export { type ErasedTenant, type TenantInfo, Tenants, type TenantsOptions } from "./tenants/tenants.js";

@@ -103,18 +103,18 @@ export type {
 } from "./session/own-provider/provider.js";
 export { AgentSessionProvider, PostgresSessionProvider } from "./session/own-provider/store-session-provider.js";
 export { RECALL_HITS, recallFrom, recallOfHits } from "./session/recall/recall.js";
-export type {
-  Recalled,
-  RecalledEntry,
-  RecalledEntryPlace,
-  RecalledMessage,
-  RecalledMessagePlace,
-  RecalledPlace,
-  RecallOptions,
-  RecallResult,
-  Recollection,
+export {
+  RECALL,
+  type Recalled,
+  type RecalledEntry,
+  type RecalledEntryPlace,
+  type RecalledMessage,
+  type RecalledMessagePlace,
+  type RecalledPlace,
+  type RecallOptions,
+  type RecallResult,
+  type Recollection,
 } from "./session/recall/recall-options.js";
-export { RECALL } from "./session/recall/recall-options.js";
 export {
   isUnderWay,
   type KnownRun,
@@ -142,8 +142,9 @@ export { coreOf, Session } from "./session/session.js";
 export type { ContextExplanation, ContextPart } from "./session/turn/explain.js";
 export type { PrefixBreak, RecallCost, TurnPage, TurnPageOptions, TurnSummary } from "./session/turn/log.js";
 export { parseNote } from "./session/turn/notes.js";
-export type { ContextSize, PartSource } from "./session/turn/parts.js";
 export {
+  type ContextSize,
+  type PartSource,
   PREPARE_TURN,
   type PreparedTurn,
   type PrepareTurnOptions,

@@ -1,6 +1,6 @@
 import { check, defineOptions, queueOf, StemmaError } from "@stemma/model";
 import { checkable } from "./check/store-check.js";
-import { checkSearch, type SearchSettings } from "./contract/search-settings.js";
+import { checkSearch, type SearchSettings } from "./contract/found.js";
 import type { RedactFunction } from "./contract/store.js";
 import type { EmbeddableStore } from "./embeddings/contract.js";
 import { embeddable } from "./embeddings/embed-store.js";

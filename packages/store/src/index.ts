@@ -1,7 +1,6 @@
 export { addTerm, type CheckDialect } from "./check/check-dialect.js";
 export { checkable } from "./check/store-check.js";
 export { consolidate } from "./consolidation/consolidate.js";
-export type { CompactionGuard, NewCompaction, StoredCompaction } from "./contract/compactions.js";
 export type {
   ConsolidateOptions,
   Consolidation,
@@ -36,8 +35,14 @@ export {
   subjectOf,
   type VersionFact,
 } from "./contract/facts.js";
-export type { FoundMessage, MetadataValue, SearchHit, SearchRequest } from "./contract/found.js";
-export type { ImportedCompaction, ImportedMessage, ImportedTree } from "./contract/import.js";
+export {
+  checkSettings,
+  type FoundMessage,
+  type MetadataValue,
+  type SearchHit,
+  type SearchRequest,
+  type SearchSettings,
+} from "./contract/found.js";
 export {
   type Author,
   type BlockKey,
@@ -95,7 +100,6 @@ export type {
   RemoteRequest,
   RemoteStreamAnswer,
 } from "./contract/remote-protocol.js";
-export { checkSettings, type SearchSettings } from "./contract/search-settings.js";
 export type { SessionStore } from "./contract/session.js";
 export type {
   CompactionSum,
@@ -119,13 +123,19 @@ export type {
   AppendMessageOptions,
   AppendResult,
   BlockWrite,
+  CompactionGuard,
   EntryCheck,
   EntryWrite,
+  ImportedCompaction,
+  ImportedMessage,
+  ImportedTree,
   KeptWrite,
   MessageWrite,
+  NewCompaction,
   ParentRef,
   RecordCheck,
   RecordWrite,
+  StoredCompaction,
   WrittenIds,
 } from "./contract/writing.js";
 export type {
@@ -196,12 +206,9 @@ export {
 export { cursorOf, isBehind, type ListPosition, parseCursor } from "./operations/registry/session-order.js";
 export { type Marks, READ_MARKS, reindexSome } from "./operations/search/reindex.js";
 export { MOST_NAMED } from "./operations/search/run-search.js";
-export { OLD_PREFIX } from "./operations/upgrade/old-tables.js";
-export { copyCompactions, copyMessages } from "./operations/upgrade/upgrade.js";
-export { redactLangChain } from "./redact/langchain.js";
-export { redactedObserver } from "./redact/observer.js";
-export { redactRecord } from "./redact/redact-records.js";
-export { redactedWith, redactStore } from "./redact/redact-store.js";
+export { copyCompactions, copyMessages, OLD_PREFIX } from "./operations/upgrade/upgrade.js";
+export { redactLangChain, redactRecord } from "./redact/redact-records.js";
+export { redactedObserver, redactedWith, redactStore } from "./redact/redact-store.js";
 export type { RerankableStore, RerankerOptions, RerankFunction, RerankingModel } from "./rerank/rerankers.js";
 export {
   assertEntryArguments,

@@ -1,5 +1,5 @@
 import { check, defineOptions } from "@stemma/model";
-import { checkSettings, type SearchSettings } from "./contract/search-settings.js";
+import { checkSettings, type SearchSettings } from "./contract/found.js";
 import type { RedactFunction } from "./contract/store.js";
 import type { EmbeddableStore } from "./embeddings/contract.js";
 import { openSqlite } from "./sqlite/open-sqlite.js";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { EmbeddableStore } from "./embeddings/contract.js";
-import { OLD_PREFIX, OLD_TABLES } from "./operations/upgrade/old-tables.js";
+import { OLD_PREFIX, OLD_TABLES } from "./operations/upgrade/upgrade.js";
 import { type OpenedFile, openSqlite, openWith, type SqliteOptions, type SqliteSource } from "./sqlite/open-sqlite.js";
 
 export type { SqliteClient, SqliteStatement } from "./sqlite/client.js";

@@ -6,12 +6,9 @@ import { Fields } from "./http/fields.js";
 import { STUDIO, type Studio, type StudioAccess, type StudioOptions } from "./options.js";
 import type { StudioRoute, StudioSource } from "./route.js";
 import { contextRoutes } from "./routes/context.js";
-import { entryRoutes } from "./routes/entries.js";
-import { exportRoutes } from "./routes/export.js";
-import { memoryRoutes, memoryWriteRoutes } from "./routes/memory.js";
-import { messageRoutes } from "./routes/messages.js";
-import { searchRoutes } from "./routes/search.js";
-import { sessionRoutes, sessionWriteRoutes } from "./routes/sessions.js";
+import { entryRoutes, memoryRoutes, memoryWriteRoutes } from "./routes/memory.js";
+import { messageRoutes, searchRoutes } from "./routes/messages.js";
+import { exportRoutes, sessionRoutes, sessionWriteRoutes } from "./routes/sessions.js";
 import { usageRoutes } from "./routes/usage.js";
 
 const BODY = { maxBytes: 4 * 1024 * 1024, advice: "The studio takes no larger text." };

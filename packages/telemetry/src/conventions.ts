@@ -1,5 +1,4 @@
 import type { Observed } from "@stemma/store";
-import { countedUsage } from "./counted-usage.js";
 
 // Names of the OpenTelemetry semantic conventions: databases are stable, GenAI is "development", as of 1.41.
 
@@ -63,3 +62,28 @@ export function operationOf(told: Observed): string | undefined {
 export function tableOf(sql: string): string | undefined {
   return /\b(?:FROM|INTO|UPDATE|TABLE)\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?"?([A-Za-z_]\w*)/i.exec(sql)?.[1];
 }
+
+/** The usage of one request to a model, as a call counts it. */
+export interface CountedUsage {
+  readonly sessionId: string;
+  readonly input: number;
+  readonly output: number;
+  readonly model: string | undefined;
+}
+
+/** Finds the usage that a call counts: `addUsage(id, inputTokens, outputTokens, cost, model)`, or such writes of `writeTogether`. */
+export function countedUsage({ name, values = [] }: Observed): CountedUsage[] {
+  if (name === "sessions.addUsage") {
+    const [id, input, output, , model] = values;
+    return [{ sessionId: String(id), input: Number(input), output: Number(output), model: nameOf(model) }];
+  }
+  const [writes] = values;
+  if (name !== "writeTogether" || !Array.isArray(writes)) return [];
+  return writes.flatMap(({ registered, usage, model }) =>
+    usage === undefined
+      ? []
+      : [{ sessionId: registered, input: usage.inputTokens, output: usage.outputTokens, model: nameOf(model) }],
+  );
+}
+
+const nameOf = (model: unknown) => (typeof model === "string" ? model : undefined);

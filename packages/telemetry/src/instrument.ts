@@ -12,8 +12,15 @@ import {
 import { check, cut, defineOptions, packageVersion, reasonOf } from "@stemma/model";
 import type { AgentUsage, Observed, Observer, Store } from "@stemma/store";
 import { assertStore } from "@stemma/store";
-import { ATTRIBUTES as A, METRICS, NAME, operationOf, tableOf } from "./conventions.js";
-import { type CountedUsage, countedUsage } from "./counted-usage.js";
+import {
+  ATTRIBUTES as A,
+  type CountedUsage,
+  countedUsage,
+  METRICS,
+  NAME,
+  operationOf,
+  tableOf,
+} from "./conventions.js";
 import { errorType, eventObserver, type TelemetryEvent, whenDone } from "./events.js";
 import { observeStore } from "./observe-store.js";
 export interface InstrumentOptions {

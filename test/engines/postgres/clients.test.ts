@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { type PostgresSource, postgres } from "../../../packages/postgres/src/postgres.js";
-import type { SearchSettings } from "../../../packages/store/src/contract/search-settings.js";
+import type { SearchSettings } from "../../../packages/store/src/contract/found.js";
 import { describeStore, OF_CLIENTS } from "../../describe-store.js";
 import { type OpenDatabase, openClient, openPool, openPostgresJs, openWrapped } from "../../postgres/databases.js";
 import { describeServer } from "../../postgres/server.js";

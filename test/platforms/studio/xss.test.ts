@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { listen, type RunningServer } from "../../../packages/cli/src/http/listen.js";
-import { toHtml } from "../../../packages/formats/src/export/html.js";
+import { toHtml } from "../../../packages/formats/src/export/export-formats.js";
 import type { SessionInfo } from "../../../packages/store/src/contract/store.js";
 import { memory } from "../../../packages/store/src/memory.js";
 import { createStudio } from "../../../packages/studio/src/create-studio.js";

@@ -7,7 +7,7 @@ import { memory } from "stemma/memory";
 import { sqlite } from "stemma/sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { toolMilliseconds, withoutToolTimes } from "../../../packages/model/src/messages/tool-times.js";
+import { toolMilliseconds, withoutToolTimes } from "../../../packages/model/src/messages/tool-parts.js";
 import { openChat, textOf } from "../../ai-sdk/chat.js";
 import { lastUserText, type Say, scriptedModel } from "../../ai-sdk/scripted-model.js";
 import { serve } from "../../ai-sdk/server.js";

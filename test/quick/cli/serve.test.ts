@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Io } from "../../../packages/cli/src/io.js";
-import { createChats } from "../../../packages/cli/src/serve/chats.js";
+import { createChats } from "../../../packages/cli/src/serve/config-file.js";
 import { ServerLog } from "../../../packages/cli/src/serve/log.js";
 import { Metrics } from "../../../packages/cli/src/serve/metrics.js";
 import { readSettings, shownSettings } from "../../../packages/cli/src/serve/settings.js";

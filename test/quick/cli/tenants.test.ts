@@ -1,8 +1,7 @@
 import { existsSync, linkSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { openTenants } from "../../../packages/cli/src/serve/open-tenants.js";
-import { tenantFiles } from "../../../packages/cli/src/serve/tenant-files.js";
+import { openTenants, tenantFiles } from "../../../packages/cli/src/serve/open-tenants.js";
 import { remote } from "../../../packages/client/src/remote/remote.js";
 import { createServer } from "../../../packages/server/src/index.js";
 import { Session } from "../../../packages/stemma/src/session.js";

@@ -1,7 +1,7 @@
 // One runner: a turn, what of it persists, and how it ends. Each part needs the same model and tools.
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { toolMilliseconds } from "../../../packages/model/src/messages/tool-times.js";
+import { toolMilliseconds } from "../../../packages/model/src/messages/tool-parts.js";
 import {
   type AgentEvent,
   createSession,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { postgres } from "../../../packages/postgres/src/postgres.js";
 import { AgentSearchProvider, Session, StemmaError } from "../../../packages/stemma/src/session.js";
-import type { SearchSettings } from "../../../packages/store/src/contract/search-settings.js";
+import type { SearchSettings } from "../../../packages/store/src/contract/found.js";
 import { memory } from "../../../packages/store/src/memory.js";
 import { sqlite } from "../../../packages/store/src/sqlite.js";
 import { textMessage } from "../../helpers/messages.js";

@@ -2,7 +2,7 @@ import { useChat } from "@ai-sdk/react";
 import { type ChatTransport, DefaultChatTransport, type UIMessage, type UIMessageChunk } from "ai";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { ChatPage } from "../ai-sdk/handler/chats.js";
-import type { RunData } from "../ai-sdk/respond/respond-options.js";
+import type { RunData } from "../ai-sdk/respond/respond.js";
 import {
   type ChatRoutesOptions,
   type ChatTree,

@@ -1,15 +1,11 @@
 import { statSync } from "node:fs";
 import { invalid, StemmaError } from "@stemma/model";
 import { describeError } from "../errors.js";
-import { databaseName } from "../open-database.js";
-import { openLocal } from "../open-local.js";
+import { databaseName, openLocal } from "../open-database.js";
 import { count } from "../text.js";
-import { checkSkills } from "./chat-blocks.js";
-import type { ChatOptions } from "./chat-options.js";
-import { Conversation } from "./conversation.js";
-import { showEarlier } from "./earlier-messages.js";
+import { type ChatOptions, Conversation, checkSkills } from "./conversation.js";
 import { COMMANDS, findCommand } from "./slash/registry.js";
-import type { Chat } from "./slash/slash-command.js";
+import { type Chat, showEarlier } from "./slash/slash-command.js";
 import { openTerminal } from "./terminal/open-terminal.js";
 import { runTurn } from "./turn.js";
 

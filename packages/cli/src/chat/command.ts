@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { localOption } from "../open-local.js";
+import { localOption } from "../open-database.js";
 import { nonEmpty } from "../options.js";
-import type { ChatOptions } from "./chat-options.js";
+import type { ChatOptions } from "./conversation.js";
 
 export function registerChat(program: Command): void {
   program

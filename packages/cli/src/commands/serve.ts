@@ -1,8 +1,17 @@
 import type { Command } from "commander";
 import { writeJson } from "../context.js";
 import { type Io, stoppable } from "../io.js";
-import { assertOurs, type DatabaseOptions, databaseName, isThere, openDatabase } from "../open-database.js";
-import { type LocalOptions, localOption, localSearch, openLocal } from "../open-local.js";
+import {
+  assertOurs,
+  type DatabaseOptions,
+  databaseName,
+  isThere,
+  type LocalOptions,
+  localOption,
+  localSearch,
+  openDatabase,
+  openLocal,
+} from "../open-database.js";
 import { nonEmpty } from "../options.js";
 import type { OpenTenants } from "../serve/open-tenants.js";
 import { readSettings, settingOptions, shownSettings } from "../serve/settings.js";

@@ -6,7 +6,7 @@ import { withStore, writeJson } from "../context.js";
 import { drawTree } from "../draw-tree.js";
 import { findMessageId, findSession } from "../find.js";
 import type { Io } from "../io.js";
-import { localOption } from "../open-local.js";
+import { localOption } from "../open-database.js";
 import { nonEmpty, positiveNumber, time } from "../options.js";
 import { renderHit, renderMessage, toolLines } from "../render-message.js";
 import { columns, localTime, oneLine, shortIds, styleFor } from "../text.js";

@@ -1,7 +1,6 @@
 import type { McpScope } from "@stemma/mcp";
 import { failed, refusal, refusalOfOrigin } from "@stemma/studio";
-import { listen, localHosts, type RunningServer } from "../http/listen.js";
-import { assertToken, isBearer, randomToken } from "../http/tokens.js";
+import { assertToken, isBearer, listen, localHosts, type RunningServer, randomToken } from "../http/listen.js";
 import { createMcpRoute, type McpRouteOptions } from "./mcp-route.js";
 
 const HOST = "127.0.0.1";

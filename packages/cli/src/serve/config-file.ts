@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { invalid, isJsonObject, reasonOf } from "@stemma/model";
+import type { ChatHandlerOptions } from "@stemma/chat";
+import { invalid, isJsonObject, reasonOf, StemmaError } from "@stemma/model";
 import type { ServerHandler, ServerOptions } from "@stemma/server";
-import type { ServedChat } from "./chats.js";
 
 /** Parts that a module of --config may give beside settings: those that are no text. */
 export interface ConfigParts {
@@ -57,4 +57,24 @@ async function readModule(path: string): Promise<unknown> {
 
 function unreadable(path: string, error: unknown): Error {
   return invalid(`The file of --config cannot be read: ${reasonOf(error)}`, { path }, { cause: error });
+}
+
+/** The options of `chatHandler` but those that the server gives. */
+export type ServedChat = Omit<ChatHandlerOptions, "sessions" | "authenticate" | "basePath" | "onError">;
+
+/** Chats for `useChat`, at `/api/chat`: those of the user that a principal is. */
+export function createChats(chat: ServedChat, onError: (error: unknown, requestId: string) => void): ServerHandler {
+  return async (request, { principal, sessions, requestId }) => {
+    const { userId } = principal;
+    if (userId === undefined) throw new StemmaError("FORBIDDEN", {}, "Chats are a user's: use a user's key or token.");
+    const { chatHandler } = await import("@stemma/chat");
+    const handler = chatHandler({
+      ...chat,
+      sessions,
+      authenticate: () => ({ userId }),
+      basePath: "/api/chat",
+      onError: (error) => onError(error, requestId),
+    });
+    return handler(request);
+  };
 }

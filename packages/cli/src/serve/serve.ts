@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { scopeOf } from "@stemma/mcp";
 import { StemmaError } from "@stemma/model";
 import {
   ApiKeys,
@@ -14,13 +15,20 @@ import {
 } from "@stemma/server";
 import type { SessionManager } from "@stemma/session";
 import type { Store } from "@stemma/store";
-import { addressOf, type DrainingServer, isLoopback, listen, localHosts } from "../http/listen.js";
-import { assertToken, isBearer, randomToken } from "../http/tokens.js";
+import {
+  addressOf,
+  assertToken,
+  type DrainingServer,
+  isBearer,
+  isLoopback,
+  listen,
+  localHosts,
+  randomToken,
+} from "../http/listen.js";
+import { createMcpRoute, type McpRoute } from "../mcp/mcp-route.js";
 import { languageModel } from "../summarizer.js";
-import { createChats } from "./chats.js";
-import type { ConfigParts } from "./config-file.js";
+import { type ConfigParts, createChats } from "./config-file.js";
 import type { ServerLog } from "./log.js";
-import { createMcp } from "./mcp-handler.js";
 import { Metrics } from "./metrics.js";
 import type { Settings } from "./settings.js";
 
@@ -172,4 +180,36 @@ function withMemory(sessions: SessionManager): SessionManager {
   return sessions
     .withContext("memory", { description: "What is known of the user", maxTokens: 2_000, scope: "user" })
     .withCachedPrompt();
+}
+
+/** Principals whose connections stay open. */
+const MOST = 500;
+
+export interface McpHandler {
+  readonly handler: ServerHandler;
+  close(): Promise<void>;
+}
+
+/** MCP for each principal: a server of its own, whose connections no other one can use. */
+export function createMcp(onError: (error: unknown) => void): McpHandler {
+  // The one that was used longest ago comes first.
+  const open = new Map<string, McpRoute>();
+  return {
+    handler: async (request, { principal, store }) => {
+      const key = JSON.stringify(Object.entries(principal).sort());
+      const { userId, project, readOnly = false } = principal;
+      const route = open.get(key) ?? createMcpRoute(scopeOf(store, { userId, project, onError }), { readOnly });
+      open.delete(key);
+      open.set(key, route);
+      const [longestAgo] = open;
+      if (open.size > MOST && longestAgo !== undefined) {
+        open.delete(longestAgo[0]);
+        await longestAgo[1].close();
+      }
+      return route.handle(request);
+    },
+    close: async () => {
+      for (const route of open.values()) await route.close();
+    },
+  };
 }

@@ -2,8 +2,16 @@ import { spawn } from "node:child_process";
 import { invalid } from "@stemma/model";
 import type { Store } from "@stemma/store";
 import { createStudio, failed, refusalOfOrigin, respond } from "@stemma/studio";
-import { addressOf, isLoopback, listen, localHosts, type RunningServer } from "../http/listen.js";
-import { assertToken, isEqualToken, randomToken } from "../http/tokens.js";
+import {
+  addressOf,
+  assertToken,
+  isEqualToken,
+  isLoopback,
+  listen,
+  localHosts,
+  type RunningServer,
+  randomToken,
+} from "../http/listen.js";
 
 export interface ServeStudioOptions {
   /** 0 takes a free one. */

@@ -1,11 +1,8 @@
 import { type ErrorCode, parseTagged, StemmaError, stringifyAny } from "@stemma/model";
 import type { RemoteAnswer, RemoteCall, RemoteFailure, RemoteStreamAnswer } from "@stemma/store";
-import { BROKE_OFF, lost, refusalOf } from "../failures.js";
-import { linesOf } from "../lines.js";
-import { isOf, piecesOf, type Sender } from "../sender.js";
-import type { TimeLimit } from "../time-limit.js";
-import { Lanes, type Sent } from "./lanes.js";
-import type { Lock } from "./remote-locks.js";
+import { BROKE_OFF, linesOf, lost, refusalOf } from "../answers.js";
+import { isOf, piecesOf, type Sender, type TimeLimit } from "../sender.js";
+import { Lanes, type Lock, type Sent } from "./lanes.js";
 
 interface Waiting extends Sent {
   readonly n: number;

@@ -11,8 +11,8 @@ import {
 } from "@stemma/store";
 import type { StemmaClientOptions } from "../client-options.js";
 import { Sender } from "../sender.js";
+import { locksOf } from "./lanes.js";
 import { type Asked, RemoteCalls } from "./remote-calls.js";
-import { locksOf } from "./remote-locks.js";
 
 const RETRIES = 10;
 const FIRST_PAUSE = 50;

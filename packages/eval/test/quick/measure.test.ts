@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bootstrap } from "../../src/bootstrap.js";
-import { MEASURES, type Measured, measure, type Places } from "../../src/measure.js";
+import { bootstrap, MEASURES, type Measured, measure, type Places } from "../../src/measure.js";
 import type { EvalQuestion } from "../../src/set.js";
 
 /** Two sessions, `s` and `t`, with messages 0 to 99 each. */

@@ -4,9 +4,8 @@ import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { reasonOf, StemmaError } from "@stemma/model";
-import { Encoder } from "./encoder.js";
+import { Encoder, type Transformers } from "./encoder.js";
 import type { ModelSource } from "./protocol.js";
-import type { Transformers } from "./transformers.js";
 
 /** More threads gain little on passages of this length. */
 const MAX_CORES = 4;

@@ -1,7 +1,7 @@
-import { assertBudget, assertStorableText, keyOfContent, keyOfTitle } from "@stemma/model";
+import { assertBudget, assertStorableText, invalid, keyOfContent, keyOfTitle } from "@stemma/model";
 import { type NamedScope, objectSchema, scopeToWrite } from "@stemma/session";
-import { placeOf, titleOf } from "../documents.js";
-import { answerSchema, textField } from "../fields.js";
+import { placeOf, readEntry, titleOf } from "../documents.js";
+import { answerSchema, idField, parseId, textField } from "../fields.js";
 import { entryScope, labelToRemember, MEMORY } from "../scope.js";
 import { defineTool } from "../tool.js";
 
@@ -55,3 +55,23 @@ function fieldsFor(scopes: readonly NamedScope[]): typeof FIELDS {
   const { scope: _, ...others } = FIELDS;
   return (scopes.some(({ writable }) => writable) ? FIELDS : others) as typeof FIELDS;
 }
+
+export const forgetTool = defineTool({
+  name: "forget",
+  title: "Forget",
+  description:
+    "Removes something that was remembered. Messages and blocks cannot be removed by it. The person can restore it.",
+  input: objectSchema({ id: { ...idField, description: "The id of an entry: entry/…" } }, ["id"]),
+  output: answerSchema({ id: textField, forgotten: { type: "boolean", const: true } }),
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false },
+  run: async (scope, { id }) => {
+    const ref = parseId(id);
+    if (ref.kind !== "entry") {
+      throw invalid("Only what remember keeps can be forgotten: an id that begins with entry/.");
+    }
+    if (ref.scope !== undefined) scopeToWrite(scope.scopes, ref.label, ref.scope);
+    const entry = await readEntry(scope, ref);
+    await scope.store.entries.delete(entryScope(scope, ref.label, ref.scope), ref.key, { origin: { author: "model" } });
+    return { id: entry.id, forgotten: true as const };
+  },
+});

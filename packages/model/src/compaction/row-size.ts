@@ -1,8 +1,8 @@
 import { StemmaError } from "../errors.js";
 import * as check from "../lib/checks.js";
 import { assertArgument } from "../lib/option-table.js";
-import { utf8Length } from "../lib/utf8.js";
 import type { SessionMessage, SessionMessagePart } from "../messages/message.js";
+import { utf8Length } from "../messages/storable-text.js";
 import { readToolPart, withToolOutput } from "../messages/tool-parts.js";
 import { findSafeCuts, nextSafeCut } from "./boundary.js";
 import { shrinkJson, sliceWhole, truncationNote, withNote } from "./shrink.js";

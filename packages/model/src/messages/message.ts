@@ -1,7 +1,6 @@
 import { kindOf, quote, StemmaError, shorten } from "../errors.js";
 import { isJsonObject, isTextTooDeep, jsonCopy, MAX_DEPTH, setField } from "../lib/json.js";
-import { utf8Length } from "../lib/utf8.js";
-import { assertFits, assertStorableText } from "./storable-text.js";
+import { assertFits, assertStorableText, utf8Length } from "./storable-text.js";
 /**
  * One part of a message. Any object with a `type` is a part; the fields named here are those that Stemma itself reads.
  * Every part of the AI SDK's `UIMessage` fits.

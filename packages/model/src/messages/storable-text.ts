@@ -1,5 +1,5 @@
 import { StemmaError } from "../errors.js";
-import { utf8Length } from "../lib/utf8.js";
+
 /** False for what no database column keeps: NUL and halves of surrogate pairs. */
 export const isStorableText = (text: string) => !text.includes("\0") && text.isWellFormed();
 
@@ -58,4 +58,18 @@ export function assertFits(
   const [most, has] = [limit, bytes].map((number) => number.toLocaleString("en"));
   const message = `${what} may have at most ${most} bytes of UTF-8; this one has ${has}. Use a shorter one.`;
   throw new StemmaError(code, { what, limit, bytes }, message);
+}
+
+const encoder = new TextEncoder();
+const scratch = new Uint8Array(4096);
+
+/** Bytes of a text in UTF-8. Written out and thrown away: the engine's own loop is far faster than one of ours. */
+export function utf8Length(text: string): number {
+  let bytes = 0;
+  for (let start = 0; start < text.length; ) {
+    const { read, written } = encoder.encodeInto(text.slice(start), scratch);
+    start += read;
+    bytes += written;
+  }
+  return bytes;
 }

@@ -1,6 +1,5 @@
 import { querySequences, type SearchQuery } from "./query.js";
-import type { RankReasons } from "./rank.js";
-import { keyOf, type Ranked } from "./rank.js";
+import { keyOf, type Ranked, type RankReasons } from "./rank.js";
 import { documentTerms, queryTerms } from "./terms.js";
 
 /** A ranking by the similarity of vectors, best first, and how alike all vectors are that were compared. */
@@ -112,7 +111,7 @@ export interface SearchExplanation {
   readonly reranker?: RerankerReasons;
 }
 
-export interface RerankerReasons {
+interface RerankerReasons {
   /** Its place before the reranker was asked, from 1: by words, or by words and meaning. */
   readonly from: number;
   /** The reranker's own score, on its own scale; null for what it was not asked about, and where it failed. */
@@ -144,4 +143,10 @@ function occurrences(terms: readonly string[], sequence: readonly string[]): num
     if (sequence.every((term, index) => terms[start + index] === term)) count += 1;
   }
   return count;
+}
+
+/** Several rankings as one: the first of each, then the second of each, and so on. */
+export function byTurns<T>(rankings: readonly (readonly T[])[]): T[] {
+  const longest = Math.max(0, ...rankings.map(({ length }) => length));
+  return Array.from({ length: longest }, (_, place) => rankings.flatMap((each) => each.slice(place, place + 1))).flat();
 }

@@ -1,5 +1,5 @@
 import { yieldNow } from "@stemma/model";
-import type { Row } from "@stemma/store";
+import type { Row, SqlValue } from "@stemma/store";
 import { notConnected } from "../error.js";
 import { statementNames } from "../tables/names.js";
 import type { PostgresDriver, PostgresQuery, PostgresRows } from "./column-types.js";
@@ -56,7 +56,7 @@ function preparing(client: PgClientShape): PostgresQuery {
 }
 
 /** The rows of an answer; of several statements those of the first. */
-export function fromFields(result: FieldsResult | readonly FieldsResult[]): PostgresRows {
+function fromFields(result: FieldsResult | readonly FieldsResult[]): PostgresRows {
   const { rows, fields } = "rows" in result ? result : (result[0] as FieldsResult);
   return { rows, columns: fields.map(({ name, dataTypeID }) => ({ name, type: dataTypeID })) };
 }
@@ -132,5 +132,29 @@ export function clientDriver(client: PgClientShape, prepare = true): PostgresDri
         const nested = status === undefined ? await isInTransaction(query) : status === "T";
         return inTransaction(query, nested ? SAVEPOINT : BEGIN(characteristics), work);
       }),
+  };
+}
+
+/** The part of a PGlite database that is used. */
+export interface PGliteShape {
+  query(sql: string, values: readonly SqlValue[], options?: object): Promise<FieldsResult>;
+  transaction<T>(work: (connection: Pick<PGliteShape, "query">) => Promise<T>): Promise<T>;
+}
+
+// Its own parser takes the year 1 for 2001.
+const AS_WRITTEN = { parsers: { 1184: (text: string) => text } };
+
+/** The driver for a PGlite database. */
+export function pgliteDriver(database: PGliteShape): PostgresDriver {
+  const queryOn =
+    (connection: Pick<PGliteShape, "query">): PostgresQuery =>
+    async (sql, values) =>
+      fromFields(await connection.query(sql, values, AS_WRITTEN));
+  return {
+    reconnects: false,
+    isPool: false,
+    query: queryOn(database),
+    // Its only connection runs one transaction at a time, so that there is nothing to isolate.
+    transaction: (_characteristics, work) => database.transaction((connection) => work(queryOn(connection))),
   };
 }

@@ -1,7 +1,5 @@
 import { StemmaError } from "@stemma/model";
-import type { Store } from "@stemma/store";
-import { observedValues } from "@stemma/store";
-import { errorText } from "../error-text.js";
+import { observedValues, type Store } from "@stemma/store";
 
 /**
  * A tool of the AI SDK. One without `execute` is answered by the host: the turn stops with `tool_use`, and `send` takes its
@@ -121,4 +119,23 @@ function storable(toolName: string, value: unknown): unknown {
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}
+
+/** The text of whatever was thrown, as a model reads it. Never fails, and is never something that cannot be stored. */
+export function errorText(error: unknown): string {
+  try {
+    const text = error instanceof Error ? error.message : typeof error === "string" ? error : JSON.stringify(error);
+    if (typeof text === "string") return storableText(text);
+  } catch {
+    // A bigint, a circle, a getter that throws.
+  }
+  try {
+    return storableText(String(error));
+  } catch {
+    return "Something was thrown that is no error.";
+  }
+}
+
+function storableText(text: string): string {
+  return text.replaceAll("\0", "").toWellFormed();
 }

@@ -1,7 +1,6 @@
 import { check, defineOptions, invalid } from "@stemma/model";
 import { assertUserId } from "@stemma/store";
 import { assertQuota, type Quota } from "../quotas/quota.js";
-import { isTenantName, TENANT_NAME } from "./tenant-name.js";
 
 /**
  * Who makes a request, and what they reach. Everything that is not allowed here is refused, whatever the request says.
@@ -35,6 +34,19 @@ export interface Principal {
 
 /** Reach of a key or a token, without who has it. */
 export type Access = Omit<Principal, "id" | "countedAs">;
+
+/** Devices of Windows, in whatever folder. */
+const DEVICES = "aux|con|nul|prn|com\\d|lpt\\d";
+const NAME = new RegExp(`^(?!(?:${DEVICES})$)[a-z\\d][a-z\\d_-]{0,47}$`);
+
+/** The rule for a tenant's name, as an error says it. */
+export const TENANT_NAME =
+  "a name of 1 to 48 characters: a to z, 0 to 9, _ and -, the first no sign, and no device of Windows";
+
+/** True for a name that may be a part of a path, and of the name of a schema: no two are one where upper and lower case are. */
+export function isTenantName(value: unknown): value is string {
+  return typeof value === "string" && NAME.test(value);
+}
 
 /** The options of whoever makes a key or a token. */
 export const ACCESS = defineOptions<Access>({

@@ -1,5 +1,5 @@
 import { check, defineOptions, Recent, StemmaError } from "@stemma/model";
-import type { LimitState } from "../quotas/limit-headers.js";
+import type { LimitState } from "../quotas/quota.js";
 import type { Principal } from "./principal.js";
 
 export interface RateLimitsOptions {

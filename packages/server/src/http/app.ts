@@ -6,10 +6,8 @@ import { remoteRoute } from "../remote/remote-route.js";
 import { bytesOf } from "../rest/body.js";
 import { DEFAULT_BODY_BYTES, registerRest } from "../rest/register-rest.js";
 import { Routes } from "../rest/route.js";
-import { Contexts, doneBy } from "./contexts.js";
 import { begin, gate, OAUTH_METADATA, STUDIO, type StudioParts } from "./entrance.js";
-import { onStoreOf } from "./held-answer.js";
-import type { ServerApp, ServerEnv } from "./server-app.js";
+import { Contexts, doneBy, onStoreOf, type ServerApp, type ServerEnv } from "./server-app.js";
 import type { ServerContext, ServerHandler, ServerOptions } from "./server-options.js";
 
 const READY_WITHIN = 1_000;

@@ -2,7 +2,7 @@ import { StemmaError } from "@stemma/model";
 import type { Context } from "hono";
 import { cors } from "hono/cors";
 import { matchedRoutes } from "hono/route";
-import { limitHeaders } from "../quotas/limit-headers.js";
+import { limitHeaders } from "../quotas/quota.js";
 import type { Routes } from "../rest/route.js";
 import { tokenRoutes } from "../rest/routes/access.js";
 import { HttpRefusal, problemResponse, statusOf } from "./problem.js";

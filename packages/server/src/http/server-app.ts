@@ -1,8 +1,13 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import type { OnceCall } from "@stemma/store";
+import { Recent, StemmaError, untilEnd } from "@stemma/model";
+import { SessionManager } from "@stemma/session";
+import { fingerprintOf, type OnceCall, type Store } from "@stemma/store";
+import type { Context } from "hono";
+import { guard, operationOf } from "../access/guard.js";
+import type { Principal } from "../access/principal.js";
 import type { QuotaCost } from "../quotas/quotas.js";
-import type { Contexts } from "./contexts.js";
-import type { ServerContext } from "./server-options.js";
+import type { Tenants } from "../tenants/tenants.js";
+import type { ServerContext, ServerOptions } from "./server-options.js";
 
 /** A route's knowledge of its request. */
 export interface ServerEnv {
@@ -18,3 +23,104 @@ export interface ServerEnv {
 }
 
 export type ServerApp = OpenAPIHono<ServerEnv>;
+
+type Reached = Pick<ServerContext, "store" | "sessions">;
+
+interface ReachedOnce extends Reached {
+  /** A write of the request was done before. */
+  readonly isAgain: boolean;
+}
+
+/** Where each tenant has a store, that of nobody: no principal is of it. */
+const NO_TENANT = "";
+
+/** Principals whose guards stay in memory. */
+const REMEMBERED = 1_000;
+
+/** The guarded store of each principal, and its manager: one for all of their requests, so that these share what runs. */
+export class Contexts {
+  readonly #known = new Recent<Reached>(REMEMBERED);
+
+  constructor(private readonly options: ServerOptions) {}
+
+  /** On the store of the principal's tenant, where there are tenants. Errors: those of `guard`. */
+  of(principal: Principal, whole: Store): Reached {
+    const key = JSON.stringify(Object.entries(principal).sort(([a], [b]) => (a < b ? -1 : 1)));
+    const known = this.#known.get(key) ?? this.#made(principal, whole);
+    this.#known.set(key, known);
+    return known;
+  }
+
+  #made(principal: Principal, whole: Store): Reached {
+    const { audit, tenants } = this.options;
+    const tenant = tenants === undefined ? undefined : (principal.tenant ?? NO_TENANT);
+    return this.#reached(guard(whole, principal, { onCall: audit?.note, tenant }));
+  }
+
+  #reached(store: Store): Reached {
+    const { sessions = (each: SessionManager) => each } = this.options;
+    return { store, sessions: sessions(SessionManager.create(store)) };
+  }
+
+  /**
+   * The store of a request that may come again: what it writes is written once. Errors: `OPERATION_CONFLICT` for a key that another
+   * request had; `STORE_UNSUPPORTED`.
+   */
+  async once(principal: Principal, whole: Store, key: string, fingerprint: string): Promise<ReachedOnce> {
+    const { store } = this.of(principal, whole);
+    const once = store.once?.({ id: key, fingerprint });
+    if (once === undefined) {
+      throw new StemmaError("STORE_UNSUPPORTED", {}, "This store has no transactions: leave Idempotency-Key out.");
+    }
+    const done = await doneBy(principal, whole, key);
+    if (done !== null && done !== fingerprint) {
+      throw new StemmaError("OPERATION_CONFLICT", {}, "Another request had this Idempotency-Key: make one for each.");
+    }
+    return { ...this.#reached(once), isAgain: done !== null };
+  }
+}
+
+/** The fingerprint of an operation, or of a call of it, that a principal had done within a day; null where none was. */
+export function doneBy(principal: Principal, whole: Store, id: string, call?: OnceCall): Promise<string | null> {
+  return fingerprintOf(whole, operationOf(principal, id), call);
+}
+
+/**
+ * Answers a request on the store that its principal is to reach: their tenant's, which is held until the answer is sent, or the
+ * server's own. Errors: those of `Tenants.hold`, of `answer`.
+ */
+export async function onStoreOf(
+  { tenant }: Principal,
+  own: Store,
+  tenants: Tenants | undefined,
+  c: Context<ServerEnv>,
+  answer: (store: Store) => Promise<void>,
+): Promise<void> {
+  if (tenants === undefined || tenant === undefined) return answer(own);
+  const { store, release } = await tenants.hold(tenant);
+  let isSending = false;
+  try {
+    await answer(store);
+    isSending = holdAnswer(c, release);
+  } finally {
+    if (!isSending) release();
+  }
+}
+
+/** Calls `ended` once the answer is sent, where that is a stream. False for any other, which is there by now. */
+function holdAnswer(c: Context<ServerEnv>, ended: () => void): boolean {
+  const { res } = c;
+  // What is sent as it comes says so to proxies.
+  const isStream =
+    res.headers.get("x-accel-buffering") === "no" || res.headers.get("content-type")?.startsWith("text/event-stream");
+  if (!isStream || res.body === null) return false;
+  // Of this answer nobody reads the body, so that nothing would end it.
+  if (c.req.raw.method === "HEAD") {
+    void res.body.cancel().catch(() => {});
+    return false;
+  }
+  // Else the headers of both would be joined.
+  c.res = undefined;
+  c.res = new Response(untilEnd(res.body, ended), res);
+  return true;
+}

@@ -7,17 +7,14 @@ import { blockRoutes } from "./routes/blocks.js";
 import { changeRoutes } from "./routes/changes.js";
 import { copyRoutes } from "./routes/copies.js";
 import { limitsRoute, openApiRoute } from "./routes/description.js";
-import { erasureRoutes } from "./routes/erasure.js";
 import { messageRoutes } from "./routes/history.js";
 import { entryRoutes } from "./routes/memory-entries.js";
 import { turnRoutes } from "./routes/prepared-turns.js";
-import { quotaRoute } from "./routes/quota-use.js";
-import { sessionRoutes } from "./routes/registered-sessions.js";
+import { erasureRoutes, sessionRoutes } from "./routes/registered-sessions.js";
 import { searchRoutes } from "./routes/search.js";
 import { recordRoutes } from "./routes/session-records.js";
-import { compactionRoutes } from "./routes/summaries.js";
-import { treeRoutes } from "./routes/tree.js";
-import { usageRoutes } from "./routes/usage-counts.js";
+import { compactionRoutes, treeRoutes } from "./routes/tree.js";
+import { quotaRoute, usageRoutes } from "./routes/usage.js";
 
 /** Bytes of a body, unless an option says otherwise. */
 export const DEFAULT_BODY_BYTES = 16_777_216;

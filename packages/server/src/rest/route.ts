@@ -7,8 +7,7 @@ import { forbidden, notThere } from "../access/refusals.js";
 import { HttpRefusal } from "../http/problem.js";
 import type { ServerApp } from "../http/server-app.js";
 import { bytesOf, readBody } from "./body.js";
-import { fingerprintOfRequest, keyOf, withoutConditions } from "./idempotency.js";
-import { assertEncoded, type PathIds, readIds } from "./path-ids.js";
+import { assertEncoded, fingerprintOfRequest, keyOf, type PathIds, readIds, withoutConditions } from "./requests.js";
 import { PROBLEM } from "./schemas.js";
 
 type Query = Readonly<Record<string, z.ZodType>>;

@@ -1,11 +1,9 @@
 import { assertArgument, check, defineOptions, raceWithTimer, StemmaError, sleep } from "@stemma/model";
 import { assertStore, type Store } from "@stemma/store";
 import { ApiKeys } from "../access/api-keys.js";
-import { AuditLog } from "../access/audit-log.js";
-import { noted } from "../access/noted.js";
-import { isTenantName, TENANT_NAME } from "../access/tenant-name.js";
-import { ErasedTenants, FRESH_FOR } from "./erased-tenants.js";
-import { type Held, tenantStore } from "./tenant-store.js";
+import { AuditLog, noted } from "../access/audit-log.js";
+import { isTenantName, TENANT_NAME } from "../access/principal.js";
+import { ErasedTenants, FRESH_FOR, type Held, tenantStore } from "./tenant-store.js";
 
 export interface TenantsOptions {
   /** Stores that are open at once. Default 500. */

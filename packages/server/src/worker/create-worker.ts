@@ -6,8 +6,8 @@ import { begin, gate } from "../http/entrance.js";
 import type { ServerApp, ServerEnv } from "../http/server-app.js";
 import { SERVER, type ServerOptions } from "../http/server-options.js";
 import { Routes } from "../rest/route.js";
-import type { ObjectNamespace } from "./cloudflare.js";
 import { withPrincipal } from "./passed-principal.js";
+import type { ObjectNamespace } from "./user-memory.js";
 
 /** Whom a Worker lets in, and where the objects of its users are. */
 export interface WorkerOptions extends Pick<ServerOptions, "authenticate" | "tokens" | "origins" | "onError"> {

@@ -1,12 +1,9 @@
 import { estimateStringTokens, foldLabel } from "@stemma/model";
 import { type EntryFields, type ListedEntry, subjectOf } from "@stemma/store";
-import { beginningOf, type Closing, closingOf, heldSince, type Link, type ShownEntries } from "./closing.js";
-import { readDate } from "./dates.js";
-import type { EditContext, EditedBlock, LearnedWrite } from "./edit-context.js";
+import { beginningOf, type Closing, closingOf, heldSince, type Link, readDate, type ShownEntries } from "./closing.js";
 import { editedEntry, sameFactAs } from "./edited-text.js";
-import type { LearnEdit } from "./edits.js";
+import { type EditContext, type EditedBlock, type LearnEdit, type LearnedWrite, refused } from "./edits.js";
 import { asSuccessor, entryKeysOf, isOver } from "./entry-keys.js";
-import { refused } from "./refused.js";
 
 /** The write of an entry, and what of its edit is left out. */
 export type EntryEdit = Pick<LearnedWrite, "key" | "content" | "fields" | "supersededBy"> & Pick<Closing, "notes">;

@@ -1,9 +1,7 @@
 import { foldLabel, reasonOf } from "@stemma/model";
 import { AnsweredEntries, assertKept } from "./answered-entries.js";
-import type { EditContext, EditedBlock, LearnedWrite } from "./edit-context.js";
 import { editedText } from "./edited-text.js";
-import type { LearnEdit } from "./edits.js";
-import { refused } from "./refused.js";
+import { type EditContext, type EditedBlock, type LearnEdit, type LearnedWrite, refused } from "./edits.js";
 
 /** Edits of one answer that are looked at: of each block that many versions are made, and far more are kept. */
 export const MAX_EDITS = 25;

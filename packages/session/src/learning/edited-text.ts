@@ -1,8 +1,6 @@
 import { appendText } from "@stemma/model";
 import type { BlockDocument } from "../context/block-document.js";
-import type { EditedBlock } from "./edit-context.js";
-import type { LearnEdit } from "./edits.js";
-import { refused } from "./refused.js";
+import { type EditedBlock, type LearnEdit, refused } from "./edits.js";
 
 /** The content of a block after an edit; the same one where the edit says nothing new. */
 export function editedText({ document }: EditedBlock, before: string, edit: LearnEdit): string {

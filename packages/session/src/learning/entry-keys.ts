@@ -1,7 +1,6 @@
 import { foldLabel, keyOfContent, keyOfTitle } from "@stemma/model";
 import { type ListedEntry, subjectOf } from "@stemma/store";
-import { heldSince, type Link } from "./closing.js";
-import { readDate } from "./dates.js";
+import { heldSince, type Link, readDate } from "./closing.js";
 import { sameFactAs } from "./edited-text.js";
 import type { LearnEdit, LearnEntry } from "./edits.js";
 

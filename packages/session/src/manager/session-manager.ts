@@ -43,8 +43,7 @@ import {
 import type { AppendedMessage, LenientHistory, ReadHistoryOptions } from "../session/own-provider/provider.js";
 import { AgentSessionProvider } from "../session/own-provider/store-session-provider.js";
 import { type BlockPlace, blockPlaces, recallFrom } from "../session/recall/recall.js";
-import { userOfRecall } from "../session/recall/recall-of-user.js";
-import { RECALL, type RecallOptions, type Recollection } from "../session/recall/recall-options.js";
+import { RECALL, type RecallOptions, type Recollection, userOfRecall } from "../session/recall/recall-options.js";
 import {
   MANAGER_SEARCH_GROUPS,
   type ManagerSearchGroupsOptions,

@@ -10,8 +10,7 @@ import { DEFAULT_COMPACTION_TIMEOUT, withinTime } from "./compaction/time-limit.
 import { promptStoreFor } from "./configure.js";
 import { SessionEvents } from "./events.js";
 import { storeNeeded } from "./host.js";
-import { MessageWrites, type TogetherResult } from "./message-writes.js";
-import { writeOneByOne } from "./one-by-one.js";
+import { MessageWrites, type TogetherResult, writeOneByOne } from "./message-writes.js";
 import type { SessionConfig } from "./options.js";
 import type { SessionBackend, SessionProvider } from "./own-provider/provider.js";
 import { providerBackend, providerSkillLog, storeSkillLog } from "./own-provider/provider-backend.js";
@@ -19,9 +18,7 @@ import { AgentSessionProvider, StoreSessionProvider } from "./own-provider/store
 import { Titler } from "./titler.js";
 import { memoryRecordsOf, TurnLog, type TurnRecords } from "./turn/log.js";
 import { Turns } from "./turn/turns.js";
-import { isReadOnly, type MemoryPlace } from "./undo/read-only.js";
-import type { Reverted } from "./undo/revert-from.js";
-import { revertFrom } from "./undo/revert-from.js";
+import { isReadOnly, type MemoryPlace, type Reverted, revertFrom } from "./undo/revert-from.js";
 
 /** The parts of a session once it is used. */
 export class SessionCore {

@@ -24,8 +24,14 @@ import type {
   StoredVersion,
   TreeNode,
 } from "@stemma/store";
-import type { BlockSchema, ValueOfSchema } from "../context/block.js";
-import { BLOCK, type ContextBlock, type ContextBlockOptions, type ContextConfig } from "../context/block.js";
+import {
+  BLOCK,
+  type BlockSchema,
+  type ContextBlock,
+  type ContextBlockOptions,
+  type ContextConfig,
+  type ValueOfSchema,
+} from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import type { SessionContext } from "../context/session-context.js";
 import type { LearnFunction, TitleFunction } from "../learning/learn.js";
@@ -79,8 +85,7 @@ import type {
 } from "./own-provider/provider.js";
 import { AgentSessionProvider } from "./own-provider/store-session-provider.js";
 import { blockPlaces, recallFrom } from "./recall/recall.js";
-import { userOfRecall } from "./recall/recall-of-user.js";
-import { RECALL, type RecallOptions, type Recollection } from "./recall/recall-options.js";
+import { RECALL, type RecallOptions, type Recollection, userOfRecall } from "./recall/recall-options.js";
 import { SEARCH_GROUPS, type SearchGroup, type SearchGroupsOptions, searchGroups } from "./search-groups.js";
 import {
   SEARCH_PAGE,

@@ -8,8 +8,7 @@ import {
   queryTerms,
 } from "@stemma/model";
 import { type EntryScope, type ListedEntry, type Store, subjectOf } from "../contract/store.js";
-import { subjectsOf } from "./mergeable.js";
-import { plainText } from "./same-text.js";
+import { plainText, subjectsOf } from "./mergeable.js";
 
 /** Entries of a group, at most. */
 const MOST = 12;

@@ -1,7 +1,5 @@
 import type { SessionMessage, SkillChange, SkillState } from "@stemma/model";
-import type { CompactionGuard, NewCompaction, StoredCompaction } from "./compactions.js";
 import type { SearchHit, SearchRequest } from "./found.js";
-import type { ImportedTree } from "./import.js";
 import type { RememberedVersion } from "./memory.js";
 import type {
   HistoryRowStat,
@@ -14,7 +12,17 @@ import type {
   TreePage,
   TreePageOptions,
 } from "./reading.js";
-import type { AppendMessageOptions, AppendResult, MeasureOptions, ParentRef, UpsertResult } from "./writing.js";
+import type {
+  AppendMessageOptions,
+  AppendResult,
+  CompactionGuard,
+  ImportedTree,
+  MeasureOptions,
+  NewCompaction,
+  ParentRef,
+  StoredCompaction,
+  UpsertResult,
+} from "./writing.js";
 
 /**
  * One session of a store: its messages and reads of them, its compactions and its loaded skills. A session exists from

@@ -23,12 +23,10 @@ import type { SessionRegistry } from "./session-registry.js";
 import type { VectorStore } from "./vectors.js";
 import type { KeptWrite, WrittenIds } from "./writing.js";
 
-export * from "./compactions.js";
 export * from "./consolidation.js";
 export * from "./erasing.js";
 export * from "./facts.js";
 export * from "./found.js";
-export * from "./import.js";
 export * from "./memory.js";
 export * from "./observer.js";
 export * from "./reading.js";
@@ -37,6 +35,8 @@ export * from "./redact.js";
 export * from "./session.js";
 export * from "./session-registry.js";
 export * from "./vectors.js";
+export * from "./writing.js";
+export * from "./writing.js";
 export * from "./writing.js";
 
 /**

@@ -1,8 +1,9 @@
-import type { SessionMessage } from "@stemma/model";
+import type { SessionMessage, SkillState } from "@stemma/model";
 import type { EntryFields } from "./facts.js";
 import type { BlockKey, EntryScope, ListedEntry, ReplaceBlockOptions, WriteEntryOptions } from "./memory.js";
 import type { RecordScope, WriteRecordOptions } from "./records.js";
-import type { SessionChange, Usage, UsageRow } from "./session-registry.js";
+import type { NewSession, SessionChange, Usage, UsageRow } from "./session-registry.js";
+
 /** Where an append attaches: `undefined` the active leaf, `null` a new root, otherwise a message id. */
 export type ParentRef = string | null | undefined;
 
@@ -112,3 +113,62 @@ export type RegistryWrite =
   | { readonly registered: string; readonly change: SessionChange }
   | { readonly registered: string; readonly imported: Usage; readonly rows: readonly UsageRow[] }
   | { readonly registered: string; readonly usage: Usage; readonly model?: string | undefined };
+
+/** A session as a file holds it: parents before their children. */
+export interface ImportedTree {
+  readonly messages: readonly ImportedMessage[];
+  /** With true, a message whose id is already stored fails the call with `SESSION_CONFLICT`. Default: false; it is left alone. */
+  readonly onlyNew?: boolean | undefined;
+  /** Oldest first; one whose id is already stored is left alone. */
+  readonly compactions?: readonly ImportedCompaction[] | undefined;
+  /** Null for none. Default: the last message. */
+  readonly activeLeafId?: string | null | undefined;
+  /** The session's registry entry, made when there is none yet. */
+  readonly session?: Omit<NewSession, "id"> | undefined;
+  /** Which skills it has loaded and unloaded. Default: as it is. */
+  readonly skills?: SkillState | undefined;
+  /** The session's usage, counted when nothing is counted yet. */
+  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly cost: number } | undefined;
+}
+
+export interface ImportedCompaction extends NewCompaction {
+  /** ISO time. Default: now. */
+  readonly createdAt?: string | undefined;
+  /** The estimated tokens that it covered when it was made elsewhere. Default: those that it covers now. */
+  readonly coveredTokens?: number | undefined;
+}
+
+export interface ImportedMessage {
+  readonly message: SessionMessage;
+  readonly parentId: string | null;
+  /** ISO time at which it was stored elsewhere. Default: now. */
+  readonly storedAt?: string | undefined;
+}
+
+/** A summary laid over a range of one path. */
+export interface StoredCompaction {
+  id: string;
+  summary: string;
+  fromMessageId: string;
+  toMessageId: string;
+  /** ISO time at which the compaction was made. */
+  createdAt: string;
+}
+
+/** The range as the compactor saw it: a compaction commits only if it would see the same now. */
+export interface CompactionGuard {
+  /** The message that the history ended with; the id of a visible summary stands for the last message under it. */
+  readonly leafId: string;
+  /**
+   * `digestRange` (`model/digest.ts`) of the range's messages as the history showed them: with summaries in place of the
+   * messages that they cover, and unloaded skills emptied. So it differs once a message was edited, deleted or covered.
+   */
+  readonly digest: string;
+}
+
+export interface NewCompaction {
+  id: string;
+  summary: string;
+  fromMessageId: string;
+  toMessageId: string;
+}

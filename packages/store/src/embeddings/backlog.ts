@@ -2,6 +2,7 @@ import { cut, embeddedText, keyOf, type RowAddress } from "@stemma/model";
 import type { Dialect } from "../engine/dialect.js";
 import {
   all,
+  column,
   first,
   type Operation,
   ofSession,
@@ -16,7 +17,6 @@ import { type EntryRow, entryDocument } from "../operations/memory/entry-rows.js
 import { type ContentRow, readContent } from "../operations/messages/content.js";
 import { ceilingOf, floorOf, SESSION_RANGE, sessionOf } from "../operations/registry/session-head.js";
 import { registeredBefore } from "../operations/registry/session-order.js";
-import { findTwin, type Twin, twinIn, WAITING_COLUMNS, type WaitingRow } from "./twins.js";
 import { type Model, numberOf, type VectorTable } from "./vector-bytes.js";
 
 const PAGE = 500;
@@ -66,7 +66,7 @@ export function* readPage(sql: Dialect, before: Before): Operation<Page> {
   return { sessions: rows.filter(hasNew).map(({ id }) => id), before: next };
 }
 
-export interface Found {
+interface Found {
   /** New messages of these sessions, each session's in order. */
   readonly fresh: Waiting[];
   /** Messages of any session whose row is old. */
@@ -236,4 +236,52 @@ function* textsOf(sql: Dialect, embedder: number, rows: readonly WaitingRow[]): 
 export function* textToEmbed(sql: Dialect, sessionId: string, row: ContentRow): Operation<string> {
   const message = yield* readContent(rowsOf(sql, sessionId, sessionOf(row.n)), row, () => {});
   return message === null ? "" : cut(embeddedText(message).toWellFormed(), 0, MAX_CHARACTERS);
+}
+
+/** The row of the same message in the session that a session was forked from. */
+export interface Twin {
+  readonly n: number;
+  readonly sessionId: string;
+}
+
+/** A row of a message that waits for its vector. */
+interface WaitingRow extends ContentRow {
+  readonly session_id: string;
+  readonly twin: number | null;
+  /** The session of the twin. */
+  readonly parent: string | null;
+}
+
+const PARENT = "(SELECT s.parent_session_id FROM assistant_sessions s WHERE s.id = m.session_id)";
+
+/** Where the parent's rows may be on another server, see `findTwin`: a statement that locks rows names no other table there. */
+const WAITING_COLUMNS = (sql: Dialect, embedder: number) => {
+  const [twin, parent] = sql.layout === "spread" ? ["NULL", "NULL"] : [twinOf(sql, embedder), PARENT];
+  return `m.n AS n, m.session_id AS session_id, m.content AS content, ${twin} AS twin, ${parent} AS parent`;
+};
+
+const twinOf = (sql: Dialect, embedder: number) => `(
+  SELECT v.n FROM assistant_sessions s
+  JOIN assistant_messages p ON p.session_id = s.parent_session_id AND p.id = m.id AND p.content = m.content
+  JOIN assistant_vectors v ON ${sameSession(sql, "v", "p")}v.n = p.n
+  WHERE s.id = m.session_id AND v.embedder = ${embedder} AND v.vector IS NOT NULL)`;
+
+/** Of a message in a fork. Its session names the one whose rows are looked at. */
+function* findTwin({ n: rowId, session_id, content }: WaitingRow, embedder: number): Operation<Twin | null> {
+  const findParent = "SELECT parent_session_id FROM assistant_sessions WHERE id = ?";
+  const [parent] = yield* column<string | null>(findParent, session_id);
+  if (parent === null || parent === undefined) return null;
+  const findId = "SELECT id FROM assistant_messages WHERE session_id = ? AND n = ?";
+  const [id] = yield* column<string>(findId, session_id, rowId);
+  const [twin] = yield* column<number>(
+    `SELECT v.n FROM assistant_messages p JOIN assistant_vectors v ON v.session_id = p.session_id AND v.n = p.n
+     WHERE p.session_id = ? AND p.id = ? AND p.content = ? AND v.embedder = ? AND v.vector IS NOT NULL`,
+    ...[parent, id ?? "", content, embedder],
+  );
+  return twin === undefined ? null : { n: twin, sessionId: parent };
+}
+
+/** The twin that such a row names. */
+function twinIn({ twin, parent }: WaitingRow): Twin | null {
+  return twin === null || parent === null ? null : { n: twin, sessionId: parent };
 }

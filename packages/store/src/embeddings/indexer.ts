@@ -15,7 +15,7 @@ import {
   waitingKey,
 } from "./backlog.js";
 import type { ParsedEmbedder } from "./embedder.js";
-import { MeaningRanking } from "./meaning-ranking.js";
+import { MeaningRanking } from "./search-by-meaning.js";
 import { type Embedded, storeEntryVectors, storeVectors } from "./store-vectors.js";
 import { type Model, migrateVectors, type VectorDialect } from "./vector-bytes.js";
 export interface EmbedOptions {

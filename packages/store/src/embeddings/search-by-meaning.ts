@@ -1,10 +1,99 @@
-import { type ByMeaning, Distribution, fuseRankings, type Ranked, withReasons } from "@stemma/model";
+import {
+  type ByMeaning,
+  Distribution,
+  fuseRankings,
+  type Ranked,
+  Recent,
+  type SearchQuery,
+  withReasons,
+} from "@stemma/model";
 import type { Dialect, RowRange } from "../engine/dialect.js";
 import { all, type Condition, column, type Operation, type SqlValue, tuples } from "../engine/operation.js";
 import type { RankEntries } from "../operations/memory/entries.js";
-import type { RankMessages } from "../operations/search/run-search.js";
+import { type RankMessages, rankByWords, searchOf } from "../operations/search/run-search.js";
+import type { OpenStore } from "../sql/sql-store.js";
+import type { ParsedEmbedder } from "./embedder.js";
 import { PACK, packsOf, type Ranges, SignScan, signsOf } from "./signs.js";
-import { createBest, product, SIGN_TABLES, type VectorDialect, type VectorTable } from "./vector-bytes.js";
+import {
+  createBest,
+  findVectors,
+  type Model,
+  product,
+  SIGN_TABLES,
+  type VectorDialect,
+  type VectorTable,
+} from "./vector-bytes.js";
+
+/** How long a search waits for the vector of its query before it does without, in milliseconds. */
+const QUERY_PATIENCE = 5_000;
+
+/** Characters of a query that are embedded, and how many queries' vectors are kept: pages of one search share it. */
+const QUERY_LENGTH = 2_000;
+const QUERIES_KEPT = 50;
+
+export class MeaningRanking {
+  readonly #queries = new Recent<Float32Array>(QUERIES_KEPT);
+
+  constructor(
+    private readonly open: OpenStore,
+    private readonly dialect: VectorDialect,
+    private readonly embedder: ParsedEmbedder,
+    private readonly ended: AbortSignal,
+  ) {}
+
+  /** The ranking of messages for a query; null where the database holds no vector to compare with. Errors: `EMBEDDER_REPLACED`. */
+  async messages(
+    query: SearchQuery,
+    model: Model,
+    similarity: string | null,
+    explain: boolean,
+  ): Promise<RankMessages | null> {
+    const nearest = await this.#findNearest("assistant_vectors", query, model, similarity);
+    if (nearest === null) return null;
+    return rankByBoth(rankByWords(this.open.sql, query, explain), nearest, this.embedder.weights, explain);
+  }
+
+  /** As `messages`, of entries. */
+  async entries(query: SearchQuery, model: Model, similarity: string | null): Promise<RankEntries | null> {
+    const nearest = await this.#findNearest("assistant_entry_vectors", query, model, similarity);
+    if (nearest === null) return null;
+    const { sql } = this.open;
+    const byWords: RankEntries = (within, limit) => searchOf(sql).entries(query, within, limit);
+    return rankEntriesByBoth(byWords, nearest, this.embedder.weights);
+  }
+
+  async #findNearest(
+    table: VectorTable,
+    query: SearchQuery,
+    model: Model,
+    similarity: string | null,
+  ): Promise<FindNearest | null> {
+    const claim = await this.open.runner.read(() => findVectors(model, table));
+    if (claim === null) return null;
+    const vector = await this.#embedQuery(query.text.slice(0, QUERY_LENGTH).toWellFormed());
+    if (vector.length !== claim.dimensions) return null;
+    const { dialect } = this;
+    const { minSimilarity } = this.embedder;
+    const wanted = { sql: this.open.sql, dialect, embedder: claim.no, query: vector, least: minSimilarity };
+    if (similarity !== null) return nearestInEngine(wanted, similarity);
+    return dialect.signs === null ? nearestByScan(wanted) : nearestBySigns(wanted, dialect.signs);
+  }
+
+  async #embedQuery(text: string): Promise<Float32Array> {
+    const known = this.#queries.get(text);
+    if (known !== undefined) return known;
+    const patience = new AbortController();
+    const timer = setTimeout(() => patience.abort(new Error(`no answer within ${QUERY_PATIENCE} ms`)), QUERY_PATIENCE);
+    try {
+      const signal = AbortSignal.any([patience.signal, this.ended]);
+      const [vector] = (await this.embedder.embed([text], signal)) as [Float32Array];
+      this.#queries.set(text, vector);
+      return vector;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
 
 /** Vectors that are compared: all of a table, or those of some rows. */
 interface Among {
@@ -16,7 +105,7 @@ interface Among {
 }
 
 /** The rows whose vectors are most alike to a query, each above a least similarity. */
-export type FindNearest = (among: Among, limit: number) => Operation<ByMeaning>;
+type FindNearest = (among: Among, limit: number) => Operation<ByMeaning>;
 
 interface Weights {
   readonly words: number;
@@ -27,12 +116,7 @@ interface Weights {
 const AS_DEEP = 2;
 
 /** Ranks messages by words and by vectors together. */
-export function rankByBoth(
-  byWords: RankMessages,
-  findNearest: FindNearest,
-  weights: Weights,
-  explain = false,
-): RankMessages {
+function rankByBoth(byWords: RankMessages, findNearest: FindNearest, weights: Weights, explain = false): RankMessages {
   return function* (range, first) {
     const depth = first * AS_DEEP;
     const words = yield* byWords(range, depth);
@@ -49,7 +133,7 @@ export function rankByBoth(
 const ENTRIES_READ = 250;
 
 /** Ranks entries by words and by vectors together. */
-export function rankEntriesByBoth(byWords: RankEntries, findNearest: FindNearest, weights: Weights): RankEntries {
+function rankEntriesByBoth(byWords: RankEntries, findNearest: FindNearest, weights: Weights): RankEntries {
   return function* (within, limit) {
     const depth = Math.max(ENTRIES_READ, limit) * AS_DEEP;
     const words = yield* byWords(within, depth);
@@ -106,7 +190,7 @@ interface Found {
   readonly score: number;
 }
 
-export interface Wanted {
+interface Wanted {
   readonly sql: Dialect;
   readonly dialect: VectorDialect;
   /** The number of the model whose vectors are compared. */
@@ -117,7 +201,7 @@ export interface Wanted {
 }
 
 /** Every vector is compared, by an extension of the engine. */
-export function nearestInEngine({ sql, dialect, embedder, query, least }: Wanted, similarity: string): FindNearest {
+function nearestInEngine({ sql, dialect, embedder, query, least }: Wanted, similarity: string): FindNearest {
   return function* (among, limit) {
     const { condition, values } = within(sql, among);
     const [bound = null] = dialect.encode(query);
@@ -144,7 +228,7 @@ const MOST_READ = 5_000;
 const USUAL = 256;
 
 /** The engine finds the vectors whose signs are most alike, and some of all others; these are read and compared. */
-export function nearestBySigns(
+function nearestBySigns(
   { sql, dialect, embedder, query, least }: Wanted,
   { unlike, encode, spread }: NonNullable<VectorDialect["signs"]>,
 ): FindNearest {
@@ -188,7 +272,7 @@ const VECTORS_AT_ONCE = 500;
 const RANGES_AT_ONCE = 250;
 
 /** The signs of all vectors, which are packed, are read and compared here, then the vectors whose signs are most alike. */
-export function nearestByScan({ sql, dialect, embedder, query, least }: Wanted): FindNearest {
+function nearestByScan({ sql, dialect, embedder, query, least }: Wanted): FindNearest {
   const packsAtOnce = Math.ceil(SIGNS_AT_ONCE / (PACK * signsOf(query).length));
   const isVector = (vector: Float32Array) => vector.length === query.length;
   return function* (among, depth) {

@@ -14,8 +14,7 @@ import {
 } from "../engine/operation.js";
 import type { ContentRow } from "../operations/messages/content.js";
 import { ceilingOf, findSessionRows, floorOf, sessionOf } from "../operations/registry/session-head.js";
-import { findEntryText, findNew, findOldOf, textToEmbed, type Waiting, waitingKey } from "./backlog.js";
-import type { Twin } from "./twins.js";
+import { findEntryText, findNew, findOldOf, type Twin, textToEmbed, type Waiting, waitingKey } from "./backlog.js";
 import { claimModel, type Model, readClaim, type VectorDialect } from "./vector-bytes.js";
 /** A message that waited, with its vector. */
 export interface Embedded extends Waiting {

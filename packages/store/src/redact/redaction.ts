@@ -1,7 +1,6 @@
 import { givenMessage, isJsonObject, isTooDeep, kindOf, StemmaError } from "@stemma/model";
 import type { RedactFunction, Redaction, RedactWhere } from "../contract/store.js";
-import { redactEncoded } from "./encoded.js";
-import { type IsIdentifier, type RedactText, redactJson } from "./json.js";
+import { type IsIdentifier, type RedactText, redactEncoded, redactJson } from "./inner-texts.js";
 
 /** Applies a user's function to the texts of a store, and `inner` to the result, where the store has a redaction already. */
 export function redactionOf(redact: RedactFunction, inner?: Redaction): Redaction {

@@ -1,4 +1,4 @@
-import type { SearchSettings } from "../contract/search-settings.js";
+import type { SearchSettings } from "../contract/found.js";
 import type { MetadataValue } from "../contract/store.js";
 import type { Dialect, SearchDialect } from "../engine/dialect.js";
 import type { Migration } from "../engine/migrations.js";

@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync } from "node:fs";
 import { createRequire } from "node:module";
 import { check, defineOptions, kindOf, Queue, queueOf, reasonOf, StemmaError } from "@stemma/model";
 import { checkable } from "../check/store-check.js";
-import { checkSearch, type SearchSettings } from "../contract/search-settings.js";
+import { checkSearch, type SearchSettings } from "../contract/found.js";
 import type { RedactFunction } from "../contract/store.js";
 import type { EmbeddableStore } from "../embeddings/contract.js";
 import { embeddable } from "../embeddings/embed-store.js";

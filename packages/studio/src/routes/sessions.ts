@@ -1,7 +1,8 @@
-import type { SessionMessage } from "@stemma/model";
-import { noMessage, packageVersion, StemmaError } from "@stemma/model";
+import { findExportFormat } from "@stemma/formats";
+import { noMessage, packageVersion, type SessionMessage, StemmaError } from "@stemma/model";
 import type { SessionInfo, SessionStore, Store } from "@stemma/store";
 import type { ChangeView, SessionList, SessionRow, SessionView, StudioInfo, StudioWrites } from "../api.js";
+import { respond } from "../http/failure.js";
 import { read, type StudioCall, type StudioRoute, sessionOf, write } from "../route.js";
 
 const USUAL_SESSIONS = 50;
@@ -157,4 +158,43 @@ function descendants(root: string, oldestFirst: readonly { id: string; parentId:
   const found = new Set([root]);
   for (const { id, parentId } of oldestFirst) if (parentId !== null && found.has(parentId)) found.add(id);
   return [...found];
+}
+
+/** Formats by name, with the ending of the file and its content type. */
+const FILES = {
+  jsonl: { ending: "jsonl", type: "application/jsonl; charset=utf-8" },
+  markdown: { ending: "md", type: "text/markdown; charset=utf-8" },
+  html: { ending: "html", type: "text/html; charset=utf-8" },
+} as const;
+
+export const exportRoutes = [read("export", exportSession)];
+
+async function exportSession(call: StudioCall): Promise<Response> {
+  const info = await sessionOf(call);
+  const format = call.fields.oneOf("format", ["jsonl", "markdown", "html"]);
+  const { ending, type } = FILES[format];
+  const name =
+    info.id
+      .replace(/[^\w.-]+/g, "-")
+      .replace(/^\.+/, "")
+      .slice(0, 80) || "session";
+  return respond(textStream(findExportFormat(format).write(call.store, info)), {
+    headers: { "content-type": type, "content-disposition": `attachment; filename="${name}.${ending}"` },
+  });
+}
+
+/** Reads on as the receiver takes more, and stops where it leaves. */
+function textStream(pieces: AsyncIterable<string>): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  const iterator = pieces[Symbol.asyncIterator]();
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await iterator.next();
+      if (done) controller.close();
+      else controller.enqueue(encoder.encode(value));
+    },
+    async cancel() {
+      await iterator.return?.();
+    },
+  });
 }

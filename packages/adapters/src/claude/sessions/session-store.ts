@@ -12,18 +12,29 @@ import {
 } from "@stemma/model";
 import { type KeptWrite, type SessionInfo, type Store, type StoredMessage, storeOf } from "@stemma/store";
 import { looseResults } from "../../item-messages.js";
-import { findEntry, findMessage, type PlacedEntry } from "./entries.js";
-import { type MadeContent, madeContents, madeResults, madeUuid, resultsOf } from "./made-content.js";
-import { type ApartEntry, type StoredTranscript, Transcript, type TranscriptHead } from "./transcript.js";
 import {
   type ClaudeSessionEntry,
   type ClaudeSessionKey,
   type ClaudeSessionStore,
   type ClaudeSessionSummary,
+  findEntry,
+  findMessage,
   lastPart,
+  type PlacedEntry,
   projectPrefix,
   sessionIdOf,
-} from "./types.js";
+} from "./entries.js";
+import {
+  type ApartEntry,
+  type MadeContent,
+  madeContents,
+  madeResults,
+  madeUuid,
+  resultsOf,
+  type StoredTranscript,
+  Transcript,
+  type TranscriptHead,
+} from "./transcript.js";
 
 const PAGE = 500;
 

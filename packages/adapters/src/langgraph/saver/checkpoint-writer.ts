@@ -9,9 +9,8 @@ import type {
 import { decodeJson, encodeJson, Recent, StemmaError } from "@stemma/model";
 import type { KeptWrite, RecordStore, Store, StoredRecord } from "@stemma/store";
 import { allPages } from "../../item-history.js";
-import { isLangChainMessage } from "../mirror/message.js";
-import { type MirroredMessages, type MirrorPlan, planMirror } from "../mirror/mirror.js";
-import type { CheckpointReader } from "./checkpoint-reader.js";
+import { isLangChainMessage, type MirroredMessages, type MirrorPlan, planMirror } from "../mirror/mirror.js";
+import { type CheckpointReader, packCheckpoint, type StoredCheckpoint, unpackCheckpoint } from "./checkpoint-reader.js";
 import {
   type ChannelRef,
   type Configurable,
@@ -36,7 +35,6 @@ import {
   type SharedList,
   type Typed,
 } from "./segments.js";
-import { packCheckpoint, type StoredCheckpoint, unpackCheckpoint } from "./stored-checkpoint.js";
 
 interface WriterOptions {
   readonly keep: number | undefined;

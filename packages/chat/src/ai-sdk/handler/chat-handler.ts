@@ -13,13 +13,11 @@ import {
 import { assertSessionFits, assertSessionId, kindOfHost, observed } from "@stemma/store";
 import { type LanguageModel, streamText } from "ai";
 import { assertForgetful } from "../middleware/remembering-models.js";
-import { accept, DEFAULT_MAX_BODY_BYTES, LIMITS, receiveSubmission, responseOf } from "../receive/receive.js";
+import { accept, DEFAULT_MAX_BODY_BYTES, dropTurn, LIMITS, receiveSubmission, responseOf } from "../receive/receive.js";
 import { readFields, readSubmission, type Submission } from "../receive/submission.js";
-import { beginAnswer } from "../respond/respond.js";
-import type { Ended } from "../respond/respond-options.js";
+import { beginAnswer, type Ended } from "../respond/respond.js";
 import { SessionRuns } from "../run/runs.js";
 import type { PrepareStep } from "../session-memory.js";
-import { dropTurn } from "../turn.js";
 import { infoOf, listChats, readChat, readMemory, recallChats, searchChats } from "./chats.js";
 import { type ChatFactHistory, changeFact, exportFacts, forgetFact, listFacts, readFact } from "./facts.js";
 import {

@@ -1,14 +1,33 @@
-import { check, defineOptions, isJsonObject } from "@stemma/model";
-import { assertSession, coreOf, isUnderWay, PREPARE_TURN, type RecallOptions, type Session } from "@stemma/session";
-import { createUIMessageStreamResponse, type ToolSet, type UIMessageChunk } from "ai";
+import { check, defineOptions, invalid, isJsonObject, type SessionMessage } from "@stemma/model";
+import {
+  assertSession,
+  coreOf,
+  isUnderWay,
+  PREPARE_TURN,
+  type PrepareTurnOptions,
+  type RecallOptions,
+  type Session,
+  type SessionTool,
+  type SessionTools,
+} from "@stemma/session";
+import {
+  convertToModelMessages,
+  createUIMessageStreamResponse,
+  type ModelMessage,
+  type ToolSet,
+  type UIMessage,
+  type UIMessageChunk,
+} from "ai";
 import { type ProviderName, providerName } from "../lint/known-providers.js";
+import { repairInPieces } from "../lint/lint.js";
+import { modelMessages } from "../message/model-messages.js";
 import { replayed, streamOf } from "../message/replay.js";
+import { validMessages } from "../message/validate.js";
 import { runSession } from "../run/hold.js";
-import { type RunLook, SessionRuns, type WhenBusy } from "../run/runs.js";
-import { openTurn } from "../turn.js";
-import { type ModelRequest, modelRequest } from "./model-request.js";
-import { expectedAnswer, placeFound, placeSubmission } from "./place-submission.js";
-import { readSubmission, type Submission } from "./submission.js";
+import { type HeldRun, type RunLook, SessionRuns, type WhenBusy } from "../run/runs.js";
+import { type PrepareStep, stepUpdates } from "../session-memory.js";
+import { expectedAnswer, type PlacedAnswer, placeFound, placeSubmission } from "./place-submission.js";
+import { type RenamedCalls, readSubmission, renamedCalls, type Submission } from "./submission.js";
 import { findTarget, repeatedQuestion, type Target } from "./target.js";
 
 /** A request as it was understood. */
@@ -32,7 +51,7 @@ export async function receive(session: Session, request: Request, options: Recei
 }
 
 /** A submission that could be placed, and what was read of the session for that. */
-export interface Accepted {
+interface Accepted {
   readonly submission: Submission;
   readonly target: Target;
   readonly seen: RunLook;
@@ -151,3 +170,91 @@ const RECEIVE = defineOptions<ReceiveOptions>({
   model: providerName,
   tools: check.rule("an object of tools by their names", isJsonObject),
 });
+
+/** Settings of `streamText` for the request of a model. */
+export interface ModelRequest {
+  /** The frozen prompt; missing when the session has no blocks. */
+  readonly system?: string;
+  readonly messages: ModelMessage[];
+  /** The session's tools, and those that were given. */
+  readonly tools: ToolSet;
+  /** Tells the model before each further step what others changed in the blocks meanwhile. */
+  readonly prepareStep: PrepareStep;
+  /** Aborted when the answer is stopped. */
+  readonly abortSignal: AbortSignal;
+}
+
+interface ModelRequestOptions extends Pick<PrepareTurnOptions, "cacheTtl" | "recall"> {
+  readonly tools: ToolSet;
+  /** Undefined has the rules of OpenAI-compatible servers, which are the strictest. */
+  readonly model: ProviderName | undefined;
+  /** Fails once the answer is another process's, or its chat is deleted: then the session's tools run no more. */
+  readonly assertHeld: () => Promise<void>;
+}
+
+/** The request for the active leaf; `base` stands in the place of its last message, which it goes on from. */
+async function modelRequest(
+  session: Session,
+  base: UIMessage | null,
+  { tools: own, model = "openai-compatible", assertHeld, ...turn }: ModelRequestOptions,
+): Promise<Omit<ModelRequest, "abortSignal"> & { readonly renamed: RenamedCalls }> {
+  const { system, messages, tools, update } = await session.prepareTurn<UIMessage>({
+    ...turn,
+    tools: own,
+    onCorrupt: "skip",
+  });
+  const shown = base === null ? messages : [...messages.slice(0, -1), base];
+  const all: ToolSet = { ...whileHeld(tools as SessionTools, assertHeld), ...own };
+  const mend = (given: UIMessage[]) =>
+    repairInPieces(given as SessionMessage[], model, { tools: all }) as Promise<UIMessage[]>;
+  // First what other formats left becomes parts of the AI SDK; then nothing lacks what was no part.
+  const accepted = await mend(await validMessages(await mend(shown)));
+  return {
+    ...(system === "" ? {} : { system }),
+    messages: await modelMessages(convertToModelMessages, accepted, { tools: all }),
+    tools: all,
+    prepareStep: stepUpdates(update, model),
+    renamed: renamedCalls(base, accepted.at(-1)),
+  };
+}
+
+// They write what outlives the chat, such as the memory of its user.
+function whileHeld(tools: SessionTools, assertHeld: () => Promise<void>): SessionTools {
+  const guarded = Object.entries(tools).map(([name, tool]): [string, SessionTool] => {
+    const execute: SessionTool["execute"] = async (input, options) => {
+      await assertHeld();
+      return tool.execute(input, options);
+    };
+    return [name, { ...tool, execute }];
+  });
+  return Object.fromEntries(guarded);
+}
+
+/** An answer that is to be made, from `receive` to `respond`. */
+export interface Turn extends HeldRun {
+  readonly runs: SessionRuns;
+  readonly placed: PlacedAnswer;
+  readonly renamed: RenamedCalls;
+}
+
+// A session answers once at a time, so it says which turn is meant.
+const turns = new WeakMap<Session, Turn>();
+
+function openTurn(session: Session, turn: Turn): void {
+  turns.set(session, turn);
+}
+
+/** Lets go of a turn for which no answer could be begun. */
+export async function dropTurn(session: Session): Promise<void> {
+  const turn = takeTurn(session);
+  await turn.runs.release(turn, "failed");
+}
+
+/** Errors: `INVALID_ARGUMENT` when `receive` gave nothing to answer. */
+export function takeTurn(session: Session): Turn {
+  const turn = turns.get(session);
+  turns.delete(session);
+  if (turn !== undefined) return turn;
+  const message = "Call receive(session, request) before respond(session, result), once for each answer.";
+  throw invalid(message, { sessionId: session.id });
+}

@@ -3,11 +3,9 @@ import { beginning, invalid, StemmaError, searchableText } from "@stemma/model";
 import type { TreeNode } from "@stemma/store";
 import { findMessageId, findSession } from "../../find.js";
 import { columns, count, localTime, oneLine, shortIds, wrapped } from "../../text.js";
-import { showEarlier } from "../earlier-messages.js";
 import { callOf } from "../terminal/prompt-editor.js";
 import { runTurn } from "../turn.js";
-import type { Chat, SlashCommand } from "./slash-command.js";
-import { compact, context, search, tree, usage } from "./slash-command.js";
+import { type Chat, compact, context, type SlashCommand, search, showEarlier, tree, usage } from "./slash-command.js";
 
 const SHOWN = 20;
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { assertToken, isBearer } from "../../../src/http/tokens.js";
+import { assertToken, isBearer } from "../../../src/http/listen.js";
 
 const TOKEN = "a-secret-of-some-length";
 

@@ -6,7 +6,7 @@ import { without } from "../../origin.js";
 import { addSource, SessionBuilder } from "../../session-builder.js";
 import { type FileInfo, findText, findTime, type ParsedSession, type Position } from "../../stemma/session-file.js";
 import { rawPart } from "../../unread.js";
-import { isResultBlock, outputOfBlock, partsOfBlocks, withCallId } from "../claude/claude-content.js";
+import { isResultBlock, outputOfBlock, partsOfBlocks, withCallId } from "../claude/claude.js";
 import { callIdOf, fieldsOfOutput, isOutput, partOfItem, partsOfContent as partsOfItem } from "../codex/codex-items.js";
 import { callsOf, partsOfContent as partsOfCompletion, reasoningOf } from "../openai/openai-content.js";
 import { outputOfModelResult, partOfModelContent } from "./model-content.js";

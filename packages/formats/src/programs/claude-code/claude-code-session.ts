@@ -21,7 +21,7 @@ import {
   partsOfBlocks,
   partsOfMessage,
   rawPart,
-} from "../claude/claude-content.js";
+} from "../claude/claude.js";
 
 /** Answers of the model that are known by their id, so that their further lines find them. */
 const ANSWERS = 1000;

@@ -1,8 +1,19 @@
-import type { SessionMessagePart } from "@stemma/model";
-import { forEachYielding, isJsonObject, isTooDeep, type JsonObject, metadataOfFolder, nameOf } from "@stemma/model";
-import { without } from "../../origin.js";
-import { type Place, SessionBuilder } from "../../session-builder.js";
 import {
+  forEachYielding,
+  isJsonObject,
+  isTooDeep,
+  type JsonObject,
+  metadataOfFolder,
+  nameOf,
+  type Pieces,
+  type SessionMessagePart,
+} from "@stemma/model";
+import type { Conversation } from "../../conversations.js";
+import { deriveId, deriveSessionId, findName } from "../../identity.js";
+import { without } from "../../origin.js";
+import { addSource, type Place, SessionBuilder } from "../../session-builder.js";
+import {
+  type FileInfo,
   findTime,
   type ImportFormat,
   type ParsedSession,
@@ -195,13 +206,13 @@ function sourcesOf(id: string, parts: readonly SessionMessagePart[]): string[] {
 }
 
 /** The content of a message as a list of Gemini's parts: it may be one of them, or a text. */
-export function partList(content: unknown): readonly unknown[] {
+function partList(content: unknown): readonly unknown[] {
   if (content === undefined || content === null || content === "") return [];
   return Array.isArray(content) ? content : [content];
 }
 
 /** A part of Gemini's as one of ours; `callId` is for a call that has no id. */
-export function partOfGemini(part: unknown, callId: string): SessionMessagePart {
+function partOfGemini(part: unknown, callId: string): SessionMessagePart {
   if (typeof part === "string") return { type: "text", text: part };
   if (!isJsonObject(part)) return rawPart(part);
   const { text, thought, thoughtSignature, functionCall, inlineData, fileData, executableCode: code } = part;
@@ -229,7 +240,7 @@ export function partOfGemini(part: unknown, callId: string): SessionMessagePart 
 }
 
 /** The result of a tool as fields of its part: the response of a `functionResponse`, else what there is. */
-export function outputOfResponse(response: unknown): JsonObject {
+function outputOfResponse(response: unknown): JsonObject {
   if (!isJsonObject(response)) return { state: "output-available", output: response ?? null };
   const { output, error } = response;
   if (error !== undefined && output === undefined)
@@ -238,6 +249,58 @@ export function outputOfResponse(response: unknown): JsonObject {
 }
 
 /** The `functionResponse` that a part is; null for any other. */
-export function responseOf(part: unknown): JsonObject | null {
+function responseOf(part: unknown): JsonObject | null {
   return isGeminiPart(part) && isJsonObject(part.functionResponse) ? part.functionResponse : null;
+}
+
+const ROLES: Readonly<Record<string, string>> = {
+  user: "user",
+  model: "assistant",
+  function: "assistant",
+  system: "system",
+};
+
+/** Reads the contents of a request to Gemini's interface: `{ role, parts }`. A response goes into the part of its call. */
+export function* readGeminiContents(conversation: Conversation, file: FileInfo, number: number): Pieces<ParsedSession> {
+  const { messages, record, skipped } = conversation;
+  const values = messages.map(({ value }) => value);
+  const builder = new SessionBuilder({ id: deriveSessionId(record, file, number, values), source: "gemini" });
+  for (const { why, ...at } of skipped) builder.skip(at, why);
+  builder.names.give(findName(record));
+  builder.model = nameOf(record?.model);
+  /** Calls without a result, by name. */
+  const waiting = new Map<string, string[]>();
+  const instruction = record?.systemInstruction ?? record?.system_instruction;
+  const system = { role: "system", parts: isJsonObject(instruction) ? instruction.parts : instruction };
+  const [first] = messages;
+  const all =
+    instruction === undefined || first === undefined ? messages : [{ value: system, at: first.at }, ...messages];
+  for (const [n, { value, at }] of all.entries()) {
+    yield;
+    const id = deriveId(builder.start.id, `${builder.last.id}/${n}`, value);
+    const { length } = JSON.stringify(value);
+    const parts: SessionMessagePart[] = value.parts === undefined ? [rawPart(value)] : [];
+    let taken = 0;
+    for (const [index, part] of partList(value.parts).entries()) {
+      const response = responseOf(part);
+      const callId = response === null ? null : (response.id ?? waiting.get(String(response.name))?.shift());
+      const caller =
+        response === null ? null : builder.messages.answer(callId, outputOfResponse(response.response), length);
+      if (caller !== null) {
+        addSource(caller, "imported", id);
+        taken += 1;
+        continue;
+      }
+      const read = response === null ? partOfGemini(part, `${id}-${index}`) : rawPart(part);
+      parts.push(read);
+      if (read.type !== "dynamic-tool") continue;
+      const calls = waiting.get(String(read.toolName));
+      if (calls === undefined) waiting.set(String(read.toolName), [String(read.toolCallId)]);
+      else calls.push(String(read.toolCallId));
+    }
+    if (taken > 0 && parts.length === 0) continue;
+    const role = ROLES[String(value.role)] ?? "assistant";
+    builder.addMessage({ id, role, parts, metadata: { imported: { sources: [id] } } }, builder.last, at, length);
+  }
+  return builder.piece(true);
 }

@@ -7,7 +7,7 @@ import type { FileInfo, ImportFormat, ParsedSession } from "../../stemma/session
 import { rawPart } from "../../unread.js";
 import { dialectOf, findDialect, isPlain } from "../chat/chat-dialect.js";
 import { readChat } from "../chat/chat-messages.js";
-import { readGeminiContents } from "../gemini/gemini-contents.js";
+import { readGeminiContents } from "../gemini/gemini.js";
 import { readUiMessages } from "../ui-messages.js";
 import { callsOf, functionId, outputOfText, partsOfContent, reasoningOf } from "./openai-content.js";
 import { rebuildMessage, rebuildResult } from "./openai-export.js";

@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { anyString } from "../../../../../test/helpers/any-string.js";
 import { messageOf } from "../../../../../test/helpers/messages.js";
 import { enforceRowSizeLimit } from "../../../src/compaction/row-size.js";
-import { utf8Length } from "../../../src/lib/utf8.js";
 import type { SessionMessagePart } from "../../../src/messages/message.js";
+import { utf8Length } from "../../../src/messages/storable-text.js";
 import { readToolPart } from "../../../src/messages/tool-parts.js";
 
 const tool = (toolCallId: string, output: unknown, input: unknown = {}): SessionMessagePart => ({

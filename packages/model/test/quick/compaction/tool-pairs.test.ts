@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { textMessage } from "../../../../../test/helpers/messages.js";
-import { sanitizeToolPairs } from "../../../src/compaction/tool-pairs.js";
+import { sanitizeToolPairs } from "../../../src/compaction/boundary.js";
 
 const assistant = (id: string, ...parts: { type: string; [field: string]: unknown }[]) => ({
   id,

@@ -5,7 +5,7 @@ import {
   ToolClock,
   toolMilliseconds,
   toolTimesOf,
-} from "../../../src/messages/tool-times.js";
+} from "../../../src/messages/tool-parts.js";
 
 const call = (toolCallId: string, state = "output-available") => ({ type: "tool-look", toolCallId, state, input: {} });
 const message = (...parts: object[]) => ({ id: "m", role: "assistant", parts, metadata: { own: 1 } as unknown });

@@ -1,10 +1,9 @@
 import { z } from "@hono/zod-openapi";
 import { invalid } from "@stemma/model";
 import type { ApiKeyInfo, ApiKeys, NewApiKey } from "../../access/api-keys.js";
-import { noted } from "../../access/noted.js";
-import { isWhole, type Principal } from "../../access/principal.js";
+import { noted } from "../../access/audit-log.js";
+import { isTenantName, isWhole, type Principal } from "../../access/principal.js";
 import { forbidden } from "../../access/refusals.js";
-import { isTenantName } from "../../access/tenant-name.js";
 import type { NewUserToken } from "../../access/user-tokens.js";
 import { HttpRefusal } from "../../http/problem.js";
 import type { ServerOptions } from "../../http/server-options.js";

@@ -5,8 +5,9 @@ import type { SessionInfo, Store } from "@stemma/store";
 import { forbidden, notThere } from "../../access/refusals.js";
 import { type Page, pageOf } from "../cursor.js";
 import { expectedBy, isKnown, isOther } from "../etag.js";
+import { memoryOf, storeOfUser } from "../owner.js";
 import { assertThere, type Call, json, noContent, type Routes } from "../route.js";
-import { listOf, object, PAGE, PAGE_BODY, RECEIPT, SESSION, text } from "../schemas.js";
+import { ERASED, listOf, object, PAGE, PAGE_BODY, RECEIPT, SESSION, text } from "../schemas.js";
 
 const FILTERS = {
   order: z.enum(["change", "tokens", "cost", "messages", "registered"]).optional(),
@@ -207,4 +208,36 @@ type Given<T> = { [Field in keyof T]: Exclude<T[Field], undefined> };
 
 function withoutUndefined<T extends object>(fields: T): Given<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given<T>;
+}
+
+export function erasureRoutes(routes: Routes): void {
+  routes.add(
+    "delete",
+    "/v1/memory/{owner}",
+    {
+      access: "write",
+      summary: "Erase a memory",
+      description: "All blocks and entries of the owner, with their versions.",
+      answers: { 200: ERASED },
+    },
+    async (call) => {
+      const { store, scope } = memoryOf(call.store, call.ids.owner);
+      return json(await store.deleteMemory(scope));
+    },
+  );
+
+  routes.add(
+    "delete",
+    "/v1/users/{user}",
+    {
+      access: "write",
+      summary: "Erase a user",
+      description: "All sessions, blocks and entries that are kept for the user, with their versions.",
+      answers: { 200: RECEIPT },
+    },
+    async ({ sessions, store, ids: { user } }) => {
+      storeOfUser(store, user);
+      return json(await sessions.eraseUser(user));
+    },
+  );
 }

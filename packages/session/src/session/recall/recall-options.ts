@@ -1,5 +1,5 @@
-import { check, defineOptions, LONGEST_TIMER } from "@stemma/model";
-import { assertScope, assertUserId, type BlockScope } from "@stemma/store";
+import { check, defineOptions, LONGEST_TIMER, StemmaError } from "@stemma/model";
+import { assertScope, assertUserId, type BlockScope, type Store } from "@stemma/store";
 
 /** Estimated tokens of what is recalled, unless `maxTokens` says otherwise. */
 export const DEFAULT_RECALL_TOKENS = 1000;
@@ -105,4 +105,28 @@ export interface Recalled<Result = RecallResult> {
 export interface Recollection extends Recalled {
   /** The results as a model is shown them: quotes that cannot pass for anything else. "" for none. */
   readonly text: string;
+}
+
+/**
+ * The store and the user whose memory may be recalled: nobody recalls what is another's. `store` is null where the session is kept by
+ * a provider of the host's. Errors: `STORE_UNSUPPORTED`, `SESSION_OWNED`, `USER_REQUIRED`.
+ */
+export function userOfRecall(
+  store: Store | null,
+  { userId }: RecallOptions,
+  details: { readonly sessionId?: string } = {},
+): { readonly store: Store; readonly userId: string } {
+  if (store === null) {
+    const message = "A SessionProvider of your own has no other chats to recall: keep the session in a store.";
+    throw new StemmaError("STORE_UNSUPPORTED", details, message);
+  }
+  const own = store.userId;
+  if (own !== undefined && userId !== undefined && userId !== own) {
+    const message = "This is confined to another user: recall() quotes the memory of its own user only.";
+    throw new StemmaError("SESSION_OWNED", details, message);
+  }
+  const user = userId ?? own;
+  if (user !== undefined) return { store, userId: user };
+  const message = "Whose memory? Pass { userId } to recall, or use forUser().";
+  throw new StemmaError("USER_REQUIRED", details, message);
 }

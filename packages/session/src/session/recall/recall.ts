@@ -10,6 +10,7 @@ import {
   type SearchHit,
   type SearchRequest,
   type Store,
+  subjectOf,
 } from "@stemma/store";
 import type { LiveBlock } from "../../context/live-block.js";
 import { AgentSearchProvider, type EntryPlace } from "../../context/providers/agent-search.js";
@@ -22,8 +23,6 @@ import {
   type RecallOptions,
   type Recollection,
 } from "./recall-options.js";
-import { titleOfEntry } from "./title.js";
-import { weigh } from "./weigh.js";
 
 /** How many of the best hits are looked at. */
 export const RECALL_HITS = 50;
@@ -250,4 +249,43 @@ function none(error: unknown): FoundEntry[] {
 // Since when it holds, where that is known.
 function timeOf(entry: ListedEntry): string {
   return entry.validFrom ?? entry.updatedAt;
+}
+
+// A word of a key that no person made, as of a UUID, a hash or a time in numbers.
+const MADE = /(?<![\p{L}\p{N}])(?=\p{L}*\d)(?:(?=\d*[a-f])[\da-f]{4,}|\d{8,}|[\da-z]{12,})(?![\p{L}\p{N}])/giu;
+const EDGES = /^[\s\p{P}]+|[\s\p{P}]+$/gu;
+
+/** The name of an entry for readers: its key, or of a key that a program made the subject, or else the words that are left; "" for none. */
+function titleOfEntry({ key, tags }: Pick<ListedEntry, "key" | "tags">): string {
+  const words = key.replace(MADE, "");
+  return words === key ? key : (subjectOf(tags) ?? words.replace(EDGES, ""));
+}
+
+/** How much the exchange before counts, where the text itself counts 1. Measured on LoCoMo: 1 finds less. */
+const WEIGHT_BEFORE = 0.5;
+
+/** Something that was found, by a score that compares within its ranking only. */
+interface Scored {
+  readonly score: number;
+}
+
+/**
+ * One ranking of two, best first: of what was found for a text alone, and of what was found for it with the exchange before it, which counts
+ * less. Scores become shares of the best of their ranking. `nameOf` tells what is the same in both.
+ */
+function weigh<Found extends Scored>(
+  rankings: readonly (readonly Found[])[],
+  nameOf: (found: Found) => string,
+): Found[] {
+  const weighed = new Map<string, Found>();
+  for (const [place, ranking] of rankings.entries()) {
+    const weight = place === 0 ? 1 : WEIGHT_BEFORE;
+    const best = ranking.reduce((most, { score }) => Math.max(most, score), 0) || 1;
+    for (const each of ranking) {
+      const name = nameOf(each);
+      const score = (weighed.get(name)?.score ?? 0) + weight * (Math.max(0, each.score) / best);
+      weighed.set(name, { ...each, score });
+    }
+  }
+  return [...weighed.values()].sort((a, b) => b.score - a.score);
 }

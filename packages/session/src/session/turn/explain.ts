@@ -10,8 +10,7 @@ import type { StoredCompaction } from "@stemma/store";
 import type { LiveBlock } from "../../context/live-block.js";
 import type { RecalledPlace } from "../recall/recall-options.js";
 import type { LoggedNote, LoggedTurn, PrefixBreak, RecallCost } from "./log.js";
-import { type ContextSize, type PartSource, sizeOf, sizesOf } from "./parts.js";
-import type { RefreshReason } from "./request.js";
+import { type ContextSize, type PartSource, type RefreshReason, sizeOf, sizesOf } from "./request.js";
 
 /** A piece of a request, and why it is there. */
 export interface ContextPart extends ContextSize {

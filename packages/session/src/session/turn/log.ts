@@ -27,13 +27,13 @@ import {
   type ContextSize,
   hashOf,
   type PartSource,
+  type RefreshReason,
   type RequestPart,
   sizeOf,
   sizeOfText,
   sizesOf,
   summaryIn,
-} from "./parts.js";
-import type { RefreshReason } from "./request.js";
+} from "./request.js";
 
 /** The records of a session: a store's, or those of one process. */
 export type TurnRecords = Pick<RecordStore, "get" | "set" | "delete" | "list" | "expire" | "now">;

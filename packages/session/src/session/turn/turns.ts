@@ -24,8 +24,7 @@ import type { PresentBlocks } from "../../context/session-prompt.js";
 import type { SessionTools } from "../../tools/tool.js";
 import type { SessionBackend } from "../own-provider/provider.js";
 import { blockPlaces, type Collection, collectionsOf, recallFrom } from "../recall/recall.js";
-import { userOfRecall } from "../recall/recall-of-user.js";
-import type { Recollection } from "../recall/recall-options.js";
+import { type Recollection, userOfRecall } from "../recall/recall-options.js";
 import { type ContextExplanation, explainTurn } from "./explain.js";
 import {
   type ComposedTurn,
@@ -40,18 +39,29 @@ import {
   type TurnState,
 } from "./log.js";
 import {
+  costOf,
+  filtersOf,
   hasOtherBlocks,
   notesOf,
   parseNote,
+  placeOf,
+  questionOf,
+  type Shown,
   shownBlocks,
   summaryNote,
   type TurnNote,
   updateOf,
   withNotes,
 } from "./notes.js";
-import { outlineOf, partsOf, summaryIn } from "./parts.js";
-import { costOf, filtersOf, placeOf, questionOf, type Shown } from "./recall-in-turn.js";
-import { DEFAULT_CACHE_TTL, type PrepareTurnOptions, type RefreshReason, type TurnRequest } from "./request.js";
+import {
+  DEFAULT_CACHE_TTL,
+  outlineOf,
+  type PrepareTurnOptions,
+  partsOf,
+  type RefreshReason,
+  summaryIn,
+  type TurnRequest,
+} from "./request.js";
 
 export interface TurnParts {
   readonly backend: SessionBackend;

@@ -1,5 +1,4 @@
-import type { SessionMessage } from "@stemma/model";
-import { isToolPart, noMessage, StemmaError, sameJson, takenBack } from "@stemma/model";
+import { isToolPart, noMessage, type SessionMessage, StemmaError, sameJson, takenBack } from "@stemma/model";
 import {
   type BlockKey,
   DEFAULT_KEPT_VERSIONS,
@@ -13,11 +12,11 @@ import {
   type StoredCompaction,
   type StoredVersion,
 } from "@stemma/store";
-import type { MemoryPlace } from "./read-only.js";
+import type { LiveBlock } from "../../context/live-block.js";
 
 const MAX_ATTEMPTS = 10;
 
-export interface RevertParts {
+interface RevertParts {
   readonly store: Store;
   readonly session: SessionStore;
   /** False for an entry of a scope that is only read. */
@@ -305,4 +304,19 @@ export interface Reverted {
   readonly entries: readonly RevertedEntry[];
   /** Summaries of it, that were taken back: oldest first. */
   readonly compactions: readonly StoredCompaction[];
+}
+
+/** Where a text of the memory stands. */
+export type MemoryPlace = Pick<RememberedVersion, "owner" | "label" | "key">;
+
+/** True for an entry of a scope that blocks show, and none of them may write. */
+export function isReadOnly(blocks: readonly LiveBlock[], { owner, label, key }: MemoryPlace): boolean {
+  if (key === null) return false;
+  const places = blocks
+    .flatMap(({ entryPlaces }) => entryPlaces)
+    .filter(({ scope, entries }) => {
+      const isOwn = typeof scope === "object" ? "key" in owner && owner.key === scope.key : scope in owner;
+      return isOwn && entries.label === label;
+    });
+  return places.length > 0 && places.every(({ writable }) => !writable);
 }

@@ -1,6 +1,10 @@
+import { defineOptions, invalid, isJsonObject } from "@stemma/model";
 import {
+  type EntryFilter,
   type EntryScope,
   type EntryView,
+  type FieldFilter,
+  type FilterScalar,
   holdsAt,
   type ListEntriesOptions,
   type ListedEntry,
@@ -10,14 +14,12 @@ import { all, type Condition, type Operation } from "../../engine/operation.js";
 import { inScope } from "../messages/upgraded-rows.js";
 import { isoNow } from "../registry/session-head.js";
 import { timeIn } from "./entry-fact.js";
-import { assertFilter, fits } from "./entry-filter.js";
 import { ENTRY_COLUMNS, entryOf } from "./entry-rows.js";
-import { isRemoved, KnownEntries, type KnownRow, withRemoved } from "./known-entries.js";
-import { notBegun } from "./not-begun.js";
+import { isRemoved, KnownEntries, type KnownRow, notBegun, withRemoved } from "./known-entries.js";
 import { orderedPage } from "./ordered-page.js";
 
 /** How a read chooses among entries `e`. */
-export interface ChosenEntries extends Condition {
+interface ChosenEntries extends Condition {
   /** True where the condition is all of it: `show` gives an entry for each row. */
   readonly isWhole: boolean;
   /** The time of which it gives what was known; null: what is known now. */
@@ -105,3 +107,65 @@ function source(sql: Dialect, scope: EntryScope, { knownAt }: ChosenEntries): Co
   const { where, values } = inScope(sql, scope);
   return { columns: ENTRY_COLUMNS, condition: `cf_agents_search_entries e WHERE ${where}`, values };
 }
+
+const isList = (value: unknown) => (Array.isArray(value) ? undefined : "a list");
+const FILTER = defineOptions<EntryFilter>({
+  tags: isList,
+  value: (value) => (isJsonObject(value) ? undefined : "an object of fields"),
+  and: isList,
+  or: isList,
+});
+const FIELD = defineOptions<Extract<FieldFilter, object>>({ in: isList, gte: mayCompare, lt: mayCompare });
+
+function mayCompare(value: string | number): string | undefined {
+  return typeof value === "string" || (typeof value === "number" && !Number.isNaN(value))
+    ? undefined
+    : "a text or a number";
+}
+
+/** Throws `INVALID_ARGUMENT` for what is no filter. */
+function assertFilter(filter: EntryFilter): void {
+  FILTER.assert(filter, "a filter");
+  for (const wanted of Object.values(filter.value ?? {})) assertField(wanted);
+  for (const one of [...(filter.and ?? []), ...(filter.or ?? [])]) assertFilter(one);
+}
+
+function assertField(wanted: FieldFilter): void {
+  if (isScalar(wanted)) return;
+  FIELD.assert(wanted, "a field's filter");
+  if (wanted.in?.every(isValue) === false)
+    throw invalid("in of a field's filter must be a list of texts, numbers, true, false or null.");
+}
+
+/** True for an entry that a filter fits. */
+function fits(filter: EntryFilter, entry: Pick<ListedEntry, "tags" | "value">): boolean {
+  const { tags = [], value = {}, and = [], or } = filter;
+  return (
+    tags.every((tag) => entry.tags.includes(tag)) &&
+    Object.entries(value).every(([path, wanted]) => fieldFits(wanted, fieldAt(entry.value, path))) &&
+    and.every((one) => fits(one, entry)) &&
+    (or === undefined || or.some((one) => fits(one, entry)))
+  );
+}
+
+// Null where one of the fields is missing.
+function fieldAt(value: unknown, path: string): unknown {
+  let found = value;
+  for (const name of path.split(".")) found = isJsonObject(found) && Object.hasOwn(found, name) ? found[name] : null;
+  return found ?? null;
+}
+
+function fieldFits(wanted: FieldFilter, field: unknown): boolean {
+  if (isScalar(wanted)) return wanted === field;
+  const { in: list, gte, lt } = wanted;
+  return (
+    (list === undefined || list.some((each) => each === field)) &&
+    (gte === undefined || (typeof field === typeof gte && (field as typeof gte) >= gte)) &&
+    (lt === undefined || (typeof field === typeof lt && (field as typeof lt) < lt))
+  );
+}
+
+const isValue = (value: unknown): value is FilterScalar =>
+  value === null || ["string", "number", "boolean"].includes(typeof value);
+
+const isScalar = (wanted: FieldFilter): wanted is FilterScalar => isValue(wanted);

@@ -1,13 +1,13 @@
 import type { Dialect } from "../../engine/dialect.js";
 import { all, type Operation, ownOf, run, type SessionRows } from "../../engine/operation.js";
 import { shrinkCompactions } from "../compactions/compactions.js";
+import { findPositionAndParent } from "../path/branches.js";
 import { forgetLength } from "../path/measures.js";
 import { firstOfBranch } from "../path/path.js";
 import type { MessagePosition } from "../registry/session-head.js";
 import { activeLeaf, ceilingOf, findSessionHead, type SessionHead } from "../registry/session-head.js";
 import { touchSession } from "../registry/sessions.js";
 import { dropContent } from "./content.js";
-import { findPositionAndParent } from "./message-parent.js";
 
 /** The operation behind `SessionStore.delete`. */
 export function* deleteMessages(sql: Dialect, sessionId: string, ids: readonly string[]): Operation<string[]> {

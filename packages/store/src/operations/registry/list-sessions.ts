@@ -1,4 +1,5 @@
 import type {
+  DueRequest,
   MetadataValue,
   SessionFilter,
   SessionInfo,
@@ -6,11 +7,19 @@ import type {
   SessionOrder,
 } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
-import { all, type Condition, type Operation, ofSession, registeredOrder } from "../../engine/operation.js";
+import {
+  all,
+  type Condition,
+  column,
+  count,
+  type Operation,
+  ofSession,
+  registeredOrder,
+} from "../../engine/operation.js";
 import { orderedPage } from "../memory/ordered-page.js";
-import { APPENDS_UNDATED } from "./session-head.js";
+import { APPENDS_UNDATED, LATEST_CHANGE } from "./session-head.js";
 import { behind, cursorOf, isBehind, type ListPosition, ordersOf, parseCursor } from "./session-order.js";
-import { type ListedSession, sessionInfo, sessionsWhere } from "./sessions.js";
+import { type ListedSession, readChange, sessionInfo, sessionsWhere } from "./sessions.js";
 
 type Page = { sessions: SessionInfo[]; nextCursor: string | null };
 
@@ -128,4 +137,29 @@ function hasPrefix(sql: Dialect, prefix: string): Condition {
 function hasField(sql: Dialect, name: string, value: MetadataValue): Condition {
   const { condition, values } = sql.hasField("s.metadata", name, value);
   return { condition: `(s.metadata IS ${value === null ? "NULL OR" : "NOT NULL AND"} ${condition})`, values };
+}
+
+// The column `learned` is null unless all messages were looked at. What is written makes it so again; an index holds only such rows.
+
+/** The operation behind `SessionRegistry.due`. */
+export function* listDue(
+  sql: Dialect,
+  { sessionId, changedBefore, userId, ...page }: DueRequest & { readonly userId?: string | undefined },
+): Operation<string[]> {
+  const { condition, values, order, limit } = orderedPage(sql, "id", page);
+  const more = [
+    ["id = ?", sessionId],
+    [`${LATEST_CHANGE} < ?`, changedBefore],
+    ["user_id = ?", userId],
+  ].filter(([, value]) => value !== undefined);
+  const where = ["learned IS NULL", condition, ...more.map(([each]) => each)].join(" AND ");
+  const given = more.map(([, value]) => value as string);
+  return yield* column<string>(`SELECT id FROM assistant_sessions WHERE ${where} ${order}`, ...values, ...given, limit);
+}
+
+/** The operation behind `SessionRegistry.markLearned`. */
+export function* markLearned(sql: Dialect, id: string, change: string, userId: string | undefined): Operation<boolean> {
+  if ((yield* readChange(sql, id)) !== change) return false;
+  const [ofUser, users] = userId === undefined ? ["", []] : [" AND user_id = ?", [userId]];
+  return (yield* count(`UPDATE assistant_sessions SET learned = 1 WHERE id = ?${ofUser}`, id, ...users)) > 0;
 }

@@ -1,8 +1,7 @@
 import type { Dialect } from "../../engine/dialect.js";
 import { type Operation, run } from "../../engine/operation.js";
 import { LATEST_CHANGE } from "../../operations/registry/session-head.js";
-import { setAsideAgentsTables } from "../../operations/upgrade/old-tables.js";
-import { upgradeAgentsTables } from "../../operations/upgrade/upgrade.js";
+import { setAsideAgentsTables, upgradeAgentsTables } from "../../operations/upgrade/upgrade.js";
 
 /** Version 1. Tables that `agents` (up to 0.22) wrote are set aside, copied row by row, then dropped. */
 export function* createTables(sql: Dialect): Operation<void> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { consolidate } from "../../../src/consolidation/consolidate.js";
-import { buildMergePrompt, parseMerges } from "../../../src/consolidation/merge-prompt.js";
+import { buildMergePrompt, parseMerges } from "../../../src/consolidation/proposals.js";
 import type { MergeRequest, Store } from "../../../src/contract/store.js";
 import { memory } from "../../../src/memory.js";
 import { redactStore } from "../../../src/redact/redact-store.js";

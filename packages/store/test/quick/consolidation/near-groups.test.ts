@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { patience } from "../../../../../test/helpers/patience.js";
+import { plainText } from "../../../src/consolidation/mergeable.js";
 import { nearGroups } from "../../../src/consolidation/near-groups.js";
-import { plainText } from "../../../src/consolidation/same-text.js";
 import type { ListedEntry } from "../../../src/contract/store.js";
 import { memory } from "../../../src/memory.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { utf8Length } from "../../../../model/src/lib/utf8.js";
+import { utf8Length } from "../../../../model/src/messages/storable-text.js";
 import { joinedTerms } from "../../../../model/src/search/joined-terms.js";
 import { fitTerms } from "../../../src/sqlite/full-text.js";
 

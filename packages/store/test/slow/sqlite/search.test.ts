@@ -1,7 +1,7 @@
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { isStandIn } from "../../../../../test/runtimes/stand-in.js";
-import { utf8Length } from "../../../../model/src/lib/utf8.js";
+import { utf8Length } from "../../../../model/src/messages/storable-text.js";
 import { rarityOf } from "../../../../model/src/search/rank.js";
 import { documentTerms } from "../../../../model/src/search/terms.js";
 import type { IndexedDocument, RowRange } from "../../../src/engine/dialect.js";

@@ -1,4 +1,4 @@
-import type { ContextPart, PrefixBreak } from "@stemma/session";
+import type { ContextPart, PrefixBreak, RefreshReason } from "@stemma/session";
 import type { ContextView } from "../../api.js";
 import { Fact, Time } from "../components/fact.js";
 import { Empty } from "../components/failure.js";
@@ -8,7 +8,6 @@ import { VirtualList } from "../components/virtual-list.js";
 import { DifferenceView } from "../difference/difference-view.js";
 import { bytes, count, counted } from "../format.js";
 import { linkTo } from "../location.js";
-import { BREAK_CAUSES, refreshReason, SOURCE_NAMES, SOURCES } from "./words.js";
 
 interface Props {
   readonly id: string;
@@ -243,3 +242,56 @@ function SourceBar({ parts }: { readonly parts: readonly ContextPart[] }) {
     </section>
   );
 }
+
+type Source = ContextPart["source"];
+
+/** The sources in the order in which they are sent. */
+const SOURCES: readonly Source[] = ["tool", "prompt", "block", "summary", "message", "update", "recall"];
+
+const SOURCE_NAMES: Readonly<Record<Source, string>> = {
+  tool: "Tools",
+  prompt: "Prompt",
+  block: "Blocks",
+  summary: "Summaries",
+  message: "Messages",
+  update: "Changed blocks",
+  recall: "Other chats",
+};
+
+const REFRESH_REASONS: Readonly<Record<RefreshReason, string>> = {
+  first: "It was the first request.",
+  compaction: "The conversation was compacted.",
+  idle: "The provider's cache had expired.",
+  blocks: "The blocks of the session were other ones.",
+  size: "More had been told since than the prompt is worth keeping for.",
+};
+
+/** Why the prompt was rendered anew. */
+function refreshReason(reason: false | RefreshReason): string {
+  return reason === false ? "No, it is the frozen one." : `Yes. ${REFRESH_REASONS[reason]}`;
+}
+
+export const BREAK_NAMES: Readonly<Record<PrefixBreak["by"], string>> = {
+  first: "first request",
+  compaction: "compaction",
+  idle: "idle",
+  blocks: "blocks",
+  size: "size",
+  prompt: "prompt",
+  tools: "tools",
+  branch: "branch",
+  edit: "edit",
+};
+
+/** Why a prefix broke, as the end of a sentence. */
+const BREAK_CAUSES: Readonly<Record<PrefixBreak["by"], string>> = {
+  first: "it was the first request",
+  compaction: "the conversation was compacted",
+  idle: "the prompt was refreshed after the cache had expired",
+  blocks: "the prompt was refreshed for other blocks",
+  size: "the prompt was refreshed because much had changed",
+  prompt: "the program or another process rendered the prompt anew",
+  tools: "the tools changed",
+  branch: "another branch was chosen",
+  edit: "a message was changed or removed",
+};

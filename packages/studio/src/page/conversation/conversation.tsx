@@ -6,7 +6,7 @@ import { Time } from "../components/fact.js";
 import { Empty, Failure, Loading } from "../components/failure.js";
 import { Icon } from "../components/icons.js";
 import { count, counted } from "../format.js";
-import { usePages } from "../hooks/use-pages.js";
+import { usePages } from "../hooks/use-resource.js";
 import { linkHere, navigate } from "../location.js";
 import { MessageParts } from "./message-parts.js";
 import { type MessageProps, StoredMessage } from "./stored-message.js";

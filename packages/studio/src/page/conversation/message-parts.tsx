@@ -6,8 +6,8 @@ import { apiAddress } from "../api-client.js";
 import { Icon } from "../components/icons.js";
 import { Fold, Json } from "../components/long-text.js";
 import { bytes } from "../format.js";
-import { webAddress } from "../markdown/inline.js";
 import { Markdown } from "../markdown/markdown.js";
+import { webAddress } from "../markdown/parse-markdown.js";
 export function MessageParts({ sessionId, message }: { readonly sessionId: string; readonly message: HistoryMessage }) {
   if (message.parts.length === 0) return <p class="nothing">No content</p>;
   return (

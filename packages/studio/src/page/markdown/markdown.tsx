@@ -1,8 +1,7 @@
 import { useMemo } from "preact/hooks";
 import { useShortened } from "../components/long-text.js";
 import { ScrollRegion } from "../components/scroll-region.js";
-import { parseMarkdown } from "./blocks.js";
-import type { Block, Inline } from "./inline.js";
+import { type Block, type Inline, parseMarkdown } from "./parse-markdown.js";
 
 /** A text in Markdown, drawn without ever being HTML. Images elsewhere are links. */
 export function Markdown({ text }: { readonly text: string }) {

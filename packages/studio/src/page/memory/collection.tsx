@@ -7,7 +7,7 @@ import { FilterField } from "../components/filter-field.js";
 import { Icon } from "../components/icons.js";
 import { VirtualList } from "../components/virtual-list.js";
 import { count, counted } from "../format.js";
-import { usePages } from "../hooks/use-pages.js";
+import { usePages } from "../hooks/use-resource.js";
 import { linkHere } from "../location.js";
 import type { Place } from "../router.js";
 import { EntryDetail } from "./entry-detail.js";

@@ -4,12 +4,10 @@ import { Time } from "../components/fact.js";
 import { Empty, Failure, Loading } from "../components/failure.js";
 import { SessionPageHead } from "../components/session-head.js";
 import { VirtualList } from "../components/virtual-list.js";
-import { ContextDetail } from "../context/context-detail.js";
-import { BREAK_NAMES } from "../context/words.js";
+import { BREAK_NAMES, ContextDetail } from "../context/context-detail.js";
 import { count } from "../format.js";
 import { useChange, useReloadOn } from "../hooks/use-change.js";
-import { usePages } from "../hooks/use-pages.js";
-import { useResource } from "../hooks/use-resource.js";
+import { usePages, useResource } from "../hooks/use-resource.js";
 import { linkTo } from "../location.js";
 import type { Place } from "../router.js";
 

@@ -3,7 +3,7 @@ import { read } from "../api-client.js";
 import { Empty, Failure, Loading } from "../components/failure.js";
 import { SessionPageHead } from "../components/session-head.js";
 import { VirtualList } from "../components/virtual-list.js";
-import { usePages } from "../hooks/use-pages.js";
+import { usePages } from "../hooks/use-resource.js";
 import { linkTo, navigate } from "../location.js";
 import { OwnerMemory, RememberedList } from "../memory/owner-memory.js";
 import type { Place } from "../router.js";

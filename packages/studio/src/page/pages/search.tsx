@@ -4,7 +4,7 @@ import { Time } from "../components/fact.js";
 import { Empty, Failure, Loading } from "../components/failure.js";
 import { FilterField } from "../components/filter-field.js";
 import { score } from "../format.js";
-import { usePages } from "../hooks/use-pages.js";
+import { usePages } from "../hooks/use-resource.js";
 import { linkHere, linkTo, navigate } from "../location.js";
 import type { Place } from "../router.js";
 

@@ -6,7 +6,7 @@ import { FilterField } from "../components/filter-field.js";
 import { ScrollRegion } from "../components/scroll-region.js";
 import { VirtualList } from "../components/virtual-list.js";
 import { cost, count, short } from "../format.js";
-import { usePages } from "../hooks/use-pages.js";
+import { usePages } from "../hooks/use-resource.js";
 import { linkHere, linkTo, navigate } from "../location.js";
 import type { Place } from "../router.js";
 

@@ -1,8 +1,7 @@
 import type { UsageView } from "../../api.js";
 import { Empty, Failure, Loading } from "../components/failure.js";
-import { FiguresTable } from "../components/figures-table.js";
 import { FilterField } from "../components/filter-field.js";
-import { UsageChart, UsageTable } from "../components/usage-chart.js";
+import { FiguresTable, UsageChart, UsageTable } from "../components/usage-chart.js";
 import { cost, count } from "../format.js";
 import { useResource } from "../hooks/use-resource.js";
 import { linkHere, linkTo } from "../location.js";

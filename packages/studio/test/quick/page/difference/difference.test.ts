@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { compareTexts } from "../../../../src/page/difference/difference.js";
-import { folded } from "../../../../src/page/difference/difference-view.js";
+import { compareTexts, folded } from "../../../../src/page/difference/difference-view.js";
 
 it("marks the words that differ within a changed line", () => {
   expect(compareTexts("name: Ada\nlikes tea", "name: Ada\nlikes green tea")).toEqual([

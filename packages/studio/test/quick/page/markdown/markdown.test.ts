@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
 import { cpuTimeOf } from "../../../../../../test/helpers/cpu-time.js";
 import { patience } from "../../../../../../test/helpers/patience.js";
-import { parseMarkdown } from "../../../../src/page/markdown/blocks.js";
-import { parseInline } from "../../../../src/page/markdown/inline.js";
+import { parseInline, parseMarkdown } from "../../../../src/page/markdown/parse-markdown.js";
 
 const kinds = (text: string) => parseMarkdown(text).map(({ kind }) => kind);
 const text = (value: string) => ({ kind: "text", text: value });
