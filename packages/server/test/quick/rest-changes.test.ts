@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import { said, serveRest } from "./rest-helpers.js";
+import { type Access, ApiKeys, authenticator, UserTokens } from "../../src/index.js";
+import { HOST, newStore, said, serveRest } from "./rest-helpers.js";
 
 const append = (id: string) => ({ json: { messages: [said(id, "A secret of the chat.")] } });
 
@@ -107,5 +108,37 @@ describe("REST: changes", () => {
     expect((await send("GET", "/v1/changes")).status).toBe(429);
     await Promise.all(streams.map(({ body }) => body?.cancel()));
     expect((await send("GET", "/v1/changes")).status).toBe(200);
+  });
+
+  it("ends soon after its key was revoked, its token has expired, or it has become another one's", async () => {
+    const store = await newStore();
+    let role: Access["access"] = "memory";
+    const [keys, tokens] = [new ApiKeys(store), new UserTokens(store, { audience: HOST })];
+    const letIn = authenticator({ keys, tokens });
+    const authenticate = async (request: Request) => ({ ...(await letIn(request)), access: role });
+    const { send, ask } = await serveRest({ authenticate }, store);
+    const { key, info } = await keys.create({ name: "soon revoked", access: "memory" });
+    const { token } = await tokens.create({ userId: "ada", lasts: 5_000 });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] });
+    try {
+      const open = async (bearer?: string) => {
+        const { body } = await send("GET", "/v1/changes", bearer === undefined ? {} : { key: bearer });
+        let isOver = false;
+        void new Response(body).text().then(() => {
+          isOver = true;
+        });
+        return () => isOver;
+      };
+      const [revoked, expired, changed] = [await open(key), await open(token), await open()];
+      await keys.revoke(info.id);
+      await vi.advanceTimersByTimeAsync(12_000);
+      await vi.waitFor(() => expect([revoked(), expired(), changed()]).toEqual([true, true, false]));
+      role = "admin";
+      await vi.advanceTimersByTimeAsync(12_000);
+      await vi.waitFor(() => expect(changed()).toBe(true));
+      expect((await ask("GET", "/v1/changes?wait=1", { key })).body.code).toBe("NOT_ALLOWED");
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });
