@@ -169,7 +169,7 @@ async def test_what_cannot_be_sent_has_a_code(send: Callable[[AsyncStemma], Any]
 
 
 @pytest.mark.parametrize("settings", [{"api_key": "schlüssel"}, {"api_key": "k", "base_url": "http://[::1"}])
-async def test_settings_that_cannot_be_sent_have_a_code(settings: dict[str, str]) -> None:
+async def test_settings_that_cannot_be_sent_have_a_code(settings: dict[str, Any]) -> None:
     async with AsyncStemma(**{"base_url": "http://stemma.test", **settings}) as stemma:
         with pytest.raises(InvalidRequestError) as caught:
             await stemma.session("a").append(text_message("user", "Hi"))

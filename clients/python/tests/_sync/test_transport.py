@@ -168,7 +168,7 @@ def test_what_cannot_be_sent_has_a_code(send: Callable[[Stemma], Any]) -> None:
 
 
 @pytest.mark.parametrize("settings", [{"api_key": "schlüssel"}, {"api_key": "k", "base_url": "http://[::1"}])
-def test_settings_that_cannot_be_sent_have_a_code(settings: dict[str, str]) -> None:
+def test_settings_that_cannot_be_sent_have_a_code(settings: dict[str, Any]) -> None:
     with Stemma(**{"base_url": "http://stemma.test", **settings}) as stemma:
         with pytest.raises(InvalidRequestError) as caught:
             stemma.session("a").append(text_message("user", "Hi"))
