@@ -1,3 +1,4 @@
+import { sleep } from "@stemma/model";
 import { AgentSearchProvider } from "@stemma/session";
 import type { EntryFields, EntryView, Store } from "@stemma/store";
 import { expect, expectError, expectParts } from "../assert.js";
@@ -230,6 +231,24 @@ export const facts = defineTopic("facts in time", (it) => {
     expect(await entries.count(FACTS, { knownAt: at(3) })).toBe(1);
     expectParts(await entries.list(FACTS, { knownAt: at(6), limit: 1, after: "edited" }), [{ key: "later" }]);
   });
+
+  it(
+    "hides what had expired as it was known, though it is said again without an expiry",
+    ["search"],
+    async ({ store }) => {
+      await write(store, "pin", "1234", { expiresAt: "2020-01-01" });
+      const { updatedAt: knownAt = "" } = (await store.entries.get(FACTS, "pin")) ?? {};
+      await sleep(5);
+      await write(store, "pin", "5678", { expiresAt: null });
+      expect(await keys(store)).toEqual(["pin"]);
+      expect(await keys(store, { knownAt })).toEqual([]);
+      expect(await store.entries.count(FACTS, { knownAt })).toBe(0);
+      expect(await store.entries.search(FACTS, "1234 5678", { knownAt, limit: 10 })).toEqual([]);
+      expectParts(await store.entries.list(FACTS, { knownAt, includeExpired: true }), [
+        { key: "pin", content: "1234" },
+      ]);
+    },
+  );
 
   it("filters by tags and by fields of values", ["search"], async ({ store }) => {
     const entry = (key: string, value: unknown, tags: string[]) =>
