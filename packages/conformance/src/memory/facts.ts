@@ -250,6 +250,33 @@ export const facts = defineTopic("facts in time", (it) => {
     },
   );
 
+  it("knows of two ends at one time when the first was learned, whatever is written later", async ({ store }) => {
+    await write(store, "berlin", "lives in Berlin");
+    await write(store, "lisbon", "lives in Lisbon", { validFrom: JUNE, supersedes: ["berlin"] });
+    const { invalidatedAt } = (await store.entries.get(FACTS, "berlin")) ?? {};
+    await sleep(5);
+    await write(store, "berlin", "lives in Berlin", { validTo: JUNE });
+    const knownAt = new Date().toISOString();
+    await sleep(5);
+    await write(store, "lisbon", "lives in Lisbon", { supersedes: [] });
+    const known = await store.entries.list(FACTS, { knownAt, includeEnded: true });
+    expectParts(known, [{ key: "berlin", invalidatedAt }, { key: "lisbon" }]);
+  });
+
+  it("knows how entries were merged after the new one was edited", ["search"], async ({ store }) => {
+    await write(store, "berlin", "lives in Berlin");
+    await store.entries.set(FACTS, { key: "city", content: "Berlin", supersedes: ["berlin"] }, { merges: true });
+    await sleep(5);
+    const knownAt = new Date().toISOString();
+    const known = async () =>
+      Promise.all([keys(store, { knownAt }), keys(store, { knownAt, asOf: "2020-01-01" }), ends(store, "berlin")]);
+    const before = await known();
+    expect(before.slice(0, 2)).toEqual([["city"], ["city"]]);
+    await sleep(5);
+    await write(store, "city", "in Berlin");
+    expect(await known()).toEqual(before);
+  });
+
   it("filters by tags and by fields of values", ["search"], async ({ store }) => {
     const entry = (key: string, value: unknown, tags: string[]) =>
       store.entries.set(FACTS, { key, content: "word", value, tags });
