@@ -13,7 +13,7 @@ export interface KnownRow extends EntryRow {
 }
 
 /** True for a row that stands for an entry that was removed. */
-export const isRemoved = ({ removed }: KnownRow) => Number(removed) === 1;
+const isRemoved = ({ removed }: KnownRow) => Number(removed) === 1;
 
 /** A table `e` of the entries of a scope, and of those that were removed and have versions from before a time. */
 export function withRemoved(sql: Dialect, scope: EntryScope, time: string): Condition {
