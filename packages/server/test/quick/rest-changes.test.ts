@@ -110,6 +110,31 @@ describe("REST: changes", () => {
     expect((await send("GET", "/v1/changes")).status).toBe(200);
   });
 
+  it("tells of what is written after the clock went back", async () => {
+    const { ask, send } = await serveRest();
+    await ask("POST", "/v1/sessions/old/messages", append("q1"));
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] });
+    try {
+      let text = "";
+      const write = (piece: Uint8Array) => {
+        text += new TextDecoder().decode(piece);
+      };
+      void (await send("GET", "/v1/changes")).body?.pipeTo(new WritableStream({ write }));
+      for (const [id, forth] of [
+        ["before", 0],
+        ["after", -60_000],
+        ["later", 0],
+      ] as const) {
+        vi.setSystemTime(Date.now() + forth);
+        await ask("POST", `/v1/sessions/${id}/messages`, append("q1"));
+        await vi.advanceTimersByTimeAsync(3_000);
+      }
+      expect([...text.matchAll(/"session":"(\w+)"/g)].map(([, id]) => id)).toEqual(["before", "after", "later"]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it("ends soon after its key was revoked, its token has expired, or it has become another one's", async () => {
     const store = await newStore();
     let role: Access["access"] = "memory";

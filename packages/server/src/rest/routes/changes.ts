@@ -191,6 +191,9 @@ async function lookAtAll(store: Store, after: string | undefined): Promise<Look>
     }
     const newest = found[0]?.id;
     if (newest !== undefined && earlier(newest) > since) since = earlier(newest);
+    // A clock that went back dates what comes by less than what was.
+    const now = earlier(new Date(lookedAt).toISOString());
+    if (now < since) since = now;
     known = new Map([...known].filter(([, { at }]) => at >= since));
     return found.reverse();
   };
