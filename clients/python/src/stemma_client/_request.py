@@ -7,6 +7,7 @@ import re
 import time
 import uuid
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum
@@ -72,8 +73,9 @@ class Settings:
 
 
 def id_of(value: str) -> str:
-    """An id as a segment: one that is empty, made of dots or begins with `~` has a `~` before it."""
-    return quote(f"~{value}" if re.fullmatch(r"~.*|\.{0,2}", value, re.DOTALL) else value, safe="")
+    """An id as a segment: one that is empty, made of dots or begins with `~` has a `~` before it. Errors: `INVALID_ARGUMENT`."""
+    with sendable():
+        return quote(f"~{value}" if re.fullmatch(r"~.*|\.{0,2}", value, re.DOTALL) else value, safe="")
 
 
 def request_of(
@@ -133,6 +135,15 @@ def refusal_of(response: httpx.Response) -> StemmaError:
 
 def lost(cause: httpx.RequestError) -> ConnectionLostError:
     return ConnectionLostError(f"No answer came: {cause!r}", code="CONNECTION_LOST")
+
+
+@contextmanager
+def sendable() -> Iterator[None]:
+    """Errors: `INVALID_ARGUMENT` for what cannot be written as a request, such as half a surrogate pair, or no JSON."""
+    try:
+        yield
+    except (TypeError, ValueError, httpx.InvalidURL) as failure:
+        raise InvalidRequestError(f"This cannot be sent: {failure}", code="INVALID_ARGUMENT") from failure
 
 
 def assert_sendable(failure: httpx.RequestError) -> None:

@@ -1,5 +1,7 @@
 import json
 import time
+from collections.abc import Callable
+from typing import Any
 
 import httpx
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from stemma_client import (
     AsyncStemma,
     ConnectionLostError,
+    InvalidRequestError,
     RateLimitError,
     ServerError,
     StemmaError,
@@ -147,6 +150,30 @@ async def test_changes_go_on_behind_the_last_one() -> None:
     )
     assert [each.id async for each in server.client().session("a").changes()] == ["1", "2"]
     assert [request.url.params.get("after") for request in server.requests] == [None, "1", "1"]
+
+
+@pytest.mark.parametrize(
+    "send",
+    [
+        lambda stemma: stemma.session("a").set_record("state", "key", float("nan")),
+        lambda stemma: stemma.session("a").set_record("state", "key", {1, 2}),
+        lambda stemma: stemma.memory("user:ada").set_block("notes", "x", if_match="ä"),
+        lambda stemma: stemma.session("a").message("\ud800"),
+    ],
+)
+async def test_what_cannot_be_sent_has_a_code(send: Callable[[AsyncStemma], Any]) -> None:
+    server = Server(APPENDED)
+    with pytest.raises(InvalidRequestError) as caught:
+        await send(server.client())
+    assert (caught.value.code, server.requests) == ("INVALID_ARGUMENT", [])
+
+
+@pytest.mark.parametrize("settings", [{"api_key": "schlüssel"}, {"api_key": "k", "base_url": "http://[::1"}])
+async def test_settings_that_cannot_be_sent_have_a_code(settings: dict[str, Any]) -> None:
+    async with AsyncStemma(**{"base_url": "http://stemma.test", **settings}) as stemma:
+        with pytest.raises(InvalidRequestError) as caught:
+            await stemma.session("a").append(text_message("user", "Hi"))
+    assert caught.value.code == "INVALID_ARGUMENT"
 
 
 async def test_the_key_is_not_shown() -> None:

@@ -63,7 +63,9 @@ async function withTenants(
 ): Promise<void> {
   const given = command.optsWithGlobals<DatabaseOptions & { tenants?: string }>();
   const settings = readSettings({ tenants: given.tenants }, process.env, undefined);
-  if (settings.tenants === undefined) throw invalid("Say where the tenants are, with --tenants or STEMMA_TENANTS.");
+  if (settings.tenants === undefined) {
+    command.error("error: say where the tenants are, with --tenants or STEMMA_TENANTS");
+  }
   await withStore(command, io, "fail", async (context) => {
     const { openTenants } = await import("../serve/open-tenants.js");
     const { tenants, close } = openTenants(settings, given, (store) => store, { control: context.store });

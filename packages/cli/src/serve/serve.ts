@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { scopeOf } from "@stemma/mcp";
 import { StemmaError } from "@stemma/model";
 import {
   ApiKeys,
@@ -25,10 +24,10 @@ import {
   localHosts,
   randomToken,
 } from "../http/listen.js";
-import { createMcpRoute, type McpRoute } from "../mcp/mcp-route.js";
 import { languageModel } from "../summarizer.js";
 import { type ConfigParts, createChats } from "./config-file.js";
 import type { ServerLog } from "./log.js";
+import { createMcp } from "./mcp-handler.js";
 import { Metrics } from "./metrics.js";
 import type { Settings } from "./settings.js";
 
@@ -180,36 +179,4 @@ function withMemory(sessions: SessionManager): SessionManager {
   return sessions
     .withContext("memory", { description: "What is known of the user", maxTokens: 2_000, scope: "user" })
     .withCachedPrompt();
-}
-
-/** Principals whose connections stay open. */
-const MOST = 500;
-
-export interface McpHandler {
-  readonly handler: ServerHandler;
-  close(): Promise<void>;
-}
-
-/** MCP for each principal: a server of its own, whose connections no other one can use. */
-export function createMcp(onError: (error: unknown) => void): McpHandler {
-  // The one that was used longest ago comes first.
-  const open = new Map<string, McpRoute>();
-  return {
-    handler: async (request, { principal, store }) => {
-      const key = JSON.stringify(Object.entries(principal).sort());
-      const { userId, project, readOnly = false } = principal;
-      const route = open.get(key) ?? createMcpRoute(scopeOf(store, { userId, project, onError }), { readOnly });
-      open.delete(key);
-      open.set(key, route);
-      const [longestAgo] = open;
-      if (open.size > MOST && longestAgo !== undefined) {
-        open.delete(longestAgo[0]);
-        await longestAgo[1].close();
-      }
-      return route.handle(request);
-    },
-    close: async () => {
-      for (const route of open.values()) await route.close();
-    },
-  };
 }

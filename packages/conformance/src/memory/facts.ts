@@ -1,3 +1,4 @@
+import { sleep } from "@stemma/model";
 import { AgentSearchProvider } from "@stemma/session";
 import type { EntryFields, EntryView, Store } from "@stemma/store";
 import { expect, expectError, expectParts } from "../assert.js";
@@ -229,6 +230,54 @@ export const facts = defineTopic("facts in time", (it) => {
     expect(await known(6)).toEqual(["edited now", "later now"]);
     expect(await entries.count(FACTS, { knownAt: at(3) })).toBe(1);
     expectParts(await entries.list(FACTS, { knownAt: at(6), limit: 1, after: "edited" }), [{ key: "later" }]);
+  });
+
+  it(
+    "hides what had expired as it was known, though it is said again without an expiry",
+    ["search"],
+    async ({ store }) => {
+      await write(store, "pin", "1234", { expiresAt: "2020-01-01" });
+      const { updatedAt: knownAt = "" } = (await store.entries.get(FACTS, "pin")) ?? {};
+      await sleep(5);
+      await write(store, "pin", "5678", { expiresAt: null });
+      expect(await keys(store)).toEqual(["pin"]);
+      expect(await keys(store, { knownAt })).toEqual([]);
+      expect(await store.entries.count(FACTS, { knownAt })).toBe(0);
+      expect(await store.entries.search(FACTS, "1234 5678", { knownAt, limit: 10 })).toEqual([]);
+      expectParts(await store.entries.list(FACTS, { knownAt, includeExpired: true }), [
+        { key: "pin", content: "1234" },
+      ]);
+    },
+  );
+
+  it("knows of two ends at one time when the first was learned, whatever is written later", async ({ store }) => {
+    await write(store, "berlin", "lives in Berlin");
+    await write(store, "lisbon", "lives in Lisbon", { validFrom: JUNE, supersedes: ["berlin"] });
+    await sleep(20);
+    const between = new Date().toISOString();
+    await sleep(20);
+    await write(store, "berlin", "lives in Berlin", { validTo: JUNE });
+    await sleep(5);
+    const knownAt = new Date().toISOString();
+    await sleep(5);
+    await write(store, "lisbon", "lives in Lisbon", { supersedes: [] });
+    const [berlin] = await store.entries.list(FACTS, { knownAt, includeEnded: true });
+    expectParts([berlin], [{ key: "berlin", validTo: JUNE }]);
+    expect((berlin?.invalidatedAt ?? between) < between).toBe(true);
+  });
+
+  it("knows how entries were merged after the new one was edited", ["search"], async ({ store }) => {
+    await write(store, "berlin", "lives in Berlin");
+    await store.entries.set(FACTS, { key: "city", content: "Berlin", supersedes: ["berlin"] }, { merges: true });
+    await sleep(5);
+    const knownAt = new Date().toISOString();
+    const known = async () =>
+      Promise.all([keys(store, { knownAt }), keys(store, { knownAt, asOf: "2020-01-01" }), ends(store, "berlin")]);
+    const before = await known();
+    expect(before.slice(0, 2)).toEqual([["city"], ["city"]]);
+    await sleep(5);
+    await write(store, "city", "in Berlin");
+    expect(await known()).toEqual(before);
   });
 
   it("filters by tags and by fields of values", ["search"], async ({ store }) => {

@@ -1,7 +1,7 @@
 import { invalid, isJsonObject } from "@stemma/model";
 import { allSessions, type Store } from "@stemma/store";
 import type { EvalConversation, EvalQuestion, EvalSession, EvalSet } from "../set.js";
-import { readLines } from "./read-json.js";
+import { assertThere, readLines } from "./read-json.js";
 
 interface OwnQuestion {
   readonly question: string;
@@ -14,9 +14,10 @@ interface OwnQuestion {
 /**
  * Your own questions, asked of a store that you have: JSONL with `question`, and `ids` (of the messages that hold the answer) or
  * `session` (the id of the session that does); also `category` and `answer`. An empty list of ids is a question without an answer.
- * Errors: `INVALID_ARGUMENT` for a line that is none, and for a message or session that the store does not hold.
+ * Errors: `INVALID_ARGUMENT` for a path that is not there, a line that is none, and for a message or session that the store does not hold.
  */
 export async function readOwnQuestions(path: string, store: Store): Promise<EvalSet> {
+  assertThere(path);
   const places = await placesOf(store);
   const questions: EvalQuestion[] = [];
   for await (const { value, line } of readLines<unknown>(path)) {

@@ -1,4 +1,4 @@
-import { createReadStream, readdirSync, readFileSync } from "node:fs";
+import { createReadStream, existsSync, readdirSync, readFileSync } from "node:fs";
 import { readItems } from "@stemma/formats";
 import { invalid } from "@stemma/model";
 
@@ -12,6 +12,11 @@ export function namesIn(folder: string, pattern: RegExp, without: string): strin
   const names = readdirSync(folder).filter((name) => pattern.test(name));
   if (names.length === 0) throw invalid(`The folder "${folder}" holds ${without}.`, { path: folder });
   return names.sort();
+}
+
+/** Errors: `INVALID_ARGUMENT` for a path that leads nowhere. */
+export function assertThere(path: string): void {
+  if (!existsSync(path)) throw invalid(`There is no file or folder "${path}".`, { path });
 }
 
 /** The lines of a JSONL file, or the elements of one list of JSON, one at a time, each with its line. Errors: `INVALID_ARGUMENT`. */

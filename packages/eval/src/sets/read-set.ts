@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { invalid, reasonOf, StemmaError } from "@stemma/model";
 import type { EvalConversation, EvalSet, Many } from "../set.js";
 import { readBeam } from "./beam.js";
@@ -6,6 +5,7 @@ import { readLmeb } from "./lmeb.js";
 import { readLocomo } from "./locomo.js";
 import { readLongmemeval } from "./longmemeval.js";
 import { readMemdaily } from "./memdaily.js";
+import { assertThere } from "./read-json.js";
 import { readRealtalk } from "./realtalk.js";
 
 interface SetReader {
@@ -69,7 +69,7 @@ export function readEvalSet(name: EvalSetName, path: string): EvalSet {
       name,
     });
   }
-  if (!existsSync(path)) throw invalid(`There is no file or folder "${path}".`, { path });
+  assertThere(path);
   return {
     name: reader.title,
     conversations: {

@@ -196,6 +196,7 @@ describe("readEvalSet", () => {
 
   it("refuses what is not there, no set, or in another form", async () => {
     expect(() => readEvalSet("locomo", join(folder, "none"))).toThrow(/There is no file or folder/);
+    await expect(readOwnQuestions(join(folder, "none"), memory())).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
     expect(() => readEvalSet("lococo" as never, folder)).toThrow(/The sets are locomo, .*"lococo" is none of them/);
     await expect(read("locomo", file("text.json", "Hello"))).rejects.toThrow(/not in the form of locomo/);
     await expect(read("locomo", file("object.json", {}))).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });

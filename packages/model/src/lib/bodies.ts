@@ -56,9 +56,17 @@ async function readText(request: Request, maxBytes: number): Promise<string | nu
   return text + decode();
 }
 
-/** The bytes of a stream, read as they are asked for. `ended` is called once they are read to the end, fail or are given up. */
-export function untilEnd(body: ReadableStream<Uint8Array>, ended: () => void): ReadableStream<Uint8Array> {
+/**
+ * The bytes of a stream, read as they are asked for. `ended` is called once they are read to the end, fail or are given up. When
+ * `signal` is aborted, they are at their end.
+ */
+export function untilEnd(
+  body: ReadableStream<Uint8Array>,
+  ended: () => void,
+  signal?: AbortSignal,
+): ReadableStream<Uint8Array> {
   const reader = body.getReader();
+  signal?.addEventListener("abort", () => void reader.cancel().catch(() => {}), { once: true });
   return new ReadableStream<Uint8Array>(
     {
       pull: async (controller) => {

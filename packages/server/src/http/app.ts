@@ -82,6 +82,6 @@ function mount(app: ServerApp, path: string, handler: ServerHandler, maxBytes: n
   });
 }
 
-function contextOf({ principal, store, sessions, requestId }: ServerContext): ServerContext {
-  return { principal, store, sessions, requestId };
+function contextOf({ principal, store, sessions, requestId, isLetIn }: ServerContext): ServerContext {
+  return { principal, store, sessions, requestId, isLetIn };
 }

@@ -2,6 +2,7 @@ import { StemmaError } from "@stemma/model";
 import type { Context } from "hono";
 import { cors } from "hono/cors";
 import { matchedRoutes } from "hono/route";
+import type { Principal } from "../access/principal.js";
 import { limitHeaders } from "../quotas/quota.js";
 import type { Routes } from "../rest/route.js";
 import { tokenRoutes } from "../rest/routes/access.js";
@@ -39,8 +40,10 @@ export function gate(app: ServerApp, options: ServerOptions, routes: Routes, stu
   });
   studio?.studioSignIn(app, authenticate, STUDIO);
   app.use(async (c, next) => {
-    const principal = await authenticate(studio?.signedIn(c.req.raw, STUDIO) ?? c.req.raw);
+    const request = studio?.signedIn(c.req.raw, STUDIO) ?? c.req.raw;
+    const principal = await authenticate(request);
     c.set("principal", principal);
+    c.set("isLetIn", () => isFrom(principal, request, authenticate));
     c.set("spend", async (cost) => quotas?.count(principal, cost));
     // A limit counts before it is known what a request costs.
     limits?.count(principal);
@@ -48,6 +51,19 @@ export function gate(app: ServerApp, options: ServerOptions, routes: Routes, stu
     await next();
   });
   tokenRoutes(routes, options);
+}
+
+// Where it cannot be found out, an answer ends, and its reader comes again.
+async function isFrom(
+  principal: Principal,
+  request: Request,
+  authenticate: ServerOptions["authenticate"],
+): Promise<boolean> {
+  try {
+    return JSON.stringify(await authenticate(request)) === JSON.stringify(principal);
+  } catch {
+    return false;
+  }
 }
 
 /** Names each request, and tells of it when its answer begins. */

@@ -18,6 +18,8 @@ export interface ServerContext {
   readonly sessions: SessionManager;
   /** Names the request in the log. */
   readonly requestId: string;
+  /** False once its key or token is no longer valid: an answer that goes on for long asks now and then, and ends. */
+  isLetIn(): Promise<boolean>;
 }
 
 /** Answers the requests to one path and below it. */

@@ -45,6 +45,8 @@ export interface Call<Path extends string = string, Q = unknown, Body = unknown>
   readonly request: Request;
   readonly requestId: string;
   readonly principal: Principal;
+  /** As a handler's. */
+  readonly isLetIn: () => Promise<boolean>;
   /** Behind the guard, as the manager's. */
   readonly store: Store;
   readonly sessions: SessionManager;
@@ -90,7 +92,7 @@ export class Routes {
     this.app.on(method.toUpperCase(), pattern, async (c) => {
       // To ask for `c.var` makes an object each time.
       const known = c.var;
-      const { principal, requestId } = known;
+      const { principal, requestId, isLetIn } = known;
       const request = c.req.raw;
       // The guard refuses it, too; some routes would say something else before.
       if (definition.access === "write" && principal.readOnly === true) throw forbidden("This key only reads.");
@@ -114,6 +116,7 @@ export class Routes {
         request: isAgain ? withoutConditions(request) : request,
         requestId,
         principal,
+        isLetIn,
         store,
         sessions,
         isAgain,

@@ -93,6 +93,8 @@ describe("tokens over REST", () => {
     expect([status, Date.parse(body.expiresAt) - Date.now() < 61_000]).toEqual([201, true]);
     expect((await ask("POST", "/v1/tokens", { key: plain, json: { userId: "ada" } })).status).toBe(403);
     expect((await ask("POST", "/v1/tokens", { key: mint, json: { userId: "ada", ttl: "1" } })).status).toBe(400);
+    const tooLong = await ask("POST", "/v1/tokens", { key: mint, json: { userId: "ada", ttl: 3_601 } });
+    expect(tooLong.body).toMatchObject({ status: 400, details: { field: "ttl" } });
     expect(await told()).toEqual([
       ["tokens.create", "write", "ada", null],
       ["tokens.create", "write", "ada", "FORBIDDEN"],

@@ -1,4 +1,4 @@
-import { assertStorableText, invalid } from "@stemma/model";
+import { assertArgument, assertStorableText, check, invalid } from "@stemma/model";
 
 /** Throws `INVALID_TEXT` for a field that no column keeps; what is no text passes. `whose` begins the name of each: "A session's". */
 export function assertStorable(whose: string, fields: Readonly<Record<string, unknown>>): void {
@@ -29,4 +29,12 @@ function isIsoTime(text: string): boolean {
 export function assertVersionNumber(version: number | undefined, what: string): void {
   if (version === undefined || (Number.isSafeInteger(version) && version > 0)) return;
   throw invalid(`${what} must be a whole number above 0.`, { version });
+}
+
+/**
+ * Errors: `INVALID_ARGUMENT` for what is given and is no whole number, or is below `least`. A database would refuse it in words of its own,
+ * and a loop that waits for so many rows would not end.
+ */
+export function assertCount(value: number | undefined, what: string, least = 1): void {
+  if (value !== undefined) assertArgument(check.whole(least), value, what);
 }

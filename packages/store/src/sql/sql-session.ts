@@ -17,6 +17,7 @@ import type {
 import type { MeasureOptions } from "../contract/writing.js";
 import type { Appended, Dialect, PathOptions } from "../engine/dialect.js";
 import { mapWithPauses, type Operation } from "../engine/operation.js";
+import { assertCount } from "../operations/assert-storable.js";
 import * as compactions from "../operations/compactions/compactions.js";
 import { readWrites } from "../operations/memory/memory-lists.js";
 import { changeSkills, readSkills } from "../operations/memory/skill-state.js";
@@ -121,7 +122,8 @@ export function sqlSession(sql: Dialect, id: string, calls: SqlCalls): SessionSt
     },
     stream: (options) => streamPath(sql, read, id, streamOptions(options)),
     lines: (options) => streamLines(sql, read, id, streamOptions(options)),
-    recent: (maxBytes, { minMessages, ...options }) => {
+    recent: async (maxBytes, { minMessages, ...options }) => {
+      assertCount(minMessages, "The minMessages of recent()", 0);
       const wanted = { ...pathOptions(options).path, maxBytes, minMessages };
       const shared = () => paths.readRecent(sql, id, wanted);
       const isNative = native !== undefined && wanted.summaries !== false && wanted.createdAt !== true;

@@ -7,7 +7,18 @@ from anyio import sleep
 from anyio.lowlevel import current_token
 
 from .._model import Model
-from .._request import Events, Lines, Request, Retries, Settings, assert_sendable, lost, read_answer, refusal_of
+from .._request import (
+    Events,
+    Lines,
+    Request,
+    Retries,
+    Settings,
+    assert_sendable,
+    lost,
+    read_answer,
+    refusal_of,
+    sendable,
+)
 
 M = TypeVar("M", bound=Model)
 
@@ -119,11 +130,12 @@ class AsyncTransport:
         return self._own
 
     def _built(self, client: httpx.AsyncClient, request: Request, timeout: float) -> httpx.Request:
-        return client.build_request(
-            request.method,
-            self._settings.base_url + request.path,
-            params=dict(request.query) or None,
-            headers={**request.headers, "authorization": f"Bearer {self._settings.api_key}"},
-            content=request.content,
-            timeout=timeout,
-        )
+        with sendable():
+            return client.build_request(
+                request.method,
+                self._settings.base_url + request.path,
+                params=dict(request.query) or None,
+                headers={**request.headers, "authorization": f"Bearer {self._settings.api_key}"},
+                content=request.content,
+                timeout=timeout,
+            )

@@ -12,6 +12,8 @@ import { json, noContent, type Routes } from "../route.js";
 import { listOf, text, time } from "../schemas.js";
 
 const SECOND = 1_000;
+/** Seconds. */
+const LONGEST_TTL = 3_600;
 
 const REACH = { tenant: text, project: text, keys: z.array(text), readOnly: z.boolean() };
 const ACCESS = z.enum(["memory", "admin", "mint"]);
@@ -42,7 +44,7 @@ export function tokenRoutes(routes: Routes, { tokens, audit }: ServerOptions): v
       summary: "Make a token for a page of a user",
       description:
         "For keys of the access `mint` or `admin`. What the key itself is confined to may be left out. `ttl` is in seconds: ten minutes unless it is given, an hour at most.",
-      body: z.strictObject({ userId: text, ...REACH, ttl: z.number() }).partial(),
+      body: z.strictObject({ userId: text, ...REACH, ttl: z.number().min(1).max(LONGEST_TTL) }).partial(),
       answers: { 201: TOKEN },
     },
     async ({ principal, body }) => {

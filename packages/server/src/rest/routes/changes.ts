@@ -10,8 +10,10 @@ import { textStream } from "../streams.js";
 const INTERVAL = 1_000;
 /** After so many, something is sent, for proxies that close what is silent. */
 const SILENCE = 15_000;
-/** A stream ends then, and its reader comes again: by then a key may have been revoked. */
+/** A stream ends then, and its reader comes again. */
 const LONGEST = 300_000;
+/** How often it is asked whether a reader may still hear: a key may have been revoked. */
+const LET_IN_FOR = 10_000;
 /** Streams and waiting requests of one key. */
 const MOST_STREAMS = 64;
 const MOST_WAIT = 60;
@@ -90,17 +92,17 @@ function afterOf({ query, request }: Pick<ChangesCall, "query" | "request">): st
   return query.after ?? request.headers.get("last-event-id") ?? undefined;
 }
 
-async function answer({ query, request, store }: ChangesCall, look: Look, options: ServerOptions): Promise<Response> {
-  const { wait } = query;
+async function answer(call: ChangesCall, look: Look, options: ServerOptions): Promise<Response> {
+  const { wait } = call.query;
   if (wait !== undefined) {
-    for await (const changes of looks(store, look, request.signal, wait * 1_000, options)) {
+    for await (const changes of looks(call, look, wait * 1_000, options)) {
       if (changes.length > 0) return json({ data: changes });
     }
     return json({ data: [] });
   }
   // Of such an answer nobody reads what follows, so that nothing would end it.
-  if (request.method === "HEAD") return new Response(null, { headers: { "content-type": EVENTS } });
-  return textStream(events(looks(store, look, request.signal, LONGEST, options), look), EVENTS, 1);
+  if (call.request.method === "HEAD") return new Response(null, { headers: { "content-type": EVENTS } });
+  return textStream(events(looks(call, look, LONGEST, options), look), EVENTS, 1);
 }
 
 async function* events(all: AsyncIterable<readonly Change[]>, look: Look): AsyncGenerator<string> {
@@ -117,11 +119,10 @@ async function* events(all: AsyncIterable<readonly Change[]>, look: Look): Async
   }
 }
 
-/** Looks once in a second until the time is over, the reader has left or the server is about to end. */
+/** Looks once in a second until the time is over, the reader has left or is no longer let in, or the server is about to end. */
 async function* looks(
-  store: Store,
+  { store, request: { signal }, isLetIn }: ChangesCall,
   look: Look,
-  signal: AbortSignal,
   lasts: number,
   { isReady }: ServerOptions,
 ): AsyncGenerator<readonly Change[]> {
@@ -138,7 +139,12 @@ async function* looks(
     // It is let in: an answer may begin.
     yield [];
     const end = performance.now() + lasts;
+    let letInUntil = performance.now() + LET_IN_FOR;
     while (!signal.aborted && isReady?.() !== false) {
+      if (performance.now() >= letInUntil) {
+        if (!(await isLetIn())) return;
+        letInUntil = performance.now() + LET_IN_FOR;
+      }
       const changes = await look();
       yield changes;
       if (changes.some(({ kind }) => kind === "deleted")) return;
@@ -185,6 +191,9 @@ async function lookAtAll(store: Store, after: string | undefined): Promise<Look>
     }
     const newest = found[0]?.id;
     if (newest !== undefined && earlier(newest) > since) since = earlier(newest);
+    // A clock that went back dates what comes by less than what was.
+    const now = earlier(new Date(lookedAt).toISOString());
+    if (now < since) since = now;
     known = new Map([...known].filter(([, { at }]) => at >= since));
     return found.reverse();
   };

@@ -32,7 +32,7 @@ import {
   type SqlValue,
   tuples,
 } from "../../engine/operation.js";
-import { assertStorable, assertTimes } from "../assert-storable.js";
+import { assertCount, assertStorable, assertTimes } from "../assert-storable.js";
 import { type ContentTuple, readable, readRows } from "../messages/content.js";
 import { tokensOf } from "../path/measures.js";
 import { findSegments, firstOfBranch, readView, selectRanges, spansBetween, visibleSpans } from "../path/path.js";
@@ -225,6 +225,7 @@ export function* sumCompactions(
   sql: Dialect,
   { by, sessionId, userId, from, to, limit = DEFAULT_LIMIT }: CompactionSumRequest,
 ): Operation<CompactionSum[]> {
+  assertCount(limit, "The limit of a list");
   const day = sql.dayOf("c.created_at");
   const name = { day, session: "c.session_id", compaction: "c.id" }[by];
   const given: readonly (readonly [string, SqlValue | undefined])[] = [

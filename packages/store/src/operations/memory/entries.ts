@@ -18,7 +18,7 @@ import type {
 import type { Dialect, EntriesWithin } from "../../engine/dialect.js";
 import { all, type Condition, first, type Operation, oneNumber } from "../../engine/operation.js";
 import { UPGRADED_ROWS } from "../../sql/session-id.js";
-import { assertNamed, assertStorable, assertTimes } from "../assert-storable.js";
+import { assertCount, assertNamed, assertStorable, assertTimes } from "../assert-storable.js";
 import { inScope } from "../messages/upgraded-rows.js";
 import { isoNow } from "../registry/session-head.js";
 import { dateSession } from "../registry/sessions.js";
@@ -317,6 +317,7 @@ export function* pruneExpired(
   sessionId: string,
   { limit, dryRun = false }: Pick<PruneRequest, "limit" | "dryRun">,
 ): Operation<Pruned> {
+  assertCount(limit, "The limit of pruneExpired()");
   const from = "FROM cf_agents_search_entries e WHERE e.session_id = ? AND e.expires_at <= ?";
   const now = isoNow();
   if (dryRun) {

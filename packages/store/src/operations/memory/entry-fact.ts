@@ -49,9 +49,14 @@ const STORED = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const isEnd = ({ validTo, invalidatedAt, by }: EntryEnd) =>
   isStored(validTo) && isStored(invalidatedAt) && (by === null || typeof by === "string");
 
-/** The end that counts of those of a fact: the earliest, and none before its beginning. */
+/** Orders ends: the earliest first, and of those at one time the one that was learned first. */
+export function inOrder(one: EntryEnd, other: EntryEnd): number {
+  return `${one.validTo}${one.invalidatedAt}` < `${other.validTo}${other.invalidatedAt}` ? -1 : 1;
+}
+
+/** The end that counts of those of a fact: the first, and none before its beginning. */
 export function endOf({ validFrom, ends }: KeptFact): Pick<ListedEntry, "validTo" | "invalidatedAt"> {
-  const [first] = [...ends].sort((one, other) => (one.validTo < other.validTo ? -1 : 1));
+  const [first] = [...ends].sort(inOrder);
   if (first === undefined) return { validTo: null, invalidatedAt: null };
   const validTo = validFrom !== null && first.validTo < validFrom ? validFrom : first.validTo;
   return { validTo, invalidatedAt: first.invalidatedAt };

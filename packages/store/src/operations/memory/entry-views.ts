@@ -15,7 +15,7 @@ import { inScope } from "../messages/upgraded-rows.js";
 import { isoNow } from "../registry/session-head.js";
 import { timeIn } from "./entry-fact.js";
 import { ENTRY_COLUMNS, entryOf } from "./entry-rows.js";
-import { isRemoved, KnownEntries, type KnownRow, notBegun, withRemoved } from "./known-entries.js";
+import { KnownEntries, type KnownRow, notBegun, withRemoved } from "./known-entries.js";
 import { orderedPage } from "./ordered-page.js";
 
 /** How a read chooses among entries `e`. */
@@ -57,11 +57,10 @@ export function* chosenBy(sql: Dialect, scope: EntryScope, view: EntryView): Ope
   }
   const isIn = (entry: ListedEntry) => filter === undefined || fits(filter, entry);
   const known = knownAt === null ? null : new KnownEntries(scope, knownAt);
-  // The columns do not tell when an entry expires that is removed.
+  // The columns do not tell when an entry expires that is removed, nor when one did as it was known.
   const isExpired = ({ expiresAt }: ListedEntry) => !includeExpired && expiresAt !== null && expiresAt <= now;
   const holds = (entry: ListedEntry) => holdsAt(entry, asOf) && !(entry.validFrom === null && later.has(entry.key));
-  const isShown = (entry: ListedEntry, row: KnownRow) =>
-    (includeEnded || holds(entry)) && !(isRemoved(row) && isExpired(entry));
+  const isShown = (entry: ListedEntry) => (includeEnded || holds(entry)) && !isExpired(entry);
   return {
     condition: parts.map(({ condition }) => condition).join(" AND ") || "TRUE",
     values: parts.flatMap(({ values }) => values),
@@ -69,7 +68,7 @@ export function* chosenBy(sql: Dialect, scope: EntryScope, view: EntryView): Ope
     knownAt,
     *show(row) {
       const entry = known === null ? entryOf(row) : yield* known.show(row);
-      return entry !== null && (known === null || isShown(entry, row)) && isIn(entry) ? entry : null;
+      return entry !== null && (known === null || isShown(entry)) && isIn(entry) ? entry : null;
     },
   };
 }

@@ -13,7 +13,7 @@ export interface KnownRow extends EntryRow {
 }
 
 /** True for a row that stands for an entry that was removed. */
-export const isRemoved = ({ removed }: KnownRow) => Number(removed) === 1;
+const isRemoved = ({ removed }: KnownRow) => Number(removed) === 1;
 
 /** A table `e` of the entries of a scope, and of those that were removed and have versions from before a time. */
 export function withRemoved(sql: Dialect, scope: EntryScope, time: string): Condition {
@@ -50,14 +50,14 @@ export class KnownEntries {
     const present = isRemoved(row) ? (yield* lastVersion(entryVersionKey(this.scope, key))).fact : factOf(row);
     const fact = then === undefined ? present : keptFact(then.fact);
     const own = fact.ends.filter(({ by }) => by === null);
-    const ends = [...own, ...this.#endsBySuccessors(key, present.ends)];
+    const ends = [...own, ...(yield* this.#endsBySuccessors(key, present.ends))];
     const shown = shownFact({ ...fact, ends: ends.filter(({ invalidatedAt }) => invalidatedAt <= this.time) });
     const said = then === undefined ? {} : { content: then.content ?? "", updatedAt: then.writtenAt };
     return { ...entryOf(row), ...said, ...shown };
   }
 
   // By those that stand as they stood then, and by the others as their versions of then say.
-  #endsBySuccessors(key: string, present: readonly EntryEnd[]): EntryEnd[] {
+  *#endsBySuccessors(key: string, present: readonly EntryEnd[]): Operation<EntryEnd[]> {
     const changed = this.#changed ?? new Map<string, readonly StoredVersion[]>();
     const ends = present.filter(({ by }) => by !== null && !changed.has(by));
     for (const [by, versions] of changed) {
@@ -66,9 +66,18 @@ export class KnownEntries {
       // What it ended through a removed one, its versions do not say.
       const end = endIn(versions, key) ?? known;
       if (then === undefined || then.content === null || end === undefined) continue;
-      ends.push({ validTo: then.fact?.validFrom ?? end.validTo, invalidatedAt: (known ?? end).invalidatedAt, by });
+      const validTo = then.fact?.validFrom ?? (yield* this.#undatedEnd(by, end.validTo, known));
+      ends.push({ validTo, invalidatedAt: (known ?? end).invalidatedAt, by });
     }
     return ends;
+  }
+
+  // Since when a successor without a beginning ended another one, as it was known. Its versions do not say what end it was given, which stands until
+  // its beginning moves; of one that was removed since, they are all there is.
+  *#undatedEnd(by: string, inVersions: string, known: EntryEnd | undefined): Operation<string> {
+    if (known === undefined || known.validTo > this.time) return inVersions;
+    const { fact } = yield* lastVersion(entryVersionKey(this.scope, by));
+    return fact.validFrom === null ? known.validTo : inVersions;
   }
 }
 

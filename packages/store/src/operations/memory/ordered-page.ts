@@ -1,6 +1,7 @@
 import type { ListRecordsOptions } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
 import type { Condition } from "../../engine/operation.js";
+import { assertCount } from "../assert-storable.js";
 
 const DEFAULT_LIMIT = 100;
 
@@ -10,6 +11,7 @@ export function orderedPage(
   column: string,
   { prefix = "", after, limit = DEFAULT_LIMIT, descending = false }: ListRecordsOptions,
 ): Condition & { readonly order: string; readonly limit: number } {
+  assertCount(limit, "The limit of a list");
   const ordered = sql.bytes.ordered(column);
   const bounds = [
     [">=", prefix],

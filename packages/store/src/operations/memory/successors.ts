@@ -3,7 +3,7 @@ import type { EntryEnd, EntryScope, FactOrigin, StoredVersion } from "../../cont
 import type { Dialect } from "../../engine/dialect.js";
 import { all, type Operation } from "../../engine/operation.js";
 import { inScope } from "../messages/upgraded-rows.js";
-import { endedBy, type KeptFact, weakest } from "./entry-fact.js";
+import { endedBy, inOrder, type KeptFact, weakest } from "./entry-fact.js";
 import {
   ENTRY_COLUMNS,
   type EntryRow,
@@ -95,13 +95,11 @@ export function* openPredecessors(
 /** Leaves ended what an entry superseded, though it is removed for good. */
 export function* keepEnds(sql: Dialect, scope: EntryScope, key: string, predecessors: readonly string[]) {
   yield* changeEach(sql, scope, predecessors, (fact) => {
-    const [end] = fact.ends.filter(({ by }) => by === key || by === null).sort(earliest);
+    const [end] = fact.ends.filter(({ by }) => by === key || by === null).sort(inOrder);
     const others = fact.ends.filter(({ by }) => by !== key && by !== null);
     return { ...fact, ends: end === undefined ? others : [...others, { ...end, by: null }] };
   });
 }
-
-const earliest = (one: EntryEnd, other: EntryEnd) => (one.validTo < other.validTo ? -1 : 1);
 
 /** Makes successors and versions of others forget the key of an entry that is removed for good. */
 export function* forgetNeighbour(

@@ -3,6 +3,7 @@ import { isMarked, summaryMessage } from "@stemma/model";
 import type { StoredMessage, StreamOptions } from "../../contract/store.js";
 import type { Dialect, PathOptions } from "../../engine/dialect.js";
 import { all, type Operation } from "../../engine/operation.js";
+import { assertCount } from "../assert-storable.js";
 import { type ContentRow, readRows } from "../messages/content.js";
 import { rowAfter } from "../messages/damage.js";
 import { ceilingOf, findPosition, findSessionHead, floorOf, messageNotFound } from "../registry/session-head.js";
@@ -67,9 +68,10 @@ function* openStream<Item>(
   options: StreamPathOptions,
   form: Form<Item>,
 ): Operation<MessagePage<Item>> {
+  const { newestFirst = false, after, firstPage = FIRST_PAGE } = options;
+  assertCount(firstPage, "The firstPage of a stream");
   const view = yield* openView(sql, sessionId, options);
   if (view === null) return NO_MESSAGES;
-  const { newestFirst = false, after, firstPage = FIRST_PAGE } = options;
   const spans = after === undefined ? view.spans : yield* spansBehind(sessionId, view.spans, after, newestFirst);
   return yield* readSpans(
     view,

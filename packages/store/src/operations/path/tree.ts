@@ -3,6 +3,7 @@ import type { TreeNode, TreePage } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
 import type { SessionRows } from "../../engine/operation.js";
 import { all, type Operation } from "../../engine/operation.js";
+import { assertCount } from "../assert-storable.js";
 import { type ContentRow, readContent } from "../messages/content.js";
 import { damaged, rowAfter } from "../messages/damage.js";
 import {
@@ -53,6 +54,7 @@ export function* readTreePage(
   sessionId: string,
   { after, limit }: { readonly after: string | undefined; readonly limit: number },
 ): Operation<TreePage> {
+  assertCount(limit, "The limit of a list");
   const head = yield* findSessionHead(sql, sessionId);
   if (head === null) return after === undefined ? { nodes: [], next: null } : messageNotFound(sessionId, after);
   let last = ceilingOf(head.sessionNumber);

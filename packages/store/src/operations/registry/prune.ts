@@ -11,6 +11,7 @@ import {
   type SessionRows,
   tuples,
 } from "../../engine/operation.js";
+import { assertCount } from "../assert-storable.js";
 import { shrinkToBehind } from "../compactions/compactions.js";
 import { removeEntry } from "../memory/entry-rows.js";
 import { PROGRAMS_OWN } from "../memory/records.js";
@@ -29,6 +30,8 @@ export function* pruneSession(
   { changedBefore, keepMessages, limit, dryRun = false }: PruneRequest,
   userId?: string,
 ): Operation<Pruned> {
+  assertCount(limit, "The limit of prune()");
+  assertCount(keepMessages, "The keepMessages of prune()");
   const info = yield* readSession(sql, id, userId);
   const head = info === null ? null : yield* findSessionHead(sql, id);
   if (info === null || head === null) return NOTHING;
@@ -106,6 +109,8 @@ const AT = "session_id = ? AND kind = ? AND label = ? AND key = ?";
 
 /** The operation behind `Store.pruneVersions`. */
 export function* pruneVersions(id: string, { keep, limit, dryRun = false }: PruneVersionsRequest): Operation<Pruned> {
+  assertCount(limit, "The limit of pruneVersions()");
+  assertCount(keep, "The keep of pruneVersions()");
   const query = `SELECT kind, label, key, count(*) AS versions FROM assistant_versions WHERE session_id = ?
      GROUP BY kind, label, key HAVING count(*) > ?`;
   const found = yield* all<Versioned>(query, ...[id, keep]);

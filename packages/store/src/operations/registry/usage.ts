@@ -2,7 +2,7 @@ import { invalid } from "@stemma/model";
 import { LEARNING, type Usage, type UsageRequest, type UsageRow, type UsageSum } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
 import { all, count, type Operation, run, type SqlValue } from "../../engine/operation.js";
-import { assertStorable } from "../assert-storable.js";
+import { assertCount, assertStorable } from "../assert-storable.js";
 import { isoNow } from "./session-head.js";
 import { getSession } from "./sessions.js";
 
@@ -132,6 +132,7 @@ const COLUMNS = { day: "u.day", model: "u.model", session: "u.session_id" } as c
 
 /** The operation behind `SessionRegistry.usage`. */
 export function* readUsage({ by, limit = DEFAULT_LIMIT, ...request }: UsageRequest): Operation<UsageSum[]> {
+  assertCount(limit, "The limit of a list");
   const { where, values } = usageFilter(request);
   const rows = yield* all<Record<"name" | "requests" | "input" | "output" | "cost", number | string>>(
     `SELECT ${COLUMNS[by]} AS name, sum(u.requests) AS requests, sum(u.input_tokens) AS input,
