@@ -121,10 +121,11 @@ export class RemoteCalls {
   /** Sends calls until each has an answer. */
   #exchange(open: Map<number, Waiting>): Promise<void> {
     let sent = 0;
+    const [batch] = open.keys();
     const make = (bearer: string | undefined, signal: AbortSignal) => {
       const texts = Array.from(open.values(), ({ text }) => text);
       sent += 1;
-      return this.#request(`${sent > 1 ? '"again":true,' : ""}"calls":[${texts}]`, bearer, signal);
+      return this.#request(`${sent > 1 ? '"again":true,' : ""}"batch":${batch},"calls":[${texts}]`, bearer, signal);
     };
     return this.sender.send(make, async (response, limit) => {
       for await (const answer of answersOf<RemoteAnswer>(response, limit)) {

@@ -160,8 +160,13 @@ class Guard {
   }
 
   // A store with one of its own for what writes, and nothing else: it is made for each write of a request.
-  #once({ id, ...operation }: OnceOperation): Store {
-    const inner = this.inner.once?.({ ...operation, id: operationOf(this.principal, id) }) ?? this.inner;
+  #once({ id, together, ...operation }: OnceOperation): Store {
+    const own = {
+      ...operation,
+      id: operationOf(this.principal, id),
+      ...(together !== undefined && { together: { ...together, id: operationOf(this.principal, together.id) } }),
+    };
+    const inner = this.inner.once?.(own) ?? this.inner;
     const once: Store = Object.create(this.store);
     Object.assign(once, this.#part("store.", inner as Omit<Store, keyof PartMethods>, STORE_WRITES), {
       session: (sessionId: string) => this.#session(inner, sessionId),

@@ -7,6 +7,7 @@ import type {
   FoundEntry,
   MemoryScope,
   OnceOperation,
+  OnceTogether,
   Residue,
   ScrubOptions,
   SearchEntriesOptions,
@@ -26,12 +27,13 @@ import * as records from "../operations/memory/records.js";
 import * as versions from "../operations/memory/versions.js";
 import { noteOf } from "../operations/memory/versions.js";
 import { deleteMemory } from "../operations/registry/erase.js";
+import { type OnceWrite, onceEach, onceIn } from "../operations/registry/ledger.js";
 import { pruneVersions } from "../operations/registry/prune.js";
 import { catchUp } from "../operations/search/index-rows.js";
 import { type RankMessages, searchAtOnce, searchMessages } from "../operations/search/run-search.js";
 import { assertMemoryScope, checkedEntries } from "./entry-arguments.js";
 import { OnceRunner } from "./once-runner.js";
-import { onceStore } from "./once-store.js";
+import { type LedgerPlace, onceStore } from "./once-store.js";
 import { assertNames } from "./session-id.js";
 import { confined, confining, refuseBackup, SqlCalls } from "./sql-calls.js";
 import { sqlRegistry } from "./sql-registry.js";
@@ -110,13 +112,31 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         });
   const searchTextOf = (userId: string | undefined) => (query: string, request: SearchRequest) =>
     search(parseQuery(query), userId === undefined ? request : { ...request, userId });
-  const callsOf = (userId: string | undefined, running: Runner = runner) =>
-    new SqlCalls({ runner: running, callOrder, sql, search: searchTextOf(userId) }, userId);
+  const callsOf = (userId: string | undefined, running: Runner = runner, order = callOrder) =>
+    new SqlCalls({ runner: running, callOrder: order, sql, search: searchTextOf(userId) }, userId);
   const searchEntries: OpenStore["searchEntries"] = async (userId, scope, query, searchOptions, rank) => {
     assertNoThreshold(searchOptions.threshold);
     return callsOf(userId).searchItems("entries", scope, (owned) =>
       entries.searchEntries(sql, owned, query, searchOptions, rank),
     );
+  };
+  const doingOnce = ({ key, fingerprint }: LedgerPlace) =>
+    new OnceRunner(runner, (operation, count) =>
+      runner.write(() => onceIn(sql, `${key}/${count}`, fingerprint, operation), "idempotent"),
+    );
+  // The group is in order; none of its calls waits for another.
+  const sessionTogether = (
+    userId: string | undefined,
+    id: string,
+    { key, fingerprint }: LedgerPlace,
+    { number, group }: OnceTogether,
+  ) => {
+    const operation = (writes: readonly OnceWrite[]) => onceEach(sql, key, fingerprint, writes);
+    const doAll = (writes: readonly OnceWrite[]) => callOrder.write(id, () => runner.writeEach(writes, operation));
+    const together = new OnceRunner(runner, (write, count) =>
+      group.add(key, { name: `${number}${count === 0 ? "" : `/${count}`}`, operation: write }, doAll),
+    );
+    return sqlSession(sql, id, callsOf(userId, together, NO_WAIT));
   };
   const storeOf = (userId?: string, running: Runner = runner): Store => {
     const calls = callsOf(userId, running);
@@ -127,9 +147,10 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
       forUser: confining(userId, (user) => storeOf(user, running)),
       ...(transactions && {
         once: (operation: OnceOperation) =>
-          onceStore(made, operation, (key, fingerprint) =>
-            storeOf(userId, new OnceRunner(runner, sql, key, fingerprint)),
-          ),
+          onceStore(made, operation, {
+            viewOf: (place) => storeOf(userId, doingOnce(place)),
+            sessionOf: (id, place, together) => sessionTogether(userId, id, place, together),
+          }),
       }),
       capabilities: { search: sql.search !== null, embeddings: false, durable, transactions, check: false },
       session: (id) => sqlSession(sql, id, calls),
