@@ -1,13 +1,11 @@
-import { check, defineOptions, perObject, sha256, stringifyTagged, withParts } from "@stemma/model";
+import { check, defineOptions, perObject, sha256, stringifyTagged } from "@stemma/model";
 import { type MethodRow, PART_METHODS, SESSION_METHODS, STORE_METHODS } from "../contract/methods.js";
 import type { OnceOperation, OnceTogether, SessionStore, Store } from "../contract/store.js";
 import { fingerprintIn, LEDGER, namesIn } from "../operations/registry/ledger.js";
+import { type Parts, withLazyParts } from "./lazy-parts.js";
 
 type Method = (...values: unknown[]) => unknown;
 type Rows = Readonly<Record<string, MethodRow>>;
-type Parts = "sessions" | "blocks" | "entries" | "records";
-
-const PARTS: ReadonlySet<string> = new Set<Parts>(["sessions", "blocks", "entries", "records"]);
 const NOBODY = sha256("");
 
 const ONCE = defineOptions<OnceOperation>({
@@ -39,7 +37,7 @@ export async function numbersDone(
   sessionId: string,
   userId: string | undefined,
 ): Promise<ReadonlySet<number>> {
-  const done = await store.records.get(LEDGER, `${rowsOf(id, userId)}/${sha256(sessionId)}`);
+  const done = await store.records.get(LEDGER, keyTogether(id, sessionId, userId));
   return new Set(done === null ? [] : namesIn(done.value).map(Number));
 }
 
@@ -52,20 +50,26 @@ export interface LedgerPlace {
 interface Views {
   /** A store whose next call is done once, under a place of its own. */
   viewOf(place: LedgerPlace): Store;
-  /** A session whose next call is done once, together with others at one place. */
-  sessionOf(sessionId: string, place: LedgerPlace, together: OnceTogether): SessionStore;
+  /** A session whose next call is done once, with others that are done together. */
+  sessionOf(sessionId: string, fingerprint: string, together: OnceTogether): SessionStore;
 }
 
-/** `Store.once` of a store. */
-export function onceStore(store: Store, operation: OnceOperation, { viewOf, sessionOf }: Views): Store {
+/** `Store.once` of a store; `whole` are its methods. */
+export function onceStore(
+  store: Store,
+  whole: Omit<Store, keyof Parts>,
+  operation: OnceOperation,
+  { viewOf, sessionOf }: Views,
+): Store {
   ONCE.assert(operation, "once()");
   const { id, fingerprint, together } = operation;
-  const named = rowsOf(id, store.userId);
+  let named: string | undefined;
   // Of another name, a call may be left out when the operation is asked for again: what it makes is there.
   const counts = new Map<string, number>();
   const nextView = (name: string, values: readonly unknown[]): Store => {
     const count = counts.get(name) ?? 0;
     counts.set(name, count + 1);
+    named ??= rowsOf(id, store.userId);
     return viewOf({ key: `${named}/${name}/${count}`, fingerprint: fingerprint ?? digestOf(values) });
   };
   const writing = <P extends object>(
@@ -88,38 +92,39 @@ export function onceStore(store: Store, operation: OnceOperation, { viewOf, sess
     partOf(nextView(`${family}.${name}`, values));
   const inSession = (sessionId: string) => {
     if (together === undefined) return inView("session", (view) => view.session(sessionId));
-    const key = `${rowsOf(together.id, store.userId)}/${sha256(sessionId)}`;
-    return () => sessionOf(sessionId, { key, fingerprint: fingerprint ?? "" }, together);
+    return () => sessionOf(sessionId, fingerprint ?? "", together);
   };
-  const made = {
-    ...writing(
-      withoutParts(store),
-      STORE_METHODS,
-      inView("store", (view) => view),
-    ),
-    session: (sessionId: string) => writing(store.session(sessionId), SESSION_METHODS, inSession(sessionId)),
-    forUser: (userId: string) => store.forUser(userId).once?.(operation) ?? store.forUser(userId),
-  };
-  const part = <Name extends Parts>(name: Name) =>
+  const methods = writing(
+    whole,
+    STORE_METHODS,
+    inView("store", (view) => view),
+  );
+  const part = <Name extends keyof Parts>(name: Name) =>
     writing(
       store[name],
       PART_METHODS[name],
       inView(name, (view) => view[name]),
     );
-  return withParts<typeof made, Pick<Store, Parts>>(made, {
-    sessions: () => part("sessions"),
-    blocks: () => part("blocks"),
-    entries: () => part("entries"),
-    records: () => part("records"),
-  });
+  return withLazyParts(
+    {
+      ...methods,
+      session: (sessionId: string) => writing(store.session(sessionId), SESSION_METHODS, inSession(sessionId)),
+      forUser: (userId: string) => store.forUser(userId).once?.(operation) ?? store.forUser(userId),
+    },
+    {
+      sessions: () => part("sessions"),
+      blocks: () => part("blocks"),
+      entries: () => part("entries"),
+      records: () => part("records"),
+    },
+  );
 }
 
 const writesOf = perObject((rows: Rows) => Object.keys(rows).filter((name) => rows[name]?.isOnce));
 
-// They are made when they are asked for, and an operation of one call asks for one of them.
-function withoutParts(store: Store): Omit<Store, Parts> {
-  const names = Object.keys(store).filter((name) => !PARTS.has(name)) as (keyof Store)[];
-  return Object.fromEntries(names.map((name) => [name, store[name]])) as unknown as Omit<Store, Parts>;
+/** The key of the row of writes to a session that are done together. */
+export function keyTogether(id: string, sessionId: string, userId: string | undefined): string {
+  return `${rowsOf(id, userId)}/${sha256(sessionId)}`;
 }
 
 /** Begins the keys of an operation's rows. */

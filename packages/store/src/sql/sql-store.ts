@@ -1,4 +1,4 @@
-import { check, defineOptions, invalid, once, parseQuery, Queue, type SearchQuery, withParts } from "@stemma/model";
+import { check, defineOptions, invalid, once, parseQuery, Queue, type SearchQuery } from "@stemma/model";
 import { consolidate } from "../consolidation/consolidate.js";
 import type {
   BackupOptions,
@@ -32,8 +32,9 @@ import { pruneVersions } from "../operations/registry/prune.js";
 import { catchUp } from "../operations/search/index-rows.js";
 import { type RankMessages, searchAtOnce, searchMessages } from "../operations/search/run-search.js";
 import { assertMemoryScope, checkedEntries } from "./entry-arguments.js";
+import { type Parts, withLazyParts } from "./lazy-parts.js";
 import { OnceRunner } from "./once-runner.js";
-import { type LedgerPlace, onceStore } from "./once-store.js";
+import { keyTogether, type LedgerPlace, onceStore } from "./once-store.js";
 import { assertNames } from "./session-id.js";
 import { confined, confining, refuseBackup, SqlCalls } from "./sql-calls.js";
 import { sqlRegistry } from "./sql-registry.js";
@@ -52,9 +53,6 @@ export interface SqlStoreOptions extends SyncOptions {
   /** Answers `Store.scrub`: rewrites the database without what was deleted. */
   readonly scrub?: Scrub | undefined;
 }
-
-/** They are made when they are first asked for: a store that does one call once is made for that call. */
-type StoreParts = Pick<Store, "sessions" | "blocks" | "entries" | "records">;
 
 type Backup = (runner: Runner, path: string, options: BackupOptions) => Promise<BackupReport>;
 
@@ -128,28 +126,31 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
   const sessionTogether = (
     userId: string | undefined,
     id: string,
-    { key, fingerprint }: LedgerPlace,
-    { number, group }: OnceTogether,
+    fingerprint: string,
+    { id: operationId, number, group }: OnceTogether,
   ) => {
-    const operation = (writes: readonly OnceWrite[]) => onceEach(sql, key, fingerprint, writes);
-    const doAll = (writes: readonly OnceWrite[]) => callOrder.write(id, () => runner.writeEach(writes, operation));
-    const together = new OnceRunner(runner, (write, count) =>
-      group.add(key, { name: `${number}${count === 0 ? "" : `/${count}`}`, operation: write }, doAll),
+    const doAll = (writes: readonly OnceWrite[]) => {
+      const key = keyTogether(operationId, id, userId);
+      return callOrder.write(id, () => runner.writeEach(writes, (some) => onceEach(sql, key, fingerprint, some)));
+    };
+    const lot = JSON.stringify([operationId, userId, id]);
+    const together = new OnceRunner(runner, (operation, count) =>
+      group.add(lot, { name: count === 0 ? `${number}` : `${number}/${count}`, operation }, doAll),
     );
     return sqlSession(sql, id, callsOf(userId, together, NO_WAIT));
   };
   const storeOf = (userId?: string, running: Runner = runner): Store => {
     const calls = callsOf(userId, running);
-    const whole: Omit<Store, keyof StoreParts> = {
+    const whole: Omit<Store, keyof Parts> = {
       name: sql.name,
       userId,
       whole: userId === undefined ? undefined : store,
       forUser: confining(userId, (user) => storeOf(user, running)),
       ...(transactions && {
         once: (operation: OnceOperation) =>
-          onceStore(made, operation, {
+          onceStore(made, whole, operation, {
             viewOf: (place) => storeOf(userId, doingOnce(place)),
-            sessionOf: (id, place, together) => sessionTogether(userId, id, place, together),
+            sessionOf: (id, fingerprint, together) => sessionTogether(userId, id, fingerprint, together),
           }),
       }),
       capabilities: { search: sql.search !== null, embeddings: false, durable, transactions, check: false },
@@ -191,7 +192,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
       migrate: () => callOrder.hold({}, () => runner.ready()),
       close,
     };
-    const made: Store = withParts<typeof whole, StoreParts>(whole, {
+    const made: Store = withLazyParts(whole, {
       sessions: () => sqlRegistry({ runner: running, callOrder, sql }, userId),
       blocks: () => ({
         get: (key) => calls.readItem(key.kind, key, blocks.readBlock),
