@@ -22,10 +22,10 @@ export function timeLimit(milliseconds: number, outer: AbortSignal | undefined) 
         clearTimeout(timer);
       }
     },
-    /** Ends it: what is still sent is cut. */
-    end() {
+    /** Ends it: what is still sent is cut. To abort where all came takes as long as a tenth of a small request. */
+    end(isWhole?: boolean) {
       outer?.removeEventListener("abort", leave);
-      controller.abort();
+      if (!isWhole) controller.abort();
     },
   };
 }

@@ -2,6 +2,7 @@ import { type ErrorCode, parseTagged, StemmaError, stringifyAny } from "@stemma/
 import type { RemoteAnswer, RemoteCall, RemoteFailure, RemoteStreamAnswer } from "@stemma/store";
 import { BROKE_OFF, lost, refusalOf } from "../failures.js";
 import { linesOf } from "../lines.js";
+import type { MakeRequest, RequestParts } from "../request.js";
 import { isOf, piecesOf, type Sender } from "../sender.js";
 import type { TimeLimit } from "../time-limit.js";
 import { Lanes, type Sent } from "./lanes.js";
@@ -122,7 +123,7 @@ export class RemoteCalls {
   #exchange(open: Map<number, Waiting>): Promise<void> {
     let sent = 0;
     const [batch] = open.keys();
-    const make = (bearer: string | undefined, signal: AbortSignal) => {
+    const make: MakeRequest = (bearer, signal) => {
       const texts = Array.from(open.values(), ({ text }) => text);
       sent += 1;
       return this.#request(`${sent > 1 ? '"again":true,' : ""}"batch":${batch},"calls":[${texts}]`, bearer, signal);
@@ -182,16 +183,19 @@ export class RemoteCalls {
     }
   }
 
-  #request(fields: string, bearer: string | undefined, signal: AbortSignal): Request {
-    return new Request(`${this.sender.baseUrl}/v1/rpc`, {
-      method: "POST",
-      signal,
-      headers: {
-        "content-type": "application/json",
-        ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
+  #request(fields: string, bearer: string | undefined, signal: AbortSignal): RequestParts {
+    return [
+      `${this.sender.baseUrl}/v1/rpc`,
+      {
+        method: "POST",
+        signal,
+        headers: {
+          "content-type": "application/json",
+          ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
+        },
+        body: `{"client":"${this.#client}",${fields}}`,
       },
-      body: `{"client":"${this.#client}",${fields}}`,
-    });
+    ];
   }
 }
 
