@@ -76,7 +76,7 @@ export {
   sameJson,
   setField,
 } from "./lib/json.js";
-export { lazily, once, perObject, unlessAborted, withParts } from "./lib/once.js";
+export { once, perObject, unlessAborted, withParts } from "./lib/once.js";
 export {
   assertArgument,
   assertOptions,

@@ -32,15 +32,6 @@ export function unlessAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): 
   });
 }
 
-/** Makes something when it is first asked for: the same each time. */
-export function lazily<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
-}
-
 const MAKERS = Symbol("makers");
 
 type InParts = Readonly<Record<typeof MAKERS, Readonly<Record<string, () => unknown>>>>;

@@ -1,10 +1,10 @@
-import { check, defineOptions, perObject, sha256, stringifyTagged } from "@stemma/model";
+import { check, defineOptions, perObject, sha256, stringifyTagged, withParts } from "@stemma/model";
 import { type MethodRow, PART_METHODS, SESSION_METHODS, STORE_METHODS } from "../contract/methods.js";
 import type { OnceOperation, OnceTogether, SessionStore, Store } from "../contract/store.js";
 import { fingerprintIn, LEDGER, namesIn } from "../operations/registry/ledger.js";
-import { type Parts, withLazyParts } from "./lazy-parts.js";
 
 type Method = (...values: unknown[]) => unknown;
+type Parts = Pick<Store, "sessions" | "blocks" | "entries" | "records">;
 type Rows = Readonly<Record<string, MethodRow>>;
 const NOBODY = sha256("");
 
@@ -105,7 +105,7 @@ export function onceStore(
       PART_METHODS[name],
       inView(name, (view) => view[name]),
     );
-  return withLazyParts(
+  return withParts<Omit<Store, keyof Parts>, Parts>(
     {
       ...methods,
       session: (sessionId: string) => writing(store.session(sessionId), SESSION_METHODS, inSession(sessionId)),
