@@ -22,7 +22,7 @@ export function timeLimit(milliseconds: number, outer: AbortSignal | undefined) 
         clearTimeout(timer);
       }
     },
-    /** Ends it: what is still sent is cut. To abort where all came takes as long as a tenth of a small request. */
+    /** Ends it: what is still sent is cut. Where all came, to abort would only take time. */
     end(isWhole?: boolean) {
       outer?.removeEventListener("abort", leave);
       if (!isWhole) controller.abort();
