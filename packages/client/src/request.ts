@@ -26,8 +26,11 @@ export function isRead(route: string): boolean {
   return route.startsWith("GET ") || READS_BY_POST.test(route);
 }
 
+/** What `fetch` is given. */
+export type RequestParts = readonly [url: string, init: RequestInit];
+
 /** A request that can be made again, with each token. */
-export type MakeRequest = (bearer: string | undefined, signal: AbortSignal) => Request;
+export type MakeRequest = (bearer: string | undefined, signal: AbortSignal) => RequestParts;
 
 /** Reads what a call is given, at once: what changes afterwards is not sent. Errors: `INVALID_ARGUMENT`. */
 export function requestOf(
@@ -48,15 +51,17 @@ export function requestOf(
     "if-match": init.ifMatch,
     "if-none-match": init.ifNoneMatch,
   });
-  return (bearer, signal) =>
-    new Request(url, {
+  return (bearer, signal) => [
+    url,
+    {
       method,
       signal,
       headers: bearer === undefined ? headers : [...headers, ["authorization", `Bearer ${bearer}`]],
       body: text,
       // A stream needs it; nothing else minds.
       duplex: "half",
-    } as RequestInit);
+    } as RequestInit,
+  ];
 }
 
 /** The fields that have a value. */

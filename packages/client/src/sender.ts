@@ -1,6 +1,7 @@
 import { invalid, once, StemmaError, unlessAborted } from "@stemma/model";
 import { BROKE_OFF, lost, refusalOf } from "./answers.js";
 import { assertOptions, CLIENT, isHeader, type ReadInit, type StemmaClientOptions } from "./client-options.js";
+import type { MakeRequest } from "./request.js";
 
 const TIMEOUT = 60_000;
 
@@ -25,12 +26,12 @@ export class Sender {
 
   /** Sends what `make` makes for each try, or for one with `isOnce`, until `read` has read an answer. Errors: those of `read`; a refusal; `CONNECTION_LOST`. */
   async send<T>(
-    make: (bearer: string | undefined, signal: AbortSignal) => Request,
+    make: MakeRequest,
     read: (response: Response, limit: TimeLimit) => Promise<T>,
     init: ReadInit = {},
     isOnce?: boolean,
   ): Promise<T> {
-    const { fetch = globalThis.fetch, token, maxRetries = this.retries } = this.options;
+    const { fetch, token, maxRetries = this.retries } = this.options;
     const { timeout = this.options.timeout ?? TIMEOUT, signal } = init;
     let hasNewToken = false;
     let isLost = false;
@@ -40,7 +41,9 @@ export class Sender {
       const limit = timeLimit(timeout, signal);
       let failure: StemmaError;
       try {
-        const response = await limit.within(fetch(make(bearer, limit.signal)));
+        const parts = make(bearer, limit.signal);
+        // A `Request` would be made twice: `fetch` makes one of its own.
+        const response = await limit.within(fetch ? fetch(new Request(...parts)) : globalThis.fetch(...parts));
         if (response.ok) return await read(response, limit);
         throw refusalOf(response, await limit.within(response.text()));
       } catch (error) {
@@ -75,20 +78,21 @@ export class Sender {
 
 /** The pieces of an answer, as they come. Errors: `CONNECTION_LOST` where it breaks off. */
 export async function* piecesOf(response: Response, limit: TimeLimit, init?: ReadInit): AsyncGenerator<string> {
-  const reader = (response.body as ReadableStream<Uint8Array>)
-    .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
-    .getReader();
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  // For a small answer, a TextDecoderStream takes longer.
+  const decoder = new TextDecoder();
+  let done: boolean | undefined;
   try {
-    for (;;) {
-      const { done, value } = await limit.within(reader.read());
-      if (done) return;
-      yield value;
+    while (!done) {
+      const read = await limit.within(reader.read());
+      done = read.done;
+      yield decoder.decode(read.value, { stream: !done });
     }
   } catch (error) {
     throw failureOf(error, init, BROKE_OFF);
   } finally {
-    limit.end();
-    reader.cancel().catch(() => {});
+    limit.end(done);
+    if (!done) reader.cancel().catch(() => {});
   }
 }
 
@@ -148,10 +152,10 @@ function timeLimit(milliseconds: number, outer: AbortSignal | undefined) {
         clearTimeout(timer);
       }
     },
-    /** Ends it: what is still sent is cut. */
-    end() {
+    /** Ends it: what is still sent is cut. Where all came, to abort would only take time. */
+    end(isWhole?: boolean) {
       outer?.removeEventListener("abort", leave);
-      controller.abort();
+      if (!isWhole) controller.abort();
     },
   };
 }

@@ -26,7 +26,7 @@ export class Transport {
   async call(route: Route, asked: Asked): Promise<unknown> {
     return this.#send(route, asked, async (response, limit) => {
       const text = await limit.within(response.text());
-      limit.end();
+      limit.end(true);
       if (response.status === 204) return undefined;
       const answer = isOf(response, "application/json") ? findObject(text) : null;
       if (answer === null) throw refusalOf(response, text);

@@ -117,8 +117,9 @@ export type {
   UsageRow,
   UsageSum,
 } from "./contract/session-registry.js";
-export type { OnceOperation, Store, StoreCapabilities } from "./contract/store.js";
+export type { OnceOperation, OnceTogether, Store, StoreCapabilities } from "./contract/store.js";
 export type { ImportedVector, KeptVector, VectorModel, VectorStore } from "./contract/vectors.js";
+export { WriteGroup } from "./contract/write-group.js";
 export type {
   AppendMessageOptions,
   AppendResult,
@@ -221,7 +222,7 @@ export {
 export { completeKept, type KeptItem, readKept, writeKept } from "./sql/kept-items.js";
 export { allOwners, allSessions, listAll, valuesIn } from "./sql/list-all.js";
 export { type Outcome, observed, observedValues } from "./sql/observed.js";
-export { fingerprintOf, type OnceCall } from "./sql/once-store.js";
+export { fingerprintOf, numbersDone, type OnceCall } from "./sql/once-store.js";
 export {
   assertScope,
   assertSessionFits,

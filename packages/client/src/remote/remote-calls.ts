@@ -1,6 +1,7 @@
 import { type ErrorCode, parseTagged, StemmaError, stringifyAny } from "@stemma/model";
 import type { RemoteAnswer, RemoteCall, RemoteFailure, RemoteStreamAnswer } from "@stemma/store";
 import { BROKE_OFF, linesOf, lost, refusalOf } from "../answers.js";
+import type { MakeRequest, RequestParts } from "../request.js";
 import { isOf, piecesOf, type Sender, type TimeLimit } from "../sender.js";
 import { Lanes, type Lock, type Sent } from "./lanes.js";
 
@@ -118,10 +119,11 @@ export class RemoteCalls {
   /** Sends calls until each has an answer. */
   #exchange(open: Map<number, Waiting>): Promise<void> {
     let sent = 0;
-    const make = (bearer: string | undefined, signal: AbortSignal) => {
+    const [batch] = open.keys();
+    const make: MakeRequest = (bearer, signal) => {
       const texts = Array.from(open.values(), ({ text }) => text);
       sent += 1;
-      return this.#request(`${sent > 1 ? '"again":true,' : ""}"calls":[${texts}]`, bearer, signal);
+      return this.#request(`${sent > 1 ? '"again":true,' : ""}"batch":${batch},"calls":[${texts}]`, bearer, signal);
     };
     return this.sender.send(make, async (response, limit) => {
       for await (const answer of answersOf<RemoteAnswer>(response, limit)) {
@@ -178,16 +180,19 @@ export class RemoteCalls {
     }
   }
 
-  #request(fields: string, bearer: string | undefined, signal: AbortSignal): Request {
-    return new Request(`${this.sender.baseUrl}/v1/rpc`, {
-      method: "POST",
-      signal,
-      headers: {
-        "content-type": "application/json",
-        ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
+  #request(fields: string, bearer: string | undefined, signal: AbortSignal): RequestParts {
+    return [
+      `${this.sender.baseUrl}/v1/rpc`,
+      {
+        method: "POST",
+        signal,
+        headers: {
+          "content-type": "application/json",
+          ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
+        },
+        body: `{"client":"${this.#client}",${fields}}`,
       },
-      body: `{"client":"${this.#client}",${fields}}`,
-    });
+    ];
   }
 }
 

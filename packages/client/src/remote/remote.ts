@@ -49,10 +49,11 @@ class NumberedOnce {
     assertText(operation?.id, "The id of an operation");
   }
 
-  next(call: string): OnceOperation {
+  next(call: string): Asked["once"] {
+    const { together: _here, ...operation } = this.operation;
     const count = this.#counts.get(call) ?? 0;
     this.#counts.set(call, count + 1);
-    return { ...this.operation, id: `${this.operation.id}/${call}/${count}` };
+    return { ...operation, id: `${operation.id}/${call}/${count}` };
   }
 }
 

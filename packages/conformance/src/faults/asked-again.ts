@@ -1,5 +1,5 @@
 // One topic of the suite: operations that are asked for more than once, because an answer was lost.
-import type { Store } from "@stemma/store";
+import { type SessionStore, type Store, WriteGroup } from "@stemma/store";
 import { expect, expectError, failureOf } from "../assert.js";
 import { message, snapshot } from "../samples.js";
 import { type AddCase, type Case, defineTopic } from "../topic.js";
@@ -11,6 +11,25 @@ const SCOPE = { sessionId: "main", scope: "session" as const, kind: "block" as c
 
 const onceOf = (store: Store, id = "operation", fingerprint?: string): Store =>
   store.once?.({ id, fingerprint }) as Store;
+
+/** Makes calls on a session together, each under its number. */
+function together(
+  store: Store,
+  calls: Readonly<Record<number, (session: SessionStore) => Promise<unknown>>>,
+): Promise<PromiseSettledResult<unknown>[]> {
+  const group = new WriteGroup();
+  const made = Object.entries(calls).map(([number, call]) => {
+    const one = { id: "together", number: Number(number), group };
+    const once = store.once?.({ id: `together ${number}`, fingerprint: "", together: one }) as Store;
+    return call(once.session("main"));
+  });
+  group.end();
+  return Promise.allSettled(made);
+}
+
+const appending = (id: string, parent?: string) => (session: SessionStore) => session.append([message(id)], parent);
+
+const idsIn = async (store: Store) => (await store.session("main").path()).messages.map(({ id }) => id);
 
 const append = (store: Store, text: string) => store.blocks.append(SCOPE, text, { maxTokens: 1_000 });
 
@@ -111,6 +130,55 @@ export const askedAgain = defineTopic("asked again", (add) => {
     const results = await Promise.all(asked);
     expect(new Set(results.map((each) => JSON.stringify(each))).size).toBe(1);
     expect((await store.blocks.get(SCOPE))?.content).toBe("one");
+  });
+
+  it("does calls that are made together in their order, once each", ["transactions"], async ({ store }) => {
+    const calls = { 4: appending("a"), 5: appending("b"), 7: (session: SessionStore) => session.delete(["b"]) };
+    const first = await together(store, calls);
+    expect(await idsIn(store)).toEqual(["a"]);
+    await store.session("main").append([message("b")]);
+    expect(await together(store, calls)).toEqual(first);
+    expect(await idsIn(store)).toEqual(["a", "b"]);
+    // Those that were answered are not asked for again, and another one is.
+    const [again] = await together(store, { 7: calls[7], 9: appending("c") });
+    expect(again).toEqual(first[2]);
+    await together(store, { 9: appending("d") });
+    expect(await idsIn(store)).toEqual(["a", "b", "c"]);
+  });
+
+  it("refuses one of several calls by itself, and tries it again", ["transactions"], async ({ store }) => {
+    const calls = { 1: appending("a"), 2: appending("c", "b"), 3: appending("d") };
+    const codes = async () =>
+      (await together(store, calls)).map((each) => (each.status === "rejected" ? each.reason.code : ""));
+    expect(await codes()).toEqual(["", "PARENT_NOT_FOUND", ""]);
+    expect(await idsIn(store)).toEqual(["a", "d"]);
+    await store.session("main").append([message("b")]);
+    expect(await codes()).toEqual(["", "", ""]);
+    expect(await idsIn(store)).toEqual(["a", "d", "b", "c"]);
+  });
+
+  it("makes what is read behind calls that are made together see them", ["transactions"], async ({ store }) => {
+    const calls = { 1: appending("a"), 2: appending("b", "none"), 3: appending("c") };
+    const made = together(store, calls);
+    const read = idsIn(store);
+    const after = store.session("main").append([message("d")]);
+    expect(await read).toEqual(["a", "c"]);
+    await Promise.all([made, after]);
+    expect(await idsIn(store)).toEqual(["a", "c", "d"]);
+  });
+
+  it("does once what is asked for together many times at once", ["transactions"], async ({ store }) => {
+    const calls = {
+      1: appending("a"),
+      2: (session: SessionStore) => session.update({ ...message("a"), parts: [] }),
+      3: appending("b"),
+    };
+    const asked = Array.from({ length: 4 }, () => together(store, calls));
+    const parts = Array.from({ length: 4 }, () => together(store, { 2: calls[2], 3: calls[3] }));
+    const results = await Promise.all(asked);
+    expect(new Set(results.map((each) => JSON.stringify(each))).size).toBe(1);
+    for (const each of await Promise.all(parts)) expect(each).toEqual((results[0] ?? []).slice(1));
+    expect(await idsIn(store)).toEqual(["a", "b"]);
   });
 
   it("knows after a restart what was done", ["transactions", "durable"], async ({ store, restart }) => {

@@ -29,6 +29,8 @@ const AUDIT_LOG = defineOptions<AuditLogOptions>({ days: check.positive("days"),
  * `INVALID_ARGUMENT`.
  */
 export class AuditLog {
+  /** Tells the entries of several processes apart. */
+  readonly #name = randomText(6);
   #waiting: AuditEntry[] = [];
   #number = 0;
   #writing = 0;
@@ -96,7 +98,7 @@ export class AuditLog {
       await this.store.writeTogether(
         entries.map((entry) => ({
           records: AUDIT,
-          key: `${entry.at} ${this.#nextNumber()} ${randomText(6)}`,
+          key: `${entry.at} ${this.#nextNumber()} ${this.#name}`,
           value: new TextEncoder().encode(JSON.stringify(entry)),
           options: { expiresAt },
         })),

@@ -40,6 +40,17 @@ const ENTRIES = "entries.";
 /** The store's own methods that are done once. */
 const STORE_WRITES = Object.fromEntries(Object.entries<MethodRow>(STORE_METHODS).filter(([, { isOnce }]) => isOnce));
 
+const METHOD = Symbol("method");
+
+/** Asks for each method of a session when it is called: there are forty. */
+const SESSION_OF_CALL = {};
+for (const name of Object.keys(SESSION_METHODS)) {
+  const get = function (this: { [METHOD](name: string): unknown }) {
+    return this[METHOD](name);
+  };
+  Object.defineProperty(SESSION_OF_CALL, name, { get, enumerable: true });
+}
+
 const OF_NO_TENANT = "Each tenant of this server has a store, and this key is of no tenant.";
 const OF_ANOTHER_TENANT = "This key is of a tenant whose store is not here.";
 
@@ -160,11 +171,16 @@ class Guard {
   }
 
   // A store with one of its own for what writes, and nothing else: it is made for each write of a request.
-  #once({ id, ...operation }: OnceOperation): Store {
-    const inner = this.inner.once?.({ ...operation, id: operationOf(this.principal, id) }) ?? this.inner;
+  #once({ id, together, ...operation }: OnceOperation): Store {
+    const own = {
+      ...operation,
+      id: operationOf(this.principal, id),
+      ...(together !== undefined && { together: { ...together, id: operationOf(this.principal, together.id) } }),
+    };
+    const inner = this.inner.once?.(own) ?? this.inner;
     const once: Store = Object.create(this.store);
     Object.assign(once, this.#part("store.", inner as Omit<Store, keyof PartMethods>, STORE_WRITES), {
-      session: (sessionId: string) => this.#session(inner, sessionId),
+      session: (sessionId: string) => this.#sessionOfCall(inner.session(sessionId), sessionId),
       forUser: (userId: string) => (inner.userId === userId ? once : this.#forUser(inner, userId)),
     });
     return this.#withParts(once, inner);
@@ -178,18 +194,29 @@ class Guard {
   ): P {
     const wrapped: Record<string, Method> = {};
     for (const name in rows) {
-      const row = rows[name] as MethodRow;
-      const method = (part as Record<string, unknown>)[name] as Method | undefined;
-      if (typeof method !== "function") continue;
-      wrapped[name] = (...given) => {
-        const make: Call["make"] = (values) => method.apply(part, [...values]);
-        const call: Call = { name: prefix + name, row, sessionId, make };
-        return row.isStream
-          ? this.#stream(call, given)
-          : this.#tellingOf(call, given, (copy) => this.#call(call, copy));
-      };
+      const method = this.#method(prefix + name, part, name, rows[name] as MethodRow, sessionId);
+      if (method !== undefined) wrapped[name] = method;
     }
     return wrapped as P;
+  }
+
+  /** A session of which one call is made: a method is there when it is asked for. */
+  #sessionOfCall(session: SessionStore, id: string): SessionStore {
+    const made = Object.create(SESSION_OF_CALL);
+    made.id = id;
+    made[METHOD] = (name: keyof typeof SESSION_METHODS) =>
+      this.#method(`session.${name}`, session, name, SESSION_METHODS[name], id);
+    return made;
+  }
+
+  #method(fullName: string, part: object, name: string, row: MethodRow, sessionId: string | null): Method | undefined {
+    const method = (part as Record<string, unknown>)[name] as Method | undefined;
+    if (typeof method !== "function") return undefined;
+    return (...given) => {
+      const make: Call["make"] = (values) => method.apply(part, [...values]);
+      const call: Call = { name: fullName, row, sessionId, make };
+      return row.isStream ? this.#stream(call, given) : this.#tellingOf(call, given, (copy) => this.#call(call, copy));
+    };
   }
 
   async #call(call: Call, given: unknown[]): Promise<unknown> {

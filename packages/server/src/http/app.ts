@@ -1,6 +1,7 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { raceWithTimer, StemmaError } from "@stemma/model";
-import type { Store } from "@stemma/store";
+import { numbersDone, type Store } from "@stemma/store";
+import { operationOf } from "../access/guard.js";
 import { Quotas } from "../quotas/quotas.js";
 import { remoteRoute } from "../remote/remote-route.js";
 import { bytesOf } from "../rest/body.js";
@@ -63,6 +64,7 @@ function reach(app: ServerApp, store: Store, options: ServerOptions): void {
       c.set("sessions", sessions);
       c.set("once", (key, fingerprint) => contexts.once(principal, whole, key, fingerprint));
       c.set("wasDone", async (id, call) => (await doneBy(principal, whole, id, call)) !== null);
+      c.set("numbersDone", (id, ...of) => numbersDone(whole, operationOf(principal, id), ...of));
       return next();
     });
   });

@@ -17,6 +17,8 @@ export interface ServerEnv {
     once: (key: string, fingerprint: string) => ReturnType<Contexts["once"]>;
     /** True for a call of an operation that was done within a day. */
     wasDone: (id: string, call: OnceCall) => Promise<boolean>;
+    /** The numbers of those of an operation's writes to a session that were done together within a day. */
+    numbersDone: (id: string, sessionId: string, userId: string | undefined) => Promise<ReadonlySet<number>>;
     /** Counts what the request costs beside itself. Errors: `QUOTA_EXCEEDED`. */
     spend: (cost: QuotaCost) => Promise<void>;
   };

@@ -2,7 +2,7 @@ import type { RemoteCall, RemoteRequest } from "@stemma/store";
 import type { ServerEnv } from "../http/server-app.js";
 import { rowOf, type StoreCalls } from "./store-calls.js";
 
-type Counting = Pick<ServerEnv["Variables"], "spend" | "wasDone">;
+type Counting = Pick<ServerEnv["Variables"], "spend" | "wasDone" | "numbersDone">;
 
 /** True for a call that may write. */
 export function mayWrite(call: RemoteCall): boolean {
@@ -17,11 +17,18 @@ export async function countWrites(
   { calls, again }: RemoteRequest,
   made: StoreCalls,
   bytes: number,
-  { spend, wasDone }: Counting,
+  { spend, wasDone, numbersDone }: Counting,
 ): Promise<void> {
+  const ofBatch = new Map<string, ReturnType<typeof numbersDone>>();
   const isNew = async (call: RemoteCall) => {
     const operation = again === true ? made.operationOf(call) : null;
-    return operation === null || !(await wasDone(operation.id, { name: call.call, userId: operation.userId }));
+    if (operation === null) return true;
+    const { id, session, userId } = operation;
+    if (session === undefined) return !(await wasDone(id, { name: call.call, userId }));
+    const key = JSON.stringify([session, userId]);
+    const done = ofBatch.get(key) ?? numbersDone(id, session, userId);
+    ofBatch.set(key, done);
+    return !(await done).has(call.n);
   };
   // A call that cannot be made is refused when it is made.
   const news = calls.filter(mayWrite).map((call) => isNew(call).catch(() => true));

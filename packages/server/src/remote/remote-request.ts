@@ -1,5 +1,5 @@
 import { check, defineFields, invalid, isJsonObject, parseTagged } from "@stemma/model";
-import type { OnceOperation, RemoteCall, RemoteRequest } from "@stemma/store";
+import type { RemoteCall, RemoteRequest } from "@stemma/store";
 
 /** As many calls as a request may have. */
 const MOST_CALLS = 1_000;
@@ -7,6 +7,7 @@ const MOST_CALLS = 1_000;
 const REQUEST = defineFields<RemoteRequest>({
   client: check.required(check.text),
   again: check.flag,
+  batch: check.whole(0),
   calls: check.required(check.rule("a list of calls", Array.isArray)),
 });
 
@@ -20,7 +21,7 @@ const CALL = defineFields<RemoteCall>({
   skip: check.whole(0),
 });
 
-const ONCE = defineFields<OnceOperation>({ id: check.required(check.text), fingerprint: check.text });
+const ONCE = defineFields<NonNullable<RemoteCall["once"]>>({ id: check.required(check.text), fingerprint: check.text });
 
 /** The calls in the body of a request. Errors: `INVALID_ARGUMENT`. */
 export function remoteRequestIn(body: string): RemoteRequest {

@@ -28,7 +28,7 @@ export function remoteRoute(app: ServerApp, options: ServerOptions, maxBytes: nu
     assertMediaType(c.req.raw, JSON_TYPE, "application/json");
     const request = remoteRequestIn(await readBodyText(c.req.raw, { maxBytes, advice: ADVICE }));
     const { calls } = request;
-    const { store, principal, requestId, spend, wasDone } = c.var;
+    const { store, principal, requestId, spend, wasDone, numbersDone } = c.var;
     const made = new StoreCalls(store, request);
     const isAdmin = principal.access === "admin";
     const failed = (error: unknown): RemoteFailure => {
@@ -43,7 +43,7 @@ export function remoteRoute(app: ServerApp, options: ServerOptions, maxBytes: nu
     }
     let refused: RemoteFailure | null = null;
     try {
-      await countWrites(request, made, bytesOf(c.req.raw, maxBytes), { spend, wasDone });
+      await countWrites(request, made, bytesOf(c.req.raw, maxBytes), { spend, wasDone, numbersDone });
     } catch (error) {
       // What only reads is answered.
       c.set("failure", error);
@@ -51,7 +51,11 @@ export function remoteRoute(app: ServerApp, options: ServerOptions, maxBytes: nu
     }
     const lineFor = async (call: RemoteCall) =>
       refused !== null && mayWrite(call) ? `${failureLine({ n: call.n }, refused)}\n` : lineOf(made, call, failed);
-    if (stream === undefined) return answer(calls.map(lineFor));
+    if (stream === undefined) {
+      const lines = calls.map(lineFor);
+      made.end();
+      return answer(lines);
+    }
     if (calls.length > 1) throw invalid("A stream is the only call of its request.");
     return textStream(streamed(made, stream, store, failed), LINES["content-type"]);
   });

@@ -7,6 +7,7 @@ import {
   SESSION_METHODS,
   STORE_METHODS,
   type Store,
+  WriteGroup,
 } from "@stemma/store";
 
 type Rows = Readonly<Record<string, MethodRow>>;
@@ -32,29 +33,49 @@ const OF_THE_SERVER: ReadonlySet<string> = new Set(["store.backup", "store.close
 /** A digest tells nothing that the id of a client's own call does not. */
 const FINGERPRINT = "call";
 
+interface CallOperation {
+  readonly id: string;
+  readonly userId: string | undefined;
+  readonly session?: string | undefined;
+}
+
 /** The calls of a request, on the store that its principal reaches. */
 export class StoreCalls {
   /** The store of each user whom a call names. */
   readonly #users = new Map<string, Store>();
+  /** The writes to sessions that were made last, with no other call between them. */
+  #group = new WriteGroup();
 
   constructor(
     private readonly store: Store,
-    private readonly request: Pick<RemoteRequest, "client" | "again">,
+    private readonly request: Omit<RemoteRequest, "calls">,
   ) {}
 
   /**
-   * Makes a call, at once. One that writes is an operation of its own: whoever sends it again is given what came of it.
-   * Errors: those of the call; `STORE_UNSUPPORTED` for what the store lacks; `CONNECTION_LOST` for a write that comes again, of a
+   * Makes a call, at once; one that writes to a session, with those that come right behind it. What writes is done once: whoever sends
+   * it again is given what came of it. Errors: those of the call; `STORE_UNSUPPORTED` for what the store lacks; `CONNECTION_LOST` for a write that comes again, of a
    * store that cannot know whether it was done.
    */
   async make(call: RemoteCall): Promise<unknown> {
+    const isTogether = this.#batchOf(call) !== undefined;
+    if (!isTogether) this.end();
     return this.#made(this.#storeOf(call), call);
   }
 
-  /** The operation that a call which writes is done as, if it comes again; null for one that cannot be told. */
-  operationOf(call: RemoteCall): { readonly id: string; readonly userId: string | undefined } | null {
+  /** All calls are made. */
+  end(): void {
+    this.#group.end();
+    this.#group = new WriteGroup();
+  }
+
+  /** What a call that writes is done as, if it comes again; null for one that cannot be told. `session` is set for one of a batch. */
+  operationOf(call: RemoteCall): CallOperation | null {
     if (call.once === undefined && rowOf(call).isOnce !== true) return null;
-    return { id: call.once?.id ?? `${this.request.client}/${call.n}`, userId: this.#ofUser(call).userId };
+    const { userId } = this.#ofUser(call);
+    const batch = this.#batchOf(call);
+    return batch === undefined
+      ? { id: call.once?.id ?? this.#idOf(call.n), userId }
+      : { id: this.#idOf(batch), userId, session: call.session };
   }
 
   /** Begins to read a stream. Errors: those of the call, of the stream. */
@@ -92,17 +113,28 @@ export class StoreCalls {
     const store = this.#ofUser(call);
     const { mode, isOnce } = rowOf(call);
     if (mode !== "write" && !isOnce) return store;
-    const { client, again } = this.request;
     if (call.once !== undefined) {
       const once = store.once?.(call.once);
       if (once === undefined) throw unsupported("once()");
       return once;
     }
-    const once = isOnce ? store.once?.({ id: `${client}/${call.n}`, fingerprint: FINGERPRINT }) : undefined;
-    if (once === undefined && again === true) {
+    const batch = this.#batchOf(call);
+    const together = batch === undefined ? undefined : { id: this.#idOf(batch), number: call.n, group: this.#group };
+    const once = isOnce ? store.once?.({ id: this.#idOf(call.n), fingerprint: FINGERPRINT, together }) : undefined;
+    if (once === undefined && this.request.again === true) {
       throw new StemmaError("CONNECTION_LOST", {}, "No answer came. The write may have been stored or not.");
     }
     return once ?? store;
+  }
+
+  /** The batch with which a call that writes to a session is done; undefined for any other call. */
+  #batchOf(call: RemoteCall): number | undefined {
+    const isOfSession = namesOf(call)[0] === "session" && rowOf(call).isOnce === true;
+    return isOfSession && call.once === undefined ? this.request.batch : undefined;
+  }
+
+  #idOf(number: number): string {
+    return `${this.request.client}/${number}`;
   }
 
   #ofUser({ user }: RemoteCall): Store {

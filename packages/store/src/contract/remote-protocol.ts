@@ -13,7 +13,7 @@ export interface RemoteCall {
   readonly user?: string | undefined;
   readonly values: readonly unknown[];
   /** The operation of which it is one write. Default: the call is one of its own. */
-  readonly once?: OnceOperation | undefined;
+  readonly once?: Omit<OnceOperation, "together"> | undefined;
   /** How many values of a stream have come already, when it is asked for again. */
   readonly skip?: number | undefined;
 }
@@ -24,6 +24,11 @@ export interface RemoteRequest {
   readonly client: string;
   /** They have been sent before. */
   readonly again?: boolean | undefined;
+  /**
+   * The number of the first call with which they were sent first. What they write to one session is done in one transaction, and known by
+   * this number when it comes again. Default: each call is done by itself.
+   */
+  readonly batch?: number | undefined;
   readonly calls: readonly RemoteCall[];
 }
 

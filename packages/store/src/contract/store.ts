@@ -21,6 +21,7 @@ import type { Redaction } from "./redact.js";
 import type { SessionStore } from "./session.js";
 import type { SessionRegistry } from "./session-registry.js";
 import type { VectorStore } from "./vectors.js";
+import type { WriteGroup } from "./write-group.js";
 import type { KeptWrite, WrittenIds } from "./writing.js";
 
 export * from "./consolidation.js";
@@ -154,6 +155,19 @@ export interface OnceOperation {
   readonly id: string;
   /** Tells whether the same is asked for, such as a digest of a request's body. Default: the values of each call tell it. */
   readonly fingerprint?: string | undefined;
+  /** It is one write of several. Default: none. */
+  readonly together?: OnceTogether | undefined;
+}
+
+/**
+ * One write of several that share a transaction, and are remembered together, under their `id`. It is for this process only: it has
+ * functions. A store that knows nothing of it does each write by itself.
+ */
+export interface OnceTogether {
+  readonly id: string;
+  /** Names it among those of the id. */
+  readonly number: number;
+  readonly group: WriteGroup;
 }
 
 /** The abilities of a store, as data: the conformance suite skips what is false and says so. */

@@ -90,6 +90,14 @@ export const NO_WAIT: CallOrder = {
 export interface Runner {
   /** One transaction; the caller's view is never half of it. */
   write<T>(operation: () => Operation<T>, mode?: "write" | "idempotent"): Promise<T>;
+  /**
+   * Several writes that may be repeated, in one transaction; each in one of its own, in their order, where that fails. Nobody else
+   * writes in between. `operation` does those that it is given. Gives what became of each.
+   */
+  writeEach<Write, T>(
+    writes: readonly Write[],
+    operation: (writes: readonly Write[]) => Operation<T[]>,
+  ): Promise<PromiseSettledResult<T>[]>;
   /** One consistent view of the database; of what `first` wrote, where that was needed. */
   read<T>(operation: () => Operation<T>, first?: CatchUp): Promise<T>;
   /** Lets others work where the operation pauses: what it reads then is of a later state. */
@@ -176,6 +184,13 @@ class SyncRunner implements Runner {
 
   write<T>(operation: () => Operation<T>, mode: TransactionMode = "write"): Promise<T> {
     return this.#answer(() => this.#transact(mode, operation));
+  }
+
+  writeEach<Write, T>(
+    writes: readonly Write[],
+    operation: (writes: readonly Write[]) => Operation<T[]>,
+  ): Promise<PromiseSettledResult<T>[]> {
+    return this.#answer(() => eachOf(writes, (some) => this.#transact("idempotent", () => operation(some))));
   }
 
   read<T>(operation: () => Operation<T>, first?: CatchUp): Promise<T> {
@@ -364,6 +379,13 @@ class AsyncRunner implements Runner {
     return this.#whenReady(() => this.#transact(mode, operation));
   }
 
+  writeEach<Write, T>(
+    writes: readonly Write[],
+    operation: (writes: readonly Write[]) => Operation<T[]>,
+  ): Promise<PromiseSettledResult<T>[]> {
+    return this.#whenReady(async () => eachOf(writes, (some) => this.#transact("idempotent", () => operation(some))));
+  }
+
   async read<T>(operation: () => Operation<T>, first?: CatchUp): Promise<T> {
     if (first !== undefined && (await this.single(first.isNeeded))) await this.write(first.work);
     return this.#whenReady(() => this.#transact("read", operation));
@@ -419,6 +441,27 @@ class AsyncRunner implements Runner {
 
   #transact<T>(mode: TransactionMode, operation: () => Operation<T>): Promise<T> {
     return this.connection.transaction(mode, (query) => runAsync(operation(), query));
+  }
+}
+
+/** What becomes of writes that `done` does together, or one by one where it cannot: at once where it is done at once. */
+function eachOf<Write, T>(
+  writes: readonly Write[],
+  done: (writes: readonly Write[]) => MaybeLater<T[]>,
+): MaybeLater<PromiseSettledResult<T>[]> {
+  const one = async (write: Write) => (await done([write]))[0] as T;
+  const oneByOne = async () => {
+    const outcomes: PromiseSettledResult<T>[] = [];
+    for (const write of writes) outcomes.push(...(await Promise.allSettled([one(write)])));
+    return outcomes;
+  };
+  if (writes.length === 1) return oneByOne();
+  const fulfilled = (values: T[]) => values.map((value) => ({ status: "fulfilled", value }) as const);
+  try {
+    const all = done(writes);
+    return all instanceof Promise ? all.then(fulfilled, oneByOne) : fulfilled(all);
+  } catch {
+    return oneByOne();
   }
 }
 

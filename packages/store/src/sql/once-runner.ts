@@ -1,7 +1,8 @@
-import type { Dialect } from "../engine/dialect.js";
 import type { Operation } from "../engine/operation.js";
 import type { CatchUp, Runner } from "../engine/runner.js";
-import { onceIn } from "../operations/registry/ledger.js";
+
+/** Does a write of a call once; `count` writes of the call came before. */
+export type DoOnce = <T>(operation: () => Operation<T>, count: number) => Promise<T>;
 
 /** Runs the writes of one call, each of them once: asked again, it gives what came of it. */
 export class OnceRunner implements Runner {
@@ -9,20 +10,19 @@ export class OnceRunner implements Runner {
 
   constructor(
     private readonly runner: Runner,
-    private readonly sql: Dialect,
-    private readonly key: string,
-    private readonly fingerprint: string,
+    private readonly doOnce: DoOnce,
   ) {}
 
   // What is done once may be tried again when a connection was lost.
   write<T>(operation: () => Operation<T>): Promise<T> {
-    const key = `${this.key}/${this.#writes++}`;
-    return this.runner.write(() => onceIn(this.sql, key, this.fingerprint, operation), "idempotent");
+    return this.doOnce(operation, this.#writes++);
   }
 
   writeSingle<T>(operation: () => Operation<T>): Promise<T> {
     return this.write(operation);
   }
+
+  writeEach: Runner["writeEach"] = (writes, operation) => this.runner.writeEach(writes, operation);
 
   read<T>(operation: () => Operation<T>, first?: CatchUp): Promise<T> {
     return this.runner.read(operation, first);

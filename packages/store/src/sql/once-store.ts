@@ -1,16 +1,18 @@
 import { check, defineOptions, perObject, sha256, stringifyTagged, withParts } from "@stemma/model";
 import { type MethodRow, PART_METHODS, SESSION_METHODS, STORE_METHODS } from "../contract/methods.js";
-import type { OnceOperation, Store } from "../contract/store.js";
-import { fingerprintIn, LEDGER } from "../operations/registry/ledger.js";
+import type { OnceOperation, OnceTogether, SessionStore, Store } from "../contract/store.js";
+import { fingerprintIn, LEDGER, namesIn } from "../operations/registry/ledger.js";
 
 type Method = (...values: unknown[]) => unknown;
+type Parts = Pick<Store, "sessions" | "blocks" | "entries" | "records">;
 type Rows = Readonly<Record<string, MethodRow>>;
-type Parts = "sessions" | "blocks" | "entries" | "records";
-
-const PARTS: ReadonlySet<string> = new Set<Parts>(["sessions", "blocks", "entries", "records"]);
 const NOBODY = sha256("");
 
-const ONCE = defineOptions<OnceOperation>({ id: check.required(check.text), fingerprint: check.text });
+const ONCE = defineOptions<OnceOperation>({
+  id: check.required(check.text),
+  fingerprint: check.text,
+  together: check.rule("a write of a group", ({ group }) => typeof group?.add === "function"),
+});
 
 /** A call of an operation: its name, such as "session.append", and whose store it is a call of. */
 export interface OnceCall {
@@ -28,54 +30,101 @@ export async function fingerprintOf(store: Store, id: string, call?: OnceCall): 
   return done === undefined ? null : fingerprintIn(done.value);
 }
 
-/** `Store.once` of a store; `viewOf` gives one whose next call writes under a key of the ledger. */
+/** The numbers of an id's writes to a session that were done together within a day. Of a store of everybody's. */
+export async function numbersDone(
+  store: Store,
+  id: string,
+  sessionId: string,
+  userId: string | undefined,
+): Promise<ReadonlySet<number>> {
+  const done = await store.records.get(LEDGER, keyTogether(id, sessionId, userId));
+  return new Set(done === null ? [] : namesIn(done.value).map(Number));
+}
+
+/** Where the ledger has what was done once. */
+export interface LedgerPlace {
+  readonly key: string;
+  readonly fingerprint: string;
+}
+
+interface Views {
+  /** A store whose next call is done once, under a place of its own. */
+  viewOf(place: LedgerPlace): Store;
+  /** A session whose next call is done once, with others that are done together. */
+  sessionOf(sessionId: string, fingerprint: string, together: OnceTogether): SessionStore;
+}
+
+/** `Store.once` of a store; `whole` are its methods. */
 export function onceStore(
   store: Store,
+  whole: Omit<Store, keyof Parts>,
   operation: OnceOperation,
-  viewOf: (key: string, fingerprint: string) => Store,
+  { viewOf, sessionOf }: Views,
 ): Store {
   ONCE.assert(operation, "once()");
-  const { id, fingerprint } = operation;
-  const named = rowsOf(id, store.userId);
+  const { id, fingerprint, together } = operation;
+  let named: string | undefined;
   // Of another name, a call may be left out when the operation is asked for again: what it makes is there.
   const counts = new Map<string, number>();
   const nextView = (name: string, values: readonly unknown[]): Store => {
     const count = counts.get(name) ?? 0;
     counts.set(name, count + 1);
-    return viewOf(`${named}/${name}/${count}`, fingerprint ?? digestOf(values));
+    named ??= rowsOf(id, store.userId);
+    return viewOf({ key: `${named}/${name}/${count}`, fingerprint: fingerprint ?? digestOf(values) });
   };
-  const writing = <P extends object>(family: string, part: P, rows: Rows, partOf: (view: Store) => object): P => {
+  const writing = <P extends object>(
+    part: P,
+    rows: Rows,
+    targetOf: (name: string, values: readonly unknown[]) => object,
+  ): P => {
     const made = { ...part } as Record<string, unknown>;
     for (const name of writesOf(rows)) {
       if (name in part) {
         made[name] = (...values: unknown[]) => {
-          const target = partOf(nextView(`${family}.${name}`, values));
+          const target = targetOf(name, values);
           return (target as Record<string, Method>)[name]?.apply(target, values);
         };
       }
     }
     return made as P;
   };
-  const made = {
-    ...writing("store", withoutParts(store), STORE_METHODS, (view) => view),
-    session: (sessionId: string) =>
-      writing("session", store.session(sessionId), SESSION_METHODS, (view) => view.session(sessionId)),
-    forUser: (userId: string) => store.forUser(userId).once?.(operation) ?? store.forUser(userId),
+  const inView = (family: string, partOf: (view: Store) => object) => (name: string, values: readonly unknown[]) =>
+    partOf(nextView(`${family}.${name}`, values));
+  const inSession = (sessionId: string) => {
+    if (together === undefined) return inView("session", (view) => view.session(sessionId));
+    return () => sessionOf(sessionId, fingerprint ?? "", together);
   };
-  return withParts<typeof made, Pick<Store, Parts>>(made, {
-    sessions: () => writing("sessions", store.sessions, PART_METHODS.sessions, (view) => view.sessions),
-    blocks: () => writing("blocks", store.blocks, PART_METHODS.blocks, (view) => view.blocks),
-    entries: () => writing("entries", store.entries, PART_METHODS.entries, (view) => view.entries),
-    records: () => writing("records", store.records, PART_METHODS.records, (view) => view.records),
-  });
+  const methods = writing(
+    whole,
+    STORE_METHODS,
+    inView("store", (view) => view),
+  );
+  const part = <Name extends keyof Parts>(name: Name) =>
+    writing(
+      store[name],
+      PART_METHODS[name],
+      inView(name, (view) => view[name]),
+    );
+  return withParts<Omit<Store, keyof Parts>, Parts>(
+    {
+      ...methods,
+      session: (sessionId: string) => writing(store.session(sessionId), SESSION_METHODS, inSession(sessionId)),
+      forUser: (userId: string) => store.forUser(userId).once?.(operation) ?? store.forUser(userId),
+    },
+    {
+      sessions: () => part("sessions"),
+      blocks: () => part("blocks"),
+      entries: () => part("entries"),
+      records: () => part("records"),
+    },
+  );
 }
 
 const writesOf = perObject((rows: Rows) => Object.keys(rows).filter((name) => rows[name]?.isOnce));
 
-// They are made when they are asked for, and an operation of one call asks for one of them.
-function withoutParts(store: Store): Omit<Store, Parts> {
-  const names = Object.keys(store).filter((name) => !PARTS.has(name)) as (keyof Store)[];
-  return Object.fromEntries(names.map((name) => [name, store[name]])) as unknown as Omit<Store, Parts>;
+/** The key of the row of writes to a session that are done together. */
+export function keyTogether(id: string, sessionId: string, userId: string | undefined): string {
+  return `${rowsOf(id, userId)}/${sha256(sessionId)}`;
 }
 
 /** Begins the keys of an operation's rows. */

@@ -7,6 +7,7 @@ import type {
   FoundEntry,
   MemoryScope,
   OnceOperation,
+  OnceTogether,
   Residue,
   ScrubOptions,
   SearchEntriesOptions,
@@ -27,12 +28,13 @@ import * as records from "../operations/memory/records.js";
 import * as versions from "../operations/memory/versions.js";
 import { noteOf } from "../operations/memory/versions.js";
 import { deleteMemory } from "../operations/registry/erase.js";
+import { type OnceWrite, onceEach, onceIn } from "../operations/registry/ledger.js";
 import { pruneVersions } from "../operations/registry/prune.js";
 import { catchUp } from "../operations/search/index-rows.js";
 import { type RankMessages, searchAtOnce, searchMessages } from "../operations/search/run-search.js";
 import { assertMemoryScope, checkedEntries } from "./entry-arguments.js";
 import { OnceRunner } from "./once-runner.js";
-import { onceStore } from "./once-store.js";
+import { keyTogether, type LedgerPlace, onceStore } from "./once-store.js";
 import { assertNames } from "./session-id.js";
 import { confined, confining, refuseBackup, SqlCalls } from "./sql-calls.js";
 import { sqlRegistry } from "./sql-registry.js";
@@ -53,7 +55,7 @@ export interface SqlStoreOptions extends SyncOptions {
 }
 
 /** They are made when they are first asked for: a store that does one call once is made for that call. */
-type StoreParts = Pick<Store, "sessions" | "blocks" | "entries" | "records">;
+type Parts = Pick<Store, "sessions" | "blocks" | "entries" | "records">;
 
 type Backup = (runner: Runner, path: string, options: BackupOptions) => Promise<BackupReport>;
 
@@ -114,26 +116,48 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         });
   const searchTextOf = (userId: string | undefined) => (query: string, request: SearchRequest) =>
     search(parseQuery(query), userId === undefined ? request : { ...request, userId });
-  const callsOf = (userId: string | undefined, running: Runner = runner) =>
-    new SqlCalls({ runner: running, callOrder, sql, search: searchTextOf(userId) }, userId);
+  const callsOf = (userId: string | undefined, running: Runner = runner, order = callOrder) =>
+    new SqlCalls({ runner: running, callOrder: order, sql, search: searchTextOf(userId) }, userId);
   const searchEntries: OpenStore["searchEntries"] = async (userId, scope, query, searchOptions, rank) => {
     assertNoThreshold(searchOptions.threshold);
     return callsOf(userId).searchItems("entries", scope, (owned) =>
       entries.searchEntries(sql, owned, query, searchOptions, rank),
     );
   };
+  const doingOnce = ({ key, fingerprint }: LedgerPlace) =>
+    new OnceRunner(runner, (operation, count) =>
+      runner.write(() => onceIn(sql, `${key}/${count}`, fingerprint, operation), "idempotent"),
+    );
+  // The group is in order; none of its calls waits for another.
+  const sessionTogether = (
+    userId: string | undefined,
+    id: string,
+    fingerprint: string,
+    { id: operationId, number, group }: OnceTogether,
+  ) => {
+    const doAll = (writes: readonly OnceWrite[]) => {
+      const key = keyTogether(operationId, id, userId);
+      return callOrder.write(id, () => runner.writeEach(writes, (some) => onceEach(sql, key, fingerprint, some)));
+    };
+    const lot = JSON.stringify([operationId, userId, id]);
+    const together = new OnceRunner(runner, (operation, count) =>
+      group.add(lot, { name: count === 0 ? `${number}` : `${number}/${count}`, operation }, doAll),
+    );
+    return sqlSession(sql, id, callsOf(userId, together, NO_WAIT));
+  };
   const storeOf = (userId?: string, running: Runner = runner): Store => {
     const calls = callsOf(userId, running);
-    const whole: Omit<Store, keyof StoreParts> = {
+    const whole: Omit<Store, keyof Parts> = {
       name: sql.name,
       userId,
       whole: userId === undefined ? undefined : store,
       forUser: confining(userId, (user) => storeOf(user, running)),
       ...(transactions && {
         once: (operation: OnceOperation) =>
-          onceStore(made, operation, (key, fingerprint) =>
-            storeOf(userId, new OnceRunner(runner, sql, key, fingerprint)),
-          ),
+          onceStore(made, whole, operation, {
+            viewOf: (place) => storeOf(userId, doingOnce(place)),
+            sessionOf: (id, fingerprint, together) => sessionTogether(userId, id, fingerprint, together),
+          }),
       }),
       capabilities: { search: sql.search !== null, embeddings: false, durable, transactions, check: false },
       session: (id) => sqlSession(sql, id, calls),
@@ -174,97 +198,103 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
       migrate: () => callOrder.hold({}, () => runner.ready()),
       close,
     };
-    const made: Store = withParts<typeof whole, StoreParts>(whole, {
-      sessions: () => sqlRegistry({ runner: running, callOrder, sql }, userId),
-      blocks: () => ({
-        get: (key) => calls.readItem(key.kind, key, blocks.readBlock),
-        getMany: async (keys) => {
-          const [first] = keys;
-          return first === undefined ? [] : calls.listItems(first, (owned) => findBlocks(sql, owned.sessionId, keys));
-        },
-        set: async (key, content, blockOptions = {}) => {
-          assertNames(key);
-          const note = noteOf(key, blockOptions);
-          return calls.writeItem(key.kind, key, (owned) => blocks.writeBlock(sql, owned, content, blockOptions, note));
-        },
-        append: async (key, text, { maxTokens, ...version }) => {
-          assertNames(key);
-          const note = noteOf(key, version);
-          return calls.writeItem(key.kind, key, (owned) => blocks.appendBlock(sql, owned, text, maxTokens, note));
-        },
-        delete: async (key) => {
-          await calls.writeItem(key.kind, key, (owned) => blocks.deleteBlock(sql, owned));
-        },
-        versions: (key) => calls.searchItems(key.kind, key, blocks.readBlockVersions),
-        list: (scope) => calls.listItems(scope, (owned) => lists.listBlocks(sql, owned)),
-        owners: async (kind, listOptions = {}) => {
-          // Which keys there are is not one user's business.
-          if (userId !== undefined && kind === "key") return [];
-          return callOrder.hold({}, () =>
-            runner.single(() => lists.listOwners(sql, kind, { ...listOptions, only: userId })),
-          );
-        },
-        importVersions: async (key, found) => {
-          assertNames(key);
-          return calls.writeItem(key.kind, key, (owned) =>
-            versions.importVersions(sql, blocks.blockVersionKey(owned), found),
-          );
-        },
-      }),
-      entries: () =>
-        checkedEntries({
-          count: (scope, view = {}) =>
-            calls.searchItems("entries", scope, (owned) => entries.countEntries(sql, owned, view)),
-          get: (scope, key) => calls.readItem("entries", scope, (owned) => entries.findEntry(sql, owned, key)),
-          set: async (scope, entry, entryOptions = {}) => {
-            assertNames(scope, entry.key);
-            const note = noteOf(scope, entryOptions);
-            return calls.writeItem("entries", scope, (owned) => entries.writeEntry(sql, owned, entry, note));
+    const made: Store = withParts<typeof whole, Parts>(
+      { ...whole },
+      {
+        sessions: () => sqlRegistry({ runner: running, callOrder, sql }, userId),
+        blocks: () => ({
+          get: (key) => calls.readItem(key.kind, key, blocks.readBlock),
+          getMany: async (keys) => {
+            const [first] = keys;
+            return first === undefined ? [] : calls.listItems(first, (owned) => findBlocks(sql, owned.sessionId, keys));
           },
-          append: async (scope, entry, { maxTokens, ...version }) => {
-            assertNames(scope, entry.key);
-            const note = noteOf(scope, version);
-            return calls.writeItem("entries", scope, (owned) =>
-              entries.appendEntry(sql, owned, entry, maxTokens, note),
+          set: async (key, content, blockOptions = {}) => {
+            assertNames(key);
+            const note = noteOf(key, blockOptions);
+            return calls.writeItem(key.kind, key, (owned) =>
+              blocks.writeBlock(sql, owned, content, blockOptions, note),
             );
           },
-          delete: (scope, key, entryOptions = {}) => {
-            const note = noteOf(scope, entryOptions);
-            return calls.writeItem("entries", scope, (owned) => entries.deleteEntry(sql, owned, key, note));
+          append: async (key, text, { maxTokens, ...version }) => {
+            assertNames(key);
+            const note = noteOf(key, version);
+            return calls.writeItem(key.kind, key, (owned) => blocks.appendBlock(sql, owned, text, maxTokens, note));
           },
-          importVersions: async (scope, key, found) => {
+          delete: async (key) => {
+            await calls.writeItem(key.kind, key, (owned) => blocks.deleteBlock(sql, owned));
+          },
+          versions: (key) => calls.searchItems(key.kind, key, blocks.readBlockVersions),
+          list: (scope) => calls.listItems(scope, (owned) => lists.listBlocks(sql, owned)),
+          owners: async (kind, listOptions = {}) => {
+            // Which keys there are is not one user's business.
+            if (userId !== undefined && kind === "key") return [];
+            return callOrder.hold({}, () =>
+              runner.single(() => lists.listOwners(sql, kind, { ...listOptions, only: userId })),
+            );
+          },
+          importVersions: async (key, found) => {
+            assertNames(key);
+            return calls.writeItem(key.kind, key, (owned) =>
+              versions.importVersions(sql, blocks.blockVersionKey(owned), found),
+            );
+          },
+        }),
+        entries: () =>
+          checkedEntries({
+            count: (scope, view = {}) =>
+              calls.searchItems("entries", scope, (owned) => entries.countEntries(sql, owned, view)),
+            get: (scope, key) => calls.readItem("entries", scope, (owned) => entries.findEntry(sql, owned, key)),
+            set: async (scope, entry, entryOptions = {}) => {
+              assertNames(scope, entry.key);
+              const note = noteOf(scope, entryOptions);
+              return calls.writeItem("entries", scope, (owned) => entries.writeEntry(sql, owned, entry, note));
+            },
+            append: async (scope, entry, { maxTokens, ...version }) => {
+              assertNames(scope, entry.key);
+              const note = noteOf(scope, version);
+              return calls.writeItem("entries", scope, (owned) =>
+                entries.appendEntry(sql, owned, entry, maxTokens, note),
+              );
+            },
+            delete: (scope, key, entryOptions = {}) => {
+              const note = noteOf(scope, entryOptions);
+              return calls.writeItem("entries", scope, (owned) => entries.deleteEntry(sql, owned, key, note));
+            },
+            importVersions: async (scope, key, found) => {
+              assertNames(scope, key);
+              return calls.writeItem("entries", scope, (owned) =>
+                versions.importVersions(sql, versions.entryVersionKey(owned, key), found),
+              );
+            },
+            versions: (scope, key) =>
+              calls.searchItems("entries", scope, (owned) => entries.readEntryVersions(sql, owned, key)),
+            labels: (scope) => calls.listItems(scope, (owned) => lists.listLabels(sql, owned)),
+            removed: (scope) => calls.listItems(scope, (owned) => lists.listRemoved(sql, owned)),
+            list: (scope, listOptions = {}) =>
+              calls.searchItems("entries", scope, (owned) => listEntries(sql, owned, listOptions)),
+            search: async (scope, query, searchOptions) =>
+              searchEntries(userId, scope, parseQuery(query), searchOptions),
+          }),
+        records: () => ({
+          get: (scope, key) => calls.readItem("records", scope, () => records.readRecord(sql, scope, key)),
+          set: async (scope, key, value, recordOptions = {}) => {
             assertNames(scope, key);
-            return calls.writeItem("entries", scope, (owned) =>
-              versions.importVersions(sql, versions.entryVersionKey(owned, key), found),
-            );
+            return calls.writeRecord(scope, () => records.writeRecord(sql, scope, key, value, recordOptions));
           },
-          versions: (scope, key) =>
-            calls.searchItems("entries", scope, (owned) => entries.readEntryVersions(sql, owned, key)),
-          labels: (scope) => calls.listItems(scope, (owned) => lists.listLabels(sql, owned)),
-          removed: (scope) => calls.listItems(scope, (owned) => lists.listRemoved(sql, owned)),
+          delete: (scope, key, { expectedVersion } = {}) =>
+            calls.writeItem("records", scope, () => records.deleteRecord(sql, scope, key, expectedVersion)),
           list: (scope, listOptions = {}) =>
-            calls.searchItems("entries", scope, (owned) => listEntries(sql, owned, listOptions)),
-          search: async (scope, query, searchOptions) => searchEntries(userId, scope, parseQuery(query), searchOptions),
+            calls.readItem("records", scope, () => records.listRecords(sql, scope, listOptions)),
+          expire: async (scope, prefix, after) => {
+            await calls.writeItem("records", scope, () => records.expireRecords(sql, scope, prefix, after));
+          },
+          labels: (sessionId) => calls.listItems({ sessionId }, () => records.listRecordLabels(sql, sessionId)),
+          ...(serverTime !== null && {
+            now: () => callOrder.hold({}, () => runner.single(() => records.readServerTime(serverTime))),
+          }),
         }),
-      records: () => ({
-        get: (scope, key) => calls.readItem("records", scope, () => records.readRecord(sql, scope, key)),
-        set: async (scope, key, value, recordOptions = {}) => {
-          assertNames(scope, key);
-          return calls.writeRecord(scope, () => records.writeRecord(sql, scope, key, value, recordOptions));
-        },
-        delete: (scope, key, { expectedVersion } = {}) =>
-          calls.writeItem("records", scope, () => records.deleteRecord(sql, scope, key, expectedVersion)),
-        list: (scope, listOptions = {}) =>
-          calls.readItem("records", scope, () => records.listRecords(sql, scope, listOptions)),
-        expire: async (scope, prefix, after) => {
-          await calls.writeItem("records", scope, () => records.expireRecords(sql, scope, prefix, after));
-        },
-        labels: (sessionId) => calls.listItems({ sessionId }, () => records.listRecordLabels(sql, sessionId)),
-        ...(serverTime !== null && {
-          now: () => callOrder.hold({}, () => runner.single(() => records.readServerTime(serverTime))),
-        }),
-      }),
-    });
+      },
+    );
     return made;
   };
   const store = storeOf();

@@ -25,11 +25,11 @@ interface RecordRow {
 /** A write of a record that expires takes away so many whose time has come. */
 const SWEPT = 16;
 
-/** The operation behind `RecordStore.get`. */
-export function* readRecord(sql: Dialect, scope: RecordScope, key: string): Operation<StoredRecord | null> {
+/** The operation behind `RecordStore.get`. `lock` ends the query. */
+export function* readRecord(sql: Dialect, scope: RecordScope, key: string, lock = ""): Operation<StoredRecord | null> {
   const { condition, values } = present(sql);
   const query = `SELECT key, ${sql.bytes.read("value")} AS value, version, expires_at FROM assistant_records
-     WHERE ${IN_SCOPE} AND key = ? AND ${condition}`;
+     WHERE ${IN_SCOPE} AND key = ? AND ${condition}${lock}`;
   const row = yield* first<RecordRow>(query, scope.sessionId, scope.label, key, ...values);
   return row === undefined ? null : recordOf(sql, row);
 }

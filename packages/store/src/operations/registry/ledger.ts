@@ -12,13 +12,14 @@ const REMEMBERED = 86_400_000;
 
 /** Rows that are written between two looks for expired ones. A look removes up to twice as many. */
 const WRITES_A_SWEEP = 8;
-let writes = 0;
+let rows = 0;
 
 /** The content of a row of the ledger, as tagged JSON. */
 interface Done {
   /** Tells whether the same was asked for. */
   readonly fingerprint: string;
-  readonly result?: unknown;
+  /** The writes that were done, by their names, and what came of each. */
+  readonly writes: readonly (readonly [name: string, result?: unknown])[];
 }
 
 const doneIn = (value: Uint8Array): Done => parseTagged(new TextDecoder().decode(value)) as Done;
@@ -28,47 +29,76 @@ export function fingerprintIn(value: Uint8Array): string {
   return doneIn(value).fingerprint;
 }
 
-/**
- * Does an operation once under a key, and gives its result to whoever asks again within a day. The row stands in the same
- * transaction: what was rolled back was not done. Who asks meanwhile waits for the transaction. Errors: `OPERATION_CONFLICT` for
- * another fingerprint.
- */
+/** The names of the writes in a row of the ledger. */
+export function namesIn(value: Uint8Array): string[] {
+  return doneIn(value).writes.map(([name]) => name);
+}
+
+/** A write that is done once, and its name among those of its row. */
+export interface OnceWrite<T = unknown> {
+  readonly name: string;
+  operation(): Operation<T>;
+}
+
+/** Does one write once, under a key of its own. */
 export function* onceIn<T>(
   sql: Dialect,
   key: string,
   fingerprint: string,
   operation: () => Operation<T>,
 ): Operation<T> {
-  const write = (done: Done, isFirst: boolean) => {
-    const value = new TextEncoder().encode(stringifyTagged(done));
+  const [result] = yield* onceEach(sql, key, fingerprint, [{ name: "", operation }]);
+  return result as T;
+}
+
+/**
+ * Does each of some writes once, and gives its result to whoever asks again within a day. Their row, of this key, stands in the same
+ * transaction: what was rolled back was not done. Who asks meanwhile waits for the transaction. Errors: those of the writes;
+ * `OPERATION_CONFLICT` for another fingerprint.
+ */
+export function* onceEach<T>(
+  sql: Dialect,
+  key: string,
+  fingerprint: string,
+  writes: readonly OnceWrite<T>[],
+): Operation<T[]> {
+  const write = (done: Done["writes"], isFirst: boolean) => {
+    const value = new TextEncoder().encode(stringifyTagged({ fingerprint, writes: done } satisfies Done));
     const expiresAt = Date.now() + REMEMBERED;
     return placeRecord(sql, LEDGER, key, value, isFirst ? { expectedVersion: 0, expiresAt } : { expiresAt });
   };
   const find = function* () {
-    const found = yield* readRecord(sql, LEDGER, key);
+    const found = yield* readRecord(sql, LEDGER, key, sql.forUpdate);
     if (found === null) return null;
     const done = doneIn(found.value);
-    if (done.fingerprint === fingerprint) return done;
+    if (done.fingerprint === fingerprint) return done.writes;
     throw new StemmaError("OPERATION_CONFLICT", {}, "Another operation had this id before; nothing was changed.");
   };
   // Where nobody else writes meanwhile, a row is looked for. Elsewhere it is written first, so that others wait for it.
   const isAlone = sql.lockSession === null;
-  if (isAlone) {
-    const done = yield* find();
-    if (done !== null) return done.result as T;
-  } else {
+  const claim = function* () {
     try {
-      yield* write({ fingerprint }, true);
+      const names = writes.map(({ name }) => [name] as const);
+      yield* write(names, true);
+      return null;
     } catch (error) {
       if (!StemmaError.isInstance(error, "RECORD_CONFLICT")) throw error;
-      const done = yield* find();
-      if (done === null) throw error;
-      return done.result as T;
+      const found = yield* find();
+      if (found === null) throw error;
+      return found;
     }
+  };
+  const before = isAlone ? yield* find() : yield* claim();
+  const done = new Map(before?.map(([name, result]) => [name, result]));
+  const news = writes.filter(({ name }) => !done.has(name));
+  for (const { name, operation } of news) done.set(name, yield* operation());
+  const isClaimed = !isAlone && before === null;
+  if (news.length > 0 && !(isClaimed && news.every(({ name }) => done.get(name) === undefined))) {
+    yield* write([...done], isAlone && before === null);
   }
-  const result = yield* operation();
-  if (isAlone || result !== undefined) yield* write({ fingerprint, result }, isAlone);
-  writes += 1;
-  if (writes % WRITES_A_SWEEP === 0) yield* sweepRecords(sql);
-  return result;
+  if (news.length > 0) {
+    rows += 1;
+    if (rows % WRITES_A_SWEEP === 0) yield* sweepRecords(sql);
+  }
+  return writes.map(({ name }) => done.get(name) as T);
 }
