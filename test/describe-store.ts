@@ -58,7 +58,6 @@ export const OF_POSTGRES = [
   "compaction",
   "deleting messages",
   "blocks of users and keys",
-  "learned facts",
   "turns",
   "asked again",
 ] as const;

@@ -2,7 +2,7 @@
 import "../../packages/server/test/quick/rest-again.test.js";
 import "../../packages/server/test/quick/rest-attacks.test.js";
 import "../../packages/server/test/quick/rest-changes.test.js";
-import "../../packages/server/test/quick/rest-matrix.test.js";
+import "../../packages/server/test/slow/rest-matrix.test.js";
 import "../../packages/server/test/quick/rest-memory.test.js";
 import "../../packages/server/test/quick/rest-messages.test.js";
 import "../../packages/server/test/quick/rest-property.test.js";

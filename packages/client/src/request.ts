@@ -26,7 +26,7 @@ export function isRead(route: string): boolean {
   return route.startsWith("GET ") || READS_BY_POST.test(route);
 }
 
-/** What `fetch` is given. */
+/** The arguments of a `fetch`. */
 export type RequestParts = readonly [url: string, init: RequestInit];
 
 /** A request that can be made again, with each token. */

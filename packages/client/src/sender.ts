@@ -92,7 +92,7 @@ export async function* piecesOf(response: Response, limit: TimeLimit, init?: Rea
     throw failureOf(error, init, BROKE_OFF);
   } finally {
     limit.end(done);
-    if (!done) reader.cancel().catch(() => {});
+    reader.cancel().catch(() => {});
   }
 }
 

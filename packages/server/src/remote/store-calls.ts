@@ -68,7 +68,7 @@ export class StoreCalls {
     this.#group = new WriteGroup();
   }
 
-  /** What a call that writes is done as, if it comes again; null for one that cannot be told. `session` is set for one of a batch. */
+  /** The operation that a call which writes is done as, if it comes again; null for one that cannot be told. `session` is set for one of a batch. */
   operationOf(call: RemoteCall): CallOperation | null {
     if (call.once === undefined && rowOf(call).isOnce !== true) return null;
     const { userId } = this.#ofUser(call);

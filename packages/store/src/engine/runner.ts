@@ -444,7 +444,7 @@ class AsyncRunner implements Runner {
   }
 }
 
-/** What becomes of writes that `done` does together, or one by one where it cannot: at once where it is done at once. */
+/** The outcomes of writes that `done` does together, or one by one where it cannot: given at once where they are done at once. */
 function eachOf<Write, T>(
   writes: readonly Write[],
   done: (writes: readonly Write[]) => MaybeLater<T[]>,

@@ -1,7 +1,7 @@
 // Every route of the document, as every kind of principal, on what is another's: a route that is added is in it by itself.
 import { ERROR_CODES } from "@stemma/model";
 import { beforeAll, describe, expect, it } from "vitest";
-import { said, segmentOf, serveRest } from "./rest-helpers.js";
+import { said, segmentOf, serveRest } from "../quick/rest-helpers.js";
 
 const CANARY = "canary-of-bob";
 const CODES = new Set<string>([
