@@ -295,7 +295,7 @@ async def test_what_cannot_be_sent_is_refused_at_once(monkeypatch: pytest.Monkey
         with pytest.raises(InvalidRequestError) as refused:
             await chat.append({"id": "1", "role": "user"})
         assert refused.value.status == 400
-        with pytest.raises(ValueError):
+        with pytest.raises(InvalidRequestError):
             await chat.append({"id": "1", "role": "user", "parts": [{"type": "x", "n": float("nan")}]})
         with pytest.raises(InvalidRequestError):
             await chat.append([])

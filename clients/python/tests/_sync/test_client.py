@@ -294,7 +294,7 @@ def test_what_cannot_be_sent_is_refused_at_once(monkeypatch: pytest.MonkeyPatch)
         with pytest.raises(InvalidRequestError) as refused:
             chat.append({"id": "1", "role": "user"})
         assert refused.value.status == 400
-        with pytest.raises(ValueError):
+        with pytest.raises(InvalidRequestError):
             chat.append({"id": "1", "role": "user", "parts": [{"type": "x", "n": float("nan")}]})
         with pytest.raises(InvalidRequestError):
             chat.append([])
