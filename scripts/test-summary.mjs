@@ -2,8 +2,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { relative } from "node:path";
 
-// A run that failed may have no second part, or none.
-const parts = [1, 2].map((part) => `node_modules/.cache/test-results-${part}.json`).filter((path) => existsSync(path));
+// A run that failed may lack some parts, or all.
+const parts = [1, 2, 3]
+  .map((part) => `node_modules/.cache/test-results-${part}.json`)
+  .filter((path) => existsSync(path));
 if (parts.length === 0) process.exit();
 const runs = parts.map((path) => JSON.parse(readFileSync(path, "utf8")));
 const sum = (field) => runs.reduce((total, run) => total + run[field], 0);

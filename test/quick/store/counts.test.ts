@@ -4,6 +4,8 @@ import { memory } from "../../../packages/store/src/memory.js";
 import { serverFor } from "../../server/remote-target.js";
 
 const NO_COUNT = [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 1e300, "x"] as number[];
+/** These read to their end. */
+const WITHOUT_END = ["sessions", "search"];
 
 describe.each([
   ["memory", () => memory()],
@@ -37,6 +39,10 @@ describe.each([
     };
     for (const [name, call] of Object.entries(calls)) {
       for (const count of NO_COUNT) {
+        if (count === Number.POSITIVE_INFINITY && WITHOUT_END.includes(name)) {
+          expect(JSON.stringify(await call(count))).toContain("main");
+          continue;
+        }
         await expect(call(count), `${name} ${count}`).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
       }
     }

@@ -38,3 +38,8 @@ export function assertVersionNumber(version: number | undefined, what: string): 
 export function assertCount(value: number | undefined, what: string, least = 1): void {
   if (value !== undefined) assertArgument(check.whole(least), value, what);
 }
+
+/** Of what is read to its end where no limit ends it before: `Infinity` is no limit. Errors: as of `assertCount`. */
+export function assertLimit(value: number | undefined, what: string): void {
+  if (value !== Number.POSITIVE_INFINITY) assertCount(value, what);
+}

@@ -18,7 +18,7 @@ import type {
 import type { Connection } from "../engine/connection.js";
 import type { Dialect } from "../engine/dialect.js";
 import { type CallOrder, createRunner, NO_WAIT, QueuedOrder, type Runner, type SyncOptions } from "../engine/runner.js";
-import { assertCount } from "../operations/assert-storable.js";
+import { assertCount, assertLimit } from "../operations/assert-storable.js";
 import * as blocks from "../operations/memory/blocks.js";
 import { findBlocks } from "../operations/memory/blocks.js";
 import * as entries from "../operations/memory/entries.js";
@@ -95,7 +95,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
   const callOrder = connection.kind === "sync" ? NO_WAIT : new QueuedOrder(order, sql.name);
   const search = async (query: SearchQuery, request: SearchRequest, rank?: RankMessages): Promise<SearchHit[]> => {
     assertNoThreshold(request.threshold);
-    assertCount(request.limit, "The limit of a search");
+    assertLimit(request.limit, "The limit of a search");
     assertCount(request.offset, "The offset of a search", 0);
     assertCount(request.context, "The context of a search", 0);
     const { sessionId, sessionIds = [] } = request;

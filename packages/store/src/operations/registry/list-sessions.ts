@@ -16,7 +16,7 @@ import {
   ofSession,
   registeredOrder,
 } from "../../engine/operation.js";
-import { assertCount } from "../assert-storable.js";
+import { assertLimit } from "../assert-storable.js";
 import { orderedPage } from "../memory/ordered-page.js";
 import { APPENDS_UNDATED, LATEST_CHANGE } from "./session-head.js";
 import { behind, cursorOf, isBehind, type ListPosition, ordersOf, parseCursor } from "./session-order.js";
@@ -40,7 +40,7 @@ export function* listSessions(
   filters: readonly SessionFilter[],
   { limit, cursor, orderBy = "change" }: SessionListRequest,
 ): Operation<Page> {
-  assertCount(limit, "The limit of a list");
+  assertLimit(limit, "The limit of a list");
   const filter = sessionFilter(sql, ...filters);
   const after = cursor === undefined ? null : parseCursor(orderBy, cursor);
   const most = limit === undefined ? Number.POSITIVE_INFINITY : limit + 1;
