@@ -37,8 +37,6 @@ export * from "./session.js";
 export * from "./session-registry.js";
 export * from "./vectors.js";
 export * from "./writing.js";
-export * from "./writing.js";
-export * from "./writing.js";
 
 /**
  * A store holds many sessions. Every method that writes is all or nothing, and waits for the other writers of the same
@@ -155,7 +153,7 @@ export interface OnceOperation {
   readonly id: string;
   /** Tells whether the same is asked for, such as a digest of a request's body. Default: the values of each call tell it. */
   readonly fingerprint?: string | undefined;
-  /** It is one write of several. Default: none. */
+  /** It is one write of several, which its number tells from the others: without a fingerprint, its values are not compared. Default: none. */
   readonly together?: OnceTogether | undefined;
 }
 

@@ -4,7 +4,8 @@ import type { OnceOperation, OnceTogether, SessionStore, Store } from "../contra
 import { fingerprintIn, LEDGER, namesIn } from "../operations/registry/ledger.js";
 
 type Method = (...values: unknown[]) => unknown;
-type Parts = Pick<Store, "sessions" | "blocks" | "entries" | "records">;
+/** They are made when they are first asked for: a store that does one call once is made for that call. */
+export type StoreParts = Pick<Store, "sessions" | "blocks" | "entries" | "records">;
 type Rows = Readonly<Record<string, MethodRow>>;
 const NOBODY = sha256("");
 
@@ -57,7 +58,7 @@ interface Views {
 /** `Store.once` of a store; `whole` are its methods. */
 export function onceStore(
   store: Store,
-  whole: Omit<Store, keyof Parts>,
+  whole: Omit<Store, keyof StoreParts>,
   operation: OnceOperation,
   { viewOf, sessionOf }: Views,
 ): Store {
@@ -99,13 +100,13 @@ export function onceStore(
     STORE_METHODS,
     inView("store", (view) => view),
   );
-  const part = <Name extends keyof Parts>(name: Name) =>
+  const part = <Name extends keyof StoreParts>(name: Name) =>
     writing(
       store[name],
       PART_METHODS[name],
       inView(name, (view) => view[name]),
     );
-  return withParts<Omit<Store, keyof Parts>, Parts>(
+  return withParts<Omit<Store, keyof StoreParts>, StoreParts>(
     {
       ...methods,
       session: (sessionId: string) => writing(store.session(sessionId), SESSION_METHODS, inSession(sessionId)),

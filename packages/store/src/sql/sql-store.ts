@@ -34,7 +34,7 @@ import { catchUp } from "../operations/search/index-rows.js";
 import { type RankMessages, searchAtOnce, searchMessages } from "../operations/search/run-search.js";
 import { assertMemoryScope, checkedEntries } from "./entry-arguments.js";
 import { OnceRunner } from "./once-runner.js";
-import { keyTogether, type LedgerPlace, onceStore } from "./once-store.js";
+import { keyTogether, type LedgerPlace, onceStore, type StoreParts } from "./once-store.js";
 import { assertNames } from "./session-id.js";
 import { confined, confining, refuseBackup, SqlCalls } from "./sql-calls.js";
 import { sqlRegistry } from "./sql-registry.js";
@@ -53,9 +53,6 @@ export interface SqlStoreOptions extends SyncOptions {
   /** Answers `Store.scrub`: rewrites the database without what was deleted. */
   readonly scrub?: Scrub | undefined;
 }
-
-/** They are made when they are first asked for: a store that does one call once is made for that call. */
-type Parts = Pick<Store, "sessions" | "blocks" | "entries" | "records">;
 
 type Backup = (runner: Runner, path: string, options: BackupOptions) => Promise<BackupReport>;
 
@@ -147,7 +144,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
   };
   const storeOf = (userId?: string, running: Runner = runner): Store => {
     const calls = callsOf(userId, running);
-    const whole: Omit<Store, keyof Parts> = {
+    const whole: Omit<Store, keyof StoreParts> = {
       name: sql.name,
       userId,
       whole: userId === undefined ? undefined : store,
@@ -198,103 +195,98 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
       migrate: () => callOrder.hold({}, () => runner.ready()),
       close,
     };
-    const made: Store = withParts<typeof whole, Parts>(
-      { ...whole },
-      {
-        sessions: () => sqlRegistry({ runner: running, callOrder, sql }, userId),
-        blocks: () => ({
-          get: (key) => calls.readItem(key.kind, key, blocks.readBlock),
-          getMany: async (keys) => {
-            const [first] = keys;
-            return first === undefined ? [] : calls.listItems(first, (owned) => findBlocks(sql, owned.sessionId, keys));
+    const base = { ...whole };
+    const made: Store = withParts<typeof whole, StoreParts>(base, {
+      sessions: () => sqlRegistry({ runner: running, callOrder, sql }, userId),
+      blocks: () => ({
+        get: (key) => calls.readItem(key.kind, key, blocks.readBlock),
+        getMany: async (keys) => {
+          const [first] = keys;
+          return first === undefined ? [] : calls.listItems(first, (owned) => findBlocks(sql, owned.sessionId, keys));
+        },
+        set: async (key, content, blockOptions = {}) => {
+          assertNames(key);
+          const note = noteOf(key, blockOptions);
+          return calls.writeItem(key.kind, key, (owned) => blocks.writeBlock(sql, owned, content, blockOptions, note));
+        },
+        append: async (key, text, { maxTokens, ...version }) => {
+          assertNames(key);
+          const note = noteOf(key, version);
+          return calls.writeItem(key.kind, key, (owned) => blocks.appendBlock(sql, owned, text, maxTokens, note));
+        },
+        delete: async (key) => {
+          await calls.writeItem(key.kind, key, (owned) => blocks.deleteBlock(sql, owned));
+        },
+        versions: (key) => calls.searchItems(key.kind, key, blocks.readBlockVersions),
+        list: (scope) => calls.listItems(scope, (owned) => lists.listBlocks(sql, owned)),
+        owners: async (kind, listOptions = {}) => {
+          // Which keys there are is not one user's business.
+          if (userId !== undefined && kind === "key") return [];
+          return callOrder.hold({}, () =>
+            runner.single(() => lists.listOwners(sql, kind, { ...listOptions, only: userId })),
+          );
+        },
+        importVersions: async (key, found) => {
+          assertNames(key);
+          return calls.writeItem(key.kind, key, (owned) =>
+            versions.importVersions(sql, blocks.blockVersionKey(owned), found),
+          );
+        },
+      }),
+      entries: () =>
+        checkedEntries({
+          count: (scope, view = {}) =>
+            calls.searchItems("entries", scope, (owned) => entries.countEntries(sql, owned, view)),
+          get: (scope, key) => calls.readItem("entries", scope, (owned) => entries.findEntry(sql, owned, key)),
+          set: async (scope, entry, entryOptions = {}) => {
+            assertNames(scope, entry.key);
+            const note = noteOf(scope, entryOptions);
+            return calls.writeItem("entries", scope, (owned) => entries.writeEntry(sql, owned, entry, note));
           },
-          set: async (key, content, blockOptions = {}) => {
-            assertNames(key);
-            const note = noteOf(key, blockOptions);
-            return calls.writeItem(key.kind, key, (owned) =>
-              blocks.writeBlock(sql, owned, content, blockOptions, note),
+          append: async (scope, entry, { maxTokens, ...version }) => {
+            assertNames(scope, entry.key);
+            const note = noteOf(scope, version);
+            return calls.writeItem("entries", scope, (owned) =>
+              entries.appendEntry(sql, owned, entry, maxTokens, note),
             );
           },
-          append: async (key, text, { maxTokens, ...version }) => {
-            assertNames(key);
-            const note = noteOf(key, version);
-            return calls.writeItem(key.kind, key, (owned) => blocks.appendBlock(sql, owned, text, maxTokens, note));
+          delete: (scope, key, entryOptions = {}) => {
+            const note = noteOf(scope, entryOptions);
+            return calls.writeItem("entries", scope, (owned) => entries.deleteEntry(sql, owned, key, note));
           },
-          delete: async (key) => {
-            await calls.writeItem(key.kind, key, (owned) => blocks.deleteBlock(sql, owned));
-          },
-          versions: (key) => calls.searchItems(key.kind, key, blocks.readBlockVersions),
-          list: (scope) => calls.listItems(scope, (owned) => lists.listBlocks(sql, owned)),
-          owners: async (kind, listOptions = {}) => {
-            // Which keys there are is not one user's business.
-            if (userId !== undefined && kind === "key") return [];
-            return callOrder.hold({}, () =>
-              runner.single(() => lists.listOwners(sql, kind, { ...listOptions, only: userId })),
-            );
-          },
-          importVersions: async (key, found) => {
-            assertNames(key);
-            return calls.writeItem(key.kind, key, (owned) =>
-              versions.importVersions(sql, blocks.blockVersionKey(owned), found),
-            );
-          },
-        }),
-        entries: () =>
-          checkedEntries({
-            count: (scope, view = {}) =>
-              calls.searchItems("entries", scope, (owned) => entries.countEntries(sql, owned, view)),
-            get: (scope, key) => calls.readItem("entries", scope, (owned) => entries.findEntry(sql, owned, key)),
-            set: async (scope, entry, entryOptions = {}) => {
-              assertNames(scope, entry.key);
-              const note = noteOf(scope, entryOptions);
-              return calls.writeItem("entries", scope, (owned) => entries.writeEntry(sql, owned, entry, note));
-            },
-            append: async (scope, entry, { maxTokens, ...version }) => {
-              assertNames(scope, entry.key);
-              const note = noteOf(scope, version);
-              return calls.writeItem("entries", scope, (owned) =>
-                entries.appendEntry(sql, owned, entry, maxTokens, note),
-              );
-            },
-            delete: (scope, key, entryOptions = {}) => {
-              const note = noteOf(scope, entryOptions);
-              return calls.writeItem("entries", scope, (owned) => entries.deleteEntry(sql, owned, key, note));
-            },
-            importVersions: async (scope, key, found) => {
-              assertNames(scope, key);
-              return calls.writeItem("entries", scope, (owned) =>
-                versions.importVersions(sql, versions.entryVersionKey(owned, key), found),
-              );
-            },
-            versions: (scope, key) =>
-              calls.searchItems("entries", scope, (owned) => entries.readEntryVersions(sql, owned, key)),
-            labels: (scope) => calls.listItems(scope, (owned) => lists.listLabels(sql, owned)),
-            removed: (scope) => calls.listItems(scope, (owned) => lists.listRemoved(sql, owned)),
-            list: (scope, listOptions = {}) =>
-              calls.searchItems("entries", scope, (owned) => listEntries(sql, owned, listOptions)),
-            search: async (scope, query, searchOptions) =>
-              searchEntries(userId, scope, parseQuery(query), searchOptions),
-          }),
-        records: () => ({
-          get: (scope, key) => calls.readItem("records", scope, () => records.readRecord(sql, scope, key)),
-          set: async (scope, key, value, recordOptions = {}) => {
+          importVersions: async (scope, key, found) => {
             assertNames(scope, key);
-            return calls.writeRecord(scope, () => records.writeRecord(sql, scope, key, value, recordOptions));
+            return calls.writeItem("entries", scope, (owned) =>
+              versions.importVersions(sql, versions.entryVersionKey(owned, key), found),
+            );
           },
-          delete: (scope, key, { expectedVersion } = {}) =>
-            calls.writeItem("records", scope, () => records.deleteRecord(sql, scope, key, expectedVersion)),
+          versions: (scope, key) =>
+            calls.searchItems("entries", scope, (owned) => entries.readEntryVersions(sql, owned, key)),
+          labels: (scope) => calls.listItems(scope, (owned) => lists.listLabels(sql, owned)),
+          removed: (scope) => calls.listItems(scope, (owned) => lists.listRemoved(sql, owned)),
           list: (scope, listOptions = {}) =>
-            calls.readItem("records", scope, () => records.listRecords(sql, scope, listOptions)),
-          expire: async (scope, prefix, after) => {
-            await calls.writeItem("records", scope, () => records.expireRecords(sql, scope, prefix, after));
-          },
-          labels: (sessionId) => calls.listItems({ sessionId }, () => records.listRecordLabels(sql, sessionId)),
-          ...(serverTime !== null && {
-            now: () => callOrder.hold({}, () => runner.single(() => records.readServerTime(serverTime))),
-          }),
+            calls.searchItems("entries", scope, (owned) => listEntries(sql, owned, listOptions)),
+          search: async (scope, query, searchOptions) => searchEntries(userId, scope, parseQuery(query), searchOptions),
         }),
-      },
-    );
+      records: () => ({
+        get: (scope, key) => calls.readItem("records", scope, () => records.readRecord(sql, scope, key)),
+        set: async (scope, key, value, recordOptions = {}) => {
+          assertNames(scope, key);
+          return calls.writeRecord(scope, () => records.writeRecord(sql, scope, key, value, recordOptions));
+        },
+        delete: (scope, key, { expectedVersion } = {}) =>
+          calls.writeItem("records", scope, () => records.deleteRecord(sql, scope, key, expectedVersion)),
+        list: (scope, listOptions = {}) =>
+          calls.readItem("records", scope, () => records.listRecords(sql, scope, listOptions)),
+        expire: async (scope, prefix, after) => {
+          await calls.writeItem("records", scope, () => records.expireRecords(sql, scope, prefix, after));
+        },
+        labels: (sessionId) => calls.listItems({ sessionId }, () => records.listRecordLabels(sql, sessionId)),
+        ...(serverTime !== null && {
+          now: () => callOrder.hold({}, () => runner.single(() => records.readServerTime(serverTime))),
+        }),
+      }),
+    });
     return made;
   };
   const store = storeOf();

@@ -90,15 +90,14 @@ export function* onceEach<T>(
   };
   const before = isAlone ? yield* find() : yield* claim();
   const done = new Map(before?.map(([name, result]) => [name, result]));
+  const resultOf = ({ name }: OnceWrite) => done.get(name) as T;
   const news = writes.filter(({ name }) => !done.has(name));
+  if (news.length === 0) return writes.map(resultOf);
   for (const { name, operation } of news) done.set(name, yield* operation());
-  const isClaimed = !isAlone && before === null;
-  if (news.length > 0 && !(isClaimed && news.every(({ name }) => done.get(name) === undefined))) {
-    yield* write([...done], isAlone && before === null);
-  }
-  if (news.length > 0) {
-    rows += 1;
-    if (rows % WRITES_A_SWEEP === 0) yield* sweepRecords(sql);
-  }
-  return writes.map(({ name }) => done.get(name) as T);
+  // A claim says all that there is to say of writes without results.
+  const isSaid = !isAlone && before === null && news.every((each) => resultOf(each) === undefined);
+  if (!isSaid) yield* write([...done], isAlone && before === null);
+  rows += 1;
+  if (rows % WRITES_A_SWEEP === 0) yield* sweepRecords(sql);
+  return writes.map(resultOf);
 }
