@@ -91,6 +91,32 @@ it("writes once, however often the answer is lost", async () => {
   expect((await store.blocks.get({ sessionId: "trip", kind: "block", label: "notes" }))?.content).toBe("Sea.");
 });
 
+it("names a request's calls by the first of them, also where some come again", async () => {
+  const sent: { n: number[]; batch: number }[] = [];
+  // Of the first answer, one line of three arrives.
+  const network = (serve: Fetch): Fetch => {
+    return async (request) => {
+      const { batch, calls } = (await request.clone().json()) as { batch: number; calls: { n: number }[] };
+      sent.push({ batch, n: calls.map(({ n }) => n) });
+      const response = await serve(request);
+      if (sent.length > 1) return response;
+      const [line] = (await response.text()).split("\n");
+      return new Response(`${line}\n`, response);
+    };
+  };
+  const { store, inner } = await remoteOf({}, memory(), network);
+  const trip = store.session("trip");
+  await Promise.all(["a", "b", "c"].map((id) => trip.append([said(id)])));
+  await trip.append([said("d")]);
+  const [first = 0] = sent[0]?.n ?? [];
+  expect(sent).toEqual([
+    { batch: first, n: [first, first + 1, first + 2] },
+    { batch: first, n: [first + 1, first + 2] },
+    { batch: first + 3, n: [first + 3] },
+  ]);
+  expect((await inner.session("trip").path()).messages.map(({ id }) => id)).toEqual(["a", "b", "c", "d"]);
+});
+
 it("takes a failure of the store for no answer to a write that is asked for again", async () => {
   let requests = 0;
   const failing = (serve: Fetch) => async (request: Request) => {
