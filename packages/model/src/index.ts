@@ -52,7 +52,6 @@ export {
   staleRange,
 } from "./errors.js";
 export { type BodyLimit, readBodyText, readJsonObject, untilEnd } from "./lib/bodies.js";
-export * as check from "./lib/checks.js";
 export {
   atOnce,
   beginWork,
@@ -78,15 +77,18 @@ export {
   setField,
 } from "./lib/json.js";
 export { once, perObject, unlessAborted, withParts } from "./lib/once.js";
+export * as check from "./lib/options.js";
 export {
   assertArgument,
+  assertFunction,
   assertOptions,
+  assertText,
   type Check,
   type Checks,
   defineFields,
   defineOptions,
   type OptionTable,
-} from "./lib/option-table.js";
+} from "./lib/options.js";
 export { type Deferred, defer, type Locks, Queue, queueOf, sleep } from "./lib/queue.js";
 export { Recent } from "./lib/recent.js";
 export { parseTagged, stringifyAny, stringifyTagged } from "./lib/tagged-json.js";

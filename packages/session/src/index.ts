@@ -66,7 +66,6 @@ export type {
 } from "./manager/manager-options.js";
 export { searchableHistory } from "./manager/session-cache.js";
 export { SessionManager } from "./manager/session-manager.js";
-export { assertFunction, assertText } from "./session/arguments.js";
 export { assertAnySession, assertSession, hasMethod, otherCopy } from "./session/assert-session.js";
 export type { CompactionErrorHandler } from "./session/compaction/compactor.js";
 export type { TokenCounter, TokenCounterInput } from "./session/compaction/token-count.js";

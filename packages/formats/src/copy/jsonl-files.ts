@@ -2,9 +2,8 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { JsonObject } from "@stemma/model";
-import { cut, invalid, StemmaError, sha256 } from "@stemma/model";
+import { assertText, cut, invalid, StemmaError, sha256 } from "@stemma/model";
 import { bytesOfFile, replaceFile } from "@stemma/model/files";
-import { assertText } from "@stemma/session";
 import { type CopySource, type CopyTarget, conflict, type PartOf } from "./contract.js";
 import { readParts, writePart } from "./jsonl-parts.js";
 

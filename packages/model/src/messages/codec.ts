@@ -1,4 +1,4 @@
-import { findJsonObject, isJsonObject } from "../lib/json.js";
+import { findJsonObject } from "../lib/json.js";
 import { type MediaPlace, MIN_MEDIA_LENGTH, mayHoldMedia, putMedia, takeMedia } from "./media.js";
 import { assertMessage, givenMessage, type SessionMessage, takeSerialised } from "./message.js";
 import { documentOf } from "./searched-text.js";
@@ -142,10 +142,8 @@ export class PendingMessage {
 /** Gives back a message as it was given to `encodeMessage`, or what must be read first. Throws what `JSON.parse` throws. */
 export function decodeMessage(content: string): SessionMessage | PendingMessage {
   const message = JSON.parse(content);
-  if (!isJsonObject(message) || !Array.isArray(message.parts)) {
-    throw new SyntaxError("The stored content is not a message.");
-  }
-  if (!Object.hasOwn(message, MARKER)) return message as unknown as SessionMessage;
+  if (!Array.isArray(message?.parts)) throw new SyntaxError("The stored content is not a message.");
+  if (!Object.hasOwn(message, MARKER)) return message;
   const marker: unknown = message[MARKER];
   if (!isMarker(marker)) throw new SyntaxError("What the message says of its storage cannot be read.");
   if (marker.media !== undefined || marker.split !== undefined) return new PendingMessage(marker, content);

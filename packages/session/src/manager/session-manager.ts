@@ -2,7 +2,9 @@
 import type { CompactFunction } from "@stemma/model";
 import {
   assertArgument,
+  assertFunction,
   assertOptions,
+  assertText,
   check,
   defineOptions,
   givenMessage,
@@ -31,7 +33,7 @@ import { BLOCK, type ContextBlock } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import type { LearnFunction, TitleFunction } from "../learning/learn.js";
 import type { Learner } from "../learning/learner.js";
-import { assertFunction, assertText, storableFields } from "../session/arguments.js";
+import { storableFields } from "../session/arguments.js";
 import type { CompactionErrorHandler } from "../session/compaction/compactor.js";
 import { type Compacting, compactionConfig, learningConfig, thresholdConfig } from "../session/configure.js";
 import {

@@ -1,27 +1,11 @@
-import { assertArgument, assertStorableText, type Check, check, defineOptions, isJsonObject } from "@stemma/model";
+import { assertStorableText, type Check, check, defineOptions, isJsonObject } from "@stemma/model";
 import type { AppendMessageOptions, MetadataValue } from "@stemma/store";
 import type { EntryName } from "../context/block-writes.js";
 import type { DatedOptions, HistoryOptions, ReadHistoryOptions } from "./own-provider/provider.js";
 import type { TurnPageOptions } from "./turn/log.js";
 
-/** Throws `INVALID_ARGUMENT` for what is not a text. `what` begins the sentence that says so. */
-export function assertText(value: unknown, what: string): asserts value is string {
-  assertArgument(check.text, value, what);
-}
-
-/** Throws `INVALID_ARGUMENT` for what cannot be called. `what` begins the sentence that says so. */
-export function assertFunction(value: unknown, what: string): void {
-  assertArgument(check.callable, value, what);
-}
-
-/** The id of a message; null and nothing are what `standsFor` says. */
-const idOr = (standsFor: string) =>
-  check.rule<string | null | undefined>(
-    `the id of a message, or null for ${standsFor}`,
-    (value) => value === undefined || value === null || typeof value === "string",
-  );
-export const PARENT = idOr("a new root");
-export const LEAF = idOr("the active leaf");
+export const PARENT = check.messageId("a new root");
+export const LEAF = check.messageId("the active leaf");
 
 /** Fields that the metadata of messages can be compared with. */
 export const comparable = check.rule<Readonly<Record<string, MetadataValue>>>(
@@ -38,7 +22,7 @@ export const storableFields: Check<Readonly<Record<string, MetadataValue>>> = (f
   for (const each of Object.entries(fields).flat()) if (typeof each === "string") assertStorableText(each, name);
 };
 
-export const APPEND = defineOptions<AppendMessageOptions>({ expectedLeaf: idOr("none") });
+export const APPEND = defineOptions<AppendMessageOptions>({ expectedLeaf: check.messageId("none") });
 export const SET_LEAF = defineOptions<{ context?: "as-of" }>({ context: check.oneOf("as-of") });
 export const DATED = defineOptions<DatedOptions>({ createdAt: check.flag });
 export const READ = defineOptions<ReadHistoryOptions>({

@@ -1,11 +1,18 @@
 import type { CompactFunction } from "@stemma/model";
-import { assertArgument, check, defineOptions, invalid, StemmaError, storableText } from "@stemma/model";
+import {
+  assertArgument,
+  assertFunction,
+  check,
+  defineOptions,
+  invalid,
+  StemmaError,
+  storableText,
+} from "@stemma/model";
 import { promptKey, type Store } from "@stemma/store";
 import { BLOCK } from "../context/block.js";
 import { isWritable } from "../context/provider.js";
 import type { PromptStore } from "../context/session-prompt.js";
 import type { LearnFunction } from "../learning/learn.js";
-import { assertFunction } from "./arguments.js";
 import { DEFAULT_COMPACTION_TIMEOUT } from "./compaction/time-limit.js";
 import {
   type CompactAfterOptions,

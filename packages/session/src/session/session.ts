@@ -3,7 +3,9 @@
 import type { CompactFunction, CompactResult } from "@stemma/model";
 import {
   assertArgument,
+  assertFunction,
   assertOptions,
+  assertText,
   check,
   givenMessage,
   givenMessages,
@@ -39,8 +41,6 @@ import { createExpandSummaryTool } from "../tools/expand-summary.js";
 import type { SessionTools } from "../tools/tool.js";
 import {
   APPEND,
-  assertFunction,
-  assertText,
   DATED,
   HISTORY,
   LEAF,

@@ -1,14 +1,6 @@
 // One tool of Claude's, whole: its commands, and the files that they make of a collection of entries.
-import { assertStorableText, check, defineOptions, StemmaError, utf8Length } from "@stemma/model";
-import {
-  assertSession,
-  assertText,
-  convert,
-  coreOf,
-  type Session,
-  storeNeeded,
-  type ToolCallOptions,
-} from "@stemma/session";
+import { assertStorableText, assertText, check, defineOptions, StemmaError, utf8Length } from "@stemma/model";
+import { assertSession, convert, coreOf, type Session, storeNeeded, type ToolCallOptions } from "@stemma/session";
 import {
   assertScope,
   type BlockScope,

@@ -1,4 +1,5 @@
 import {
+  assertText,
   invalid,
   isJsonObject,
   isSummaryMessage,
@@ -9,7 +10,6 @@ import {
   type SessionMessagePart,
   sameJson,
 } from "@stemma/model";
-import { assertText } from "@stemma/session";
 
 /** Names a transcript: a session's own, or with `subpath` that of one of its sub-agents. */
 export interface ClaudeSessionKey {

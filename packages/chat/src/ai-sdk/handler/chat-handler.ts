@@ -1,7 +1,6 @@
 // One handler, from the options to the routes and what each of them does.
-import { check, defineOptions, invalid, isJsonObject } from "@stemma/model";
+import { assertText, check, defineOptions, invalid, isJsonObject } from "@stemma/model";
 import {
-  assertText,
   coreOf,
   hasMethod,
   LEARN_DUE,

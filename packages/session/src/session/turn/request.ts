@@ -69,7 +69,7 @@ export type PreparedTurn<M extends SessionMessage = HistoryMessage, T = SessionT
 
 /** The options of `prepareTurn`, which all that is built on it takes too. */
 export const PREPARE_TURN = defineOptions<PrepareTurnOptions>({
-  messageId: check.rule("the id of a message, or null for the last one", (id) => id === null || typeof id === "string"),
+  messageId: check.messageId("the last one"),
   cacheTtl: check.amount("milliseconds"),
   onCorrupt: check.oneOf("skip", "throw"),
   recall: check.nested(RECALL),
