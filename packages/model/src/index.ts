@@ -93,6 +93,7 @@ export { type Deferred, defer, type Locks, Queue, queueOf, sleep } from "./lib/q
 export { Recent } from "./lib/recent.js";
 export { parseTagged, stringifyAny, stringifyTagged } from "./lib/tagged-json.js";
 export { LONGEST_TIMER, raceWithTimer } from "./lib/time-limit.js";
+export { appendText, assertBudget, foldLabel, overBudget } from "./messages/block-text.js";
 export {
   assertEncodable,
   decodeMessage,
@@ -127,8 +128,6 @@ export {
   takeRecent,
   takeSerialised,
 } from "./messages/message.js";
-export { documentOf, searchedText } from "./messages/searched-text.js";
-export { sendable, sendableMessage, sendableText } from "./messages/sendable.js";
 export {
   applyMergePatch,
   givenMetadata,
@@ -157,21 +156,14 @@ export {
   isStorableText,
   NAME_LIMITS,
   nameOf,
+  sendable,
+  sendableMessage,
+  sendableText,
   storableText,
   utf8Length,
 } from "./messages/storable-text.js";
 export { takenBack } from "./messages/taken-back.js";
-export {
-  appendText,
-  assertBudget,
-  cut,
-  embeddedText,
-  foldLabel,
-  isoTime,
-  overBudget,
-  searchableText,
-  senderName,
-} from "./messages/text.js";
+export { cut, documentOf, embeddedText, isoTime, searchableText, searchedText, senderName } from "./messages/text.js";
 export {
   CHARS_PER_TOKEN,
   estimateMessageTokens,

@@ -20,12 +20,10 @@ import { quote } from "../../../packages/model/src/errors.js";
 import { readJsonObject } from "../../../packages/model/src/lib/bodies.js";
 import { keyOfContent, keyOfTitle } from "../../../packages/model/src/messages/entry-key.js";
 import { takeMedia } from "../../../packages/model/src/messages/media.js";
-import { sendable } from "../../../packages/model/src/messages/sendable.js";
 import { metadataOfFolder } from "../../../packages/model/src/messages/session-metadata.js";
-import { utf8Length } from "../../../packages/model/src/messages/storable-text.js";
+import { sendable, utf8Length } from "../../../packages/model/src/messages/storable-text.js";
 import { cut } from "../../../packages/model/src/messages/text.js";
 import { estimateStringTokens } from "../../../packages/model/src/messages/tokens.js";
-import { originalRanges } from "../../../packages/model/src/search/normal-text.js";
 import { parseQuery } from "../../../packages/model/src/search/query.js";
 import {
   escapeHeads,
@@ -35,6 +33,7 @@ import {
 } from "../../../packages/model/src/search/quoted-results.js";
 import { excerpt, markedSnippet } from "../../../packages/model/src/search/snippet.js";
 import { documentTerms, queryTerms, stem } from "../../../packages/model/src/search/terms.js";
+import { originalRanges } from "../../../packages/model/src/search/words.js";
 import { parseInput } from "../../../packages/runner/src/messages/sdk-message.js";
 import { BoundedOutput, boundedLines } from "../../../packages/runner/src/tools/bounded.js";
 import { globPattern } from "../../../packages/runner/src/tools/glob-and-grep.js";

@@ -1,6 +1,6 @@
 import { atOnce, inPieces, type Pieces } from "../lib/event-loop.js";
 import type { SessionMessage, SessionMessagePart } from "../messages/message.js";
-import { sendable, sendableText } from "../messages/sendable.js";
+import { sendable, sendableText } from "../messages/storable-text.js";
 import { isoTime, senderName } from "../messages/text.js";
 import { estimateStringTokens, estimateTokens, estimateTokensInPieces } from "../messages/tokens.js";
 import { readToolPart } from "../messages/tool-parts.js";

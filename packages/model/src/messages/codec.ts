@@ -1,8 +1,7 @@
 import { findJsonObject } from "../lib/json.js";
 import { type MediaPlace, MIN_MEDIA_LENGTH, mayHoldMedia, putMedia, takeMedia } from "./media.js";
 import { assertMessage, givenMessage, type SessionMessage, takeSerialised } from "./message.js";
-import { documentOf } from "./searched-text.js";
-import { isoTime, searchableText } from "./text.js";
+import { documentOf, isoTime, searchableText } from "./text.js";
 import { estimateMessageTokens } from "./tokens.js";
 
 /** A last field of the stored object, for what plain JSON cannot say. Readers of the table may ignore it. */

@@ -1,5 +1,5 @@
+import { foldLabel } from "./block-text.js";
 import type { SessionMessage, SessionMessagePart } from "./message.js";
-import { foldLabel } from "./text.js";
 import { readToolPart, type ToolPart, withToolOutput } from "./tool-parts.js";
 export const LOAD_TOOL = "load_context";
 

@@ -1,10 +1,9 @@
 import { CHARS_PER_TOKEN } from "../messages/tokens.js";
-import type { Range } from "./normal-text.js";
 import type { SearchQuery } from "./query.js";
 import type { SearchExplanation } from "./score-fusion.js";
 import { findMatches, markedSnippet, wordStart } from "./snippet.js";
 import { termOf } from "./terms.js";
-import { isUnspaced } from "./words.js";
+import { isUnspaced, type Range } from "./words.js";
 
 /** Estimated tokens of a stretch, and of the steps in which it is looked for; a text that is hardly longer is one. */
 const STRETCH = 120;

@@ -1,8 +1,7 @@
 import { perObject } from "../lib/once.js";
 import { cut } from "../messages/text.js";
-import { normalText } from "./normal-text.js";
 import { MOST_QUERY } from "./query-length.js";
-import { isUnspaced, MAX_WORDS, tokenize } from "./words.js";
+import { isUnspaced, MAX_WORDS, normalText, tokenize } from "./words.js";
 /** A query, taken apart: what the user typed holds no operators, only words. */
 export interface SearchQuery {
   /** As the user typed it, as far as it counts: the first 16,384 characters. */

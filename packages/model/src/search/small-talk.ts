@@ -1,5 +1,5 @@
-import { normalText } from "./normal-text.js";
 import { parseQuery, type SearchQuery } from "./query.js";
+import { normalText } from "./words.js";
 
 // Of the languages of the stop-words, and in Chinese, Japanese and Korean: what people say to go on, to agree, to thank and to greet.
 const SMALL_TALK = new Set(

@@ -1,9 +1,8 @@
 import { perObject } from "../lib/once.js";
 import { boundary, cut } from "../messages/text.js";
-import { isAscii, normalText, originalRanges, type Range } from "./normal-text.js";
 import { querySequences, type SearchQuery } from "./query.js";
 import { termOf } from "./terms.js";
-import { isUnspaced, wordPattern } from "./words.js";
+import { isAscii, isUnspaced, normalText, originalRanges, type Range, wordPattern } from "./words.js";
 
 /** Characters of a message that are shown of a search result. */
 const SNIPPET_LENGTH = 240;

@@ -1,6 +1,5 @@
-import { isAscii } from "./normal-text.js";
 import { querySequences, type SearchQuery } from "./query.js";
-import { words } from "./words.js";
+import { isAscii, words } from "./words.js";
 
 /** An index key is bounded in every engine; two words that are alike so far are taken for the same one. */
 const MAX_TERM_LENGTH = 100;

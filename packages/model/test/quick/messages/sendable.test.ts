@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { sendable, sendableText } from "../../../src/messages/sendable.js";
+import { sendable, sendableText } from "../../../src/messages/storable-text.js";
 
 it("puts U+FFFD for halves of surrogate pairs and for NUL, and leaves whole characters", () => {
   expect(sendableText("a\ud83c b\udf50 \0 🍐")).toBe("a\ufffd b\ufffd \ufffd 🍐");

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyString } from "../../../../../test/helpers/any-string.js";
-import { normalText, originalRanges } from "../../../src/search/normal-text.js";
 import { parseQuery } from "../../../src/search/query.js";
 import { markedSnippet } from "../../../src/search/snippet.js";
 import { documentTerms, queryTerms } from "../../../src/search/terms.js";
+import { normalText, originalRanges } from "../../../src/search/words.js";
 
 const terms = (text: string) => documentTerms(text).join(" ");
 
