@@ -237,6 +237,6 @@ export {
 export { confining, refuseBackup } from "./sql/sql-calls.js";
 export { type OpenStore, openSqlStore } from "./sql/sql-store.js";
 export { assertStore, isStore, kindOfHost, orderOf, storeOf, wrapMade } from "./sql/store-of.js";
-export { isDamage } from "./sqlite/client.js";
+export { isDamage } from "./sqlite/error.js";
 export type { SqlProvider } from "./sqlite/host-sql.js";
 export { storeTime } from "./store-time.js";

@@ -7,7 +7,7 @@ import { afterAll, expect, it, vi } from "vitest";
 import { StemmaError } from "../../../packages/model/src/errors.js";
 import { Session, SessionManager } from "../../../packages/stemma/src/session.js";
 import type { CheckReport, Store } from "../../../packages/store/src/contract/store.js";
-import { sqliteError } from "../../../packages/store/src/sqlite/client.js";
+import { sqliteError } from "../../../packages/store/src/sqlite/error.js";
 import { sqlite } from "../../../packages/store/src/sqlite.js";
 import { openDatabase } from "../../store/databases.js";
 

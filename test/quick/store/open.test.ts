@@ -5,7 +5,7 @@ import Database from "better-sqlite3";
 import { afterAll, describe, expect, it } from "vitest";
 import { Session } from "../../../packages/stemma/src/session.js";
 import { memory } from "../../../packages/store/src/memory.js";
-import { sqliteError } from "../../../packages/store/src/sqlite/client.js";
+import { sqliteError } from "../../../packages/store/src/sqlite/error.js";
 import { type SqliteClient, sqlite } from "../../../packages/store/src/sqlite.js";
 import { textMessage } from "../../helpers/messages.js";
 import { isStandIn } from "../../runtimes/stand-in.js";

@@ -1,8 +1,9 @@
-// One connection to SQLite, whatever module it is of: its statements, transactions, patience and errors.
-import { StemmaError } from "@stemma/model";
+// One connection to SQLite, whatever module it is of: its statements, transactions and patience, and the file that it is to.
+import { lstatSync, type Stats, statSync } from "node:fs";
+import { dirname } from "node:path";
 import type { OpenTransaction, SyncConnection, TransactionMode } from "../engine/connection.js";
 import type { Row, Statement } from "../engine/operation.js";
-import { missingTable, tablesMissing } from "../engine/tables.js";
+import { isBusy, sqliteError, storeReplaced, tellingErrors } from "./error.js";
 
 /** The interface that the SQLite modules share: better-sqlite3, node:sqlite, bun:sqlite, libsql. An open database of any of them is one. */
 export interface SqliteClient {
@@ -52,8 +53,8 @@ export interface Waiting {
 }
 
 interface Connecting {
-  /** Throws when the database's file is no longer there. */
-  readonly assertInPlace?: (() => void) | undefined;
+  /** Throws when the database's file is no longer there: `watchFile` makes it. Null for a database that is in no file. */
+  readonly assertInPlace?: (() => void) | null;
   readonly waiting?: Waiting;
   /** Whether a file that is no database may be one that is encrypted. */
   readonly mayBeEncrypted?: () => boolean;
@@ -64,7 +65,7 @@ interface Connecting {
 /** A connection on an open database. Statements are prepared once. */
 export function connectClient(
   client: SqliteClient,
-  { assertInPlace = () => {}, waiting = { patience: 0 }, isOwn = false, mayBeEncrypted }: Connecting = {},
+  { assertInPlace = null, waiting = { patience: 0 }, isOwn = false, mayBeEncrypted }: Connecting = {},
 ): SyncConnection {
   const prepared: Record<Form, Map<string, Execute>> = { rows: new Map(), column: new Map(), tuples: new Map() };
   let depth = 0;
@@ -114,7 +115,7 @@ export function connectClient(
       depth -= 1;
       isOver = true;
       // Not before: a commit can take as long as the disk does.
-      if (mode !== "read") assertInPlace();
+      if (mode !== "read") assertInPlace?.();
     };
     // SQLite copies its log into the file in the same piece, but for a connection that is told not to.
     const commitMuch = (): (() => void) => {
@@ -130,7 +131,7 @@ export function connectClient(
     if (mode === "read") {
       try {
         // A read is told too: what it would give is the past.
-        assertInPlace();
+        assertInPlace?.();
       } catch (error) {
         rollback();
         throw error;
@@ -216,92 +217,8 @@ function withNumbers(row: Row): Row {
   return Object.fromEntries(entries.map(([name, value]) => [name, typeof value === "bigint" ? Number(value) : value]));
 }
 
-/** The code by which SQLite tells of a damaged file. */
-const CORRUPT = 11;
-
-/** SQLite's code for a file that was moved, where it notices: without a write-ahead log. */
-const READONLY_DBMOVED = 1032;
-
-/** SQLite says no more than "attempt to write a readonly database", of a file that is only read too. */
-const READONLY_ADVICE =
-  "its file, the folder that it is in, or its connection is read-only. To read it needs the right to write too, because the write-ahead log is kept beside the file. Give that right, or copy the file to another folder.";
-
-/** The error for a database whose file is no longer the one at its path. */
-export function storeReplaced(cause?: unknown): StemmaError {
-  const message =
-    "The database file was replaced or deleted while the store was open; what is written now would be gone. Close the store and open it again.";
-  return new StemmaError("STORE_REPLACED", {}, message, { cause });
-}
-
-/** True for what is told of a file that SQLite found damaged. */
-export function isDamage(error: unknown): boolean {
-  if (!StemmaError.isInstance(error, "STORE_FAILED")) return false;
-  const { sqlite, errcode } = error.details;
-  const isCorrupt =
-    typeof errcode === "number" ? (errcode & 0xff) === CORRUPT : String(sqlite).includes("SQLITE_CORRUPT");
-  return isCorrupt || /\bmalformed\b|file is damaged/.test(error.message);
-}
-
-/** Runs `work`; what a SQLite module throws in it comes as `sqliteError` says. */
-export function tellingErrors<T>(work: () => T, mayBeEncrypted?: () => boolean): T {
-  try {
-    return work();
-  } catch (error) {
-    throw sqliteError(error, undefined, mayBeEncrypted);
-  }
-}
-
-/** The error that a caller sees for what a SQLite module threw, of `file`; the module's own error is its cause. */
-export function sqliteError(error: unknown, file?: string, mayBeEncrypted = () => false): unknown {
-  if (StemmaError.isInstance(error) || !(error instanceof Error)) return error;
-  const { code, errcode } = error as { code?: unknown; errcode?: unknown };
-  const text = `${typeof code === "string" ? code : ""} ${error.message}`;
-  const primary = typeof errcode === "number" ? errcode & 0xff : undefined;
-  const fail = (stemmaCode: ConstructorParameters<typeof StemmaError>[0], message: string) =>
-    new StemmaError(stemmaCode, { sqlite: code, errcode }, message, { cause: error });
-  if (isBusy(error)) {
-    return fail(
-      "STORE_LOCKED",
-      "Another connection held the database longer than the busy timeout. Try again, or end that connection.",
-    );
-  }
-  if (primary === 26 || /SQLITE_NOTADB|file is not a database/.test(text)) {
-    if (mayBeEncrypted()) {
-      return fail(
-        "WRONG_KEY",
-        `${file ?? "The file"} cannot be read with this key, or without one: it is encrypted with another key, or it is not encrypted, or it is no SQLite database. Nothing of it was changed; pass its own key.`,
-      );
-    }
-    return fail("NOT_A_DATABASE", `${file ?? "The file"} is not a SQLite database. Name another file.`);
-  }
-  if (errcode === READONLY_DBMOVED || /SQLITE_READONLY_DBMOVED/.test(text)) return storeReplaced(error);
-  if (primary === 8 || /SQLITE_READONLY|readonly database/.test(text)) {
-    const what = file === undefined ? "The database" : `The database ${file}`;
-    return fail("STORE_FAILED", `${what} cannot be written: ${READONLY_ADVICE}`);
-  }
-  if (primary === 18 || /SQLITE_TOOBIG|string or blob too big/.test(text)) {
-    return fail("MESSAGE_TOO_LARGE", "The text is too large for one row of the database: shorten or split it.");
-  }
-  if (/not open|is closed|closed database|finalized/i.test(error.message)) {
-    return fail("STORE_CLOSED", "The database of this store was closed; open a new one.");
-  }
-  const table = missingTable(error.message);
-  if (table !== null) return tablesMissing([table], "the store is open", { cause: error });
-  const where = file === undefined ? "" : ` of ${file}`;
-  return fail("STORE_FAILED", `The database${where} refused: ${error.message}`);
-}
-
 /** The longest pause between two tries, in milliseconds. */
 const LONGEST_PAUSE = 2;
-
-/** True of what a SQLite module throws where another connection holds the database. */
-function isBusy(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { code, errcode } = error as { code?: unknown; errcode?: unknown };
-  if (typeof errcode === "number") return (errcode & 0xff) === 5 || (errcode & 0xff) === 6;
-  const text = `${typeof code === "string" ? code : ""} ${error.message}`;
-  return /SQLITE_BUSY|SQLITE_LOCKED|database (?:table )?is locked/.test(text);
-}
 
 /**
  * Tries until the database is free, for at most `patience` milliseconds, and then throws what the last try threw. The thread
@@ -326,4 +243,116 @@ let cell: Int32Array | undefined;
 function sleeper(): Int32Array {
   cell ??= new Int32Array(new SharedArrayBuffer(4));
   return cell;
+}
+
+/**
+ * Remembers which file an open database is. Renaming another one over it, or deleting it, leaves the connection with a
+ * file that nobody finds again, and SQLite does not notice. What it gives throws `STORE_REPLACED` when the files that the connection
+ * writes to are no longer those at their path. Null for a database without a file that can be seen.
+ */
+export function watchFile(client: SqliteClient): (() => void) | null {
+  const path = pathOf(client);
+  const file = path === null ? null : identityOf(path);
+  if (path === null || file === null) return null;
+  const log = `${path}-wal`;
+  // There from the first write on, where the database keeps a write-ahead log, until its last connection is closed.
+  let knownLog: Identity | null = null;
+  let isReplaced = false;
+  const assertFiles = () => {
+    isReplaced ||= !isStill(path, file);
+    if (knownLog !== null && !isStill(log, knownLog)) {
+      isReplaced ||= keepsLog(client);
+      knownLog = null;
+    }
+    if (isReplaced) throw storeReplaced();
+    knownLog ??= identityOf(log);
+  };
+  // What a link leads to is in another folder, perhaps.
+  return lstatSync(path).isSymbolicLink() ? assertFiles : watchFolder(dirname(path), assertFiles);
+}
+
+/** The smallest pages of SQLite, in bytes; all others are multiples of them. */
+const PAGE = 512;
+
+/** True for a file of whole pages, as an encrypted one is. It is not opened: that would end the locks of other connections. */
+export function hasWholePages(path: string | null): boolean {
+  const size = (path === null ? undefined : statSync(path, { throwIfNoEntry: false })?.size) ?? 0;
+  return size > 0 && size % PAGE === 0;
+}
+
+interface DatabaseRow {
+  readonly name: string;
+  readonly file: string | null;
+}
+
+/** The file of a database, as SQLite names it; null where it has none. */
+export function pathOf(client: SqliteClient): string | null {
+  try {
+    const rows = client.prepare("PRAGMA database_list").all() as DatabaseRow[];
+    return rows.find(({ name }) => name === "main")?.file || null;
+  } catch {
+    // What is wrong with the database, its first use tells.
+    return null;
+  }
+}
+
+function keepsLog(client: SqliteClient): boolean {
+  const [row] = client.prepare("PRAGMA journal_mode").all() as { journal_mode: string }[];
+  return row?.journal_mode === "wal";
+}
+
+interface Identity {
+  readonly device: bigint;
+  readonly inode: bigint;
+  /** Both, where a double holds them exactly. Asking for such ones takes half as long, and every write asks. */
+  readonly exact: { readonly device: number; readonly inode: number } | null;
+}
+
+/** Null where there is no such file. */
+function identityOf(path: string): Identity | null {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  if (stats === undefined) return null;
+  const { dev: device, ino: inode } = stats;
+  const isExact = device < Number.MAX_SAFE_INTEGER && inode < Number.MAX_SAFE_INTEGER;
+  return { device, inode, exact: isExact ? { device: Number(device), inode: Number(inode) } : null };
+}
+
+/** True where a path leads to the same file as before. */
+function isStill(path: string, { device, inode, exact }: Identity): boolean {
+  if (exact === null) {
+    const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return stats?.ino === inode && stats.dev === device;
+  }
+  // A number beyond what a double holds is never rounded to one that it holds exactly.
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats?.ino === exact.inode && stats.dev === exact.device;
+}
+
+/** A change of a folder so long ago, in milliseconds, has another time than one that comes now, however coarse the clock of a file system is. */
+const SETTLED = 3000;
+
+/**
+ * Calls `assertFiles`, which throws unless the files of a folder are those that they were, whenever they may be others. No file
+ * is replaced, removed or moved without a change of its folder. So one look at a folder that did not change stands for a look at
+ * each of its files.
+ */
+export function watchFolder(folder: string, assertFiles: () => void): () => void {
+  // On Windows it is not documented which changes change the time of a folder.
+  if (process.platform === "win32") return assertFiles;
+  let known: Stats | null = null;
+  let lookAgainAt = 0;
+  return () => {
+    const now = Date.now();
+    if (known === null && now < lookAgainAt) return assertFiles();
+    const seen = statSync(folder, { throwIfNoEntry: false }) ?? null;
+    if (known !== null && seen !== null && isSame(seen, known)) return;
+    assertFiles();
+    known = seen !== null && now - seen.ctimeMs > SETTLED ? seen : null;
+    lookAgainAt = now + SETTLED;
+  };
+}
+
+// Nobody can set the time of the latest change back, as programs do with the other times when they restore a backup.
+function isSame(a: Stats, b: Stats): boolean {
+  return a.ctimeMs === b.ctimeMs && a.ino === b.ino && a.dev === b.dev;
 }

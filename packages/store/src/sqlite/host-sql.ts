@@ -3,8 +3,8 @@ import type { Store } from "../contract/store.js";
 import type { SyncConnection } from "../engine/connection.js";
 import type { Row, SqlValue, Statement } from "../engine/operation.js";
 import { sqlStore } from "../sql/sql-store.js";
-import { tellingErrors } from "./client.js";
 import { sqliteDialect } from "./dialect.js";
+import { tellingErrors } from "./error.js";
 import { scrubObject } from "./scrub.js";
 /** A row of a Durable Object holds 2 MB; this leaves room for its other columns. */
 export const MAX_TEXT_BYTES = 1_900_000;

@@ -10,9 +10,9 @@ import { type Lane, ownLane } from "../engine/runner.js";
 import { redactedWith } from "../redact/redact-store.js";
 import { openSqlStore, type SqlStoreOptions } from "../sql/sql-store.js";
 import { sqliteCheck } from "./check.js";
-import { connectClient, isSqliteClient, type SqliteClient, sqliteError } from "./client.js";
+import { connectClient, hasWholePages, isSqliteClient, pathOf, type SqliteClient, watchFile } from "./client.js";
 import { sqliteDialect } from "./dialect.js";
-import { mayBeEncrypted, pathOf, watchFile } from "./file-identity.js";
+import { sqliteError } from "./error.js";
 import { isPrepared } from "./schema.js";
 import { sqliteVectors } from "./sqlite-vectors.js";
 export interface SqliteOptions {
@@ -73,12 +73,11 @@ export function openSqlite(name: string, source: SqliteSource, options: SqliteOp
   });
   const durable = source !== ":memory:";
   const waiting = { patience };
-  const isOwn = typeof source === "string";
   const connection = connectClient(client, {
-    assertInPlace: watchFile(client) ?? undefined,
+    assertInPlace: watchFile(client),
     waiting,
-    isOwn,
-    mayBeEncrypted: () => mayBeEncrypted(pathOf(client)),
+    isOwn: typeof source === "string",
+    mayBeEncrypted: () => hasWholePages(pathOf(client)),
   });
   const opening: SqlStoreOptions = {
     transactions: true,
@@ -135,7 +134,7 @@ function openFile(path: string, options: SqliteOptions): { client: SqliteClient;
   } catch (error) {
     // Left open it would hold a lock on the file, on which even a backup put in its place would wait.
     client?.close();
-    throw sqliteError(error, `"${path}"`, () => mayBeEncrypted(path));
+    throw sqliteError(error, `"${path}"`, () => hasWholePages(path));
   }
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, expect, it, vi } from "vitest";
-import { watchFolder } from "../../../src/sqlite/file-identity.js";
+import { watchFolder } from "../../../src/sqlite/client.js";
 
 const folder = mkdtempSync(join(tmpdir(), "stemma-folder-"));
 
