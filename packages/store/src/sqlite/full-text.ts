@@ -1,53 +1,35 @@
 import {
-  FEWEST,
   joinedTerms,
   type Matches,
   messagesOf,
-  needOthers,
   queryTerms,
-  RAREST,
   type Ranked,
   type SearchQuery,
   scoreIn,
-  type TermSequences,
   utf8Length,
   withUsual,
 } from "@stemma/model";
 import {
-  type FoundMatches,
   INDEX_TABLES,
   type IndexedDocument,
-  type RowRange,
   rankEntries,
   type SearchDialect,
   type SearchIndex,
 } from "../engine/dialect.js";
 import { column, first, type Operation, oneNumber, run, runEach, type SqlValue } from "../engine/operation.js";
 import { divided } from "../operations/row-portions.js";
-import { lengthsOf, sizeOfIndex } from "./index-entries.js";
-import type { KnownIndex } from "./match-queries.js";
 import {
   ascending,
-  countable,
-  countMatches,
   countRarity,
-  findNewest,
-  findOthers,
-  isCommon,
-  MANY,
-  rarestFirst,
+  createMatches,
+  lengthsOf,
+  quote,
   rescaled,
   SCALE,
-  type SearchedRows,
-  scoreMatches,
   scoreOf,
-  searchedRows,
-  WordRarities,
+  sizeOfIndex,
 } from "./match-queries.js";
 import { INTEGER } from "./schema.js";
-
-/** The query of FTS5 for a sequence of terms. All of it is quoted, so that nothing is an operator. */
-export const quote = (sequence: readonly string[]): string => `"${sequence.join(" ")}"`;
 
 const ADD: Record<SearchIndex, string> = {
   messages: `INSERT INTO ${INDEX_TABLES.messages} (rowid, terms) VALUES (?, ?)`,
@@ -80,11 +62,7 @@ export function sqliteSearch(maxBytes: number, indexesLater: boolean, tools: boo
     if (first !== undefined && last !== undefined) yield* remove(index, null, first.rowId, last.rowId);
     yield* add(index, documents);
   }
-  const rarities = new WordRarities();
-  function* matches(sequences: TermSequences, range: RowRange, limit: number): Operation<FoundMatches> {
-    const size = yield* sizeOfIndex("messages");
-    return yield* findMatches(sequences, yield* searchedRows(range, size.documents), limit, { size, rarities });
-  }
+  const matches = createMatches();
   return { rows: ROWS, indexesLater, tools, add, replace, remove, matches, entries: searchEntries };
 }
 
@@ -111,34 +89,6 @@ function* removeMany(index: SearchIndex, lo: number, hi: number): Operation<void
 
 /** FTS5's default: the percentage of documents of a part that were removed, from which on it is merged. */
 const DELETE_MERGE = 10;
-
-function* findMatches(
-  sequences: TermSequences,
-  range: SearchedRows,
-  limit: number,
-  index: KnownIndex,
-): Operation<FoundMatches> {
-  const { documents } = index.size;
-  const found = sequences.map((sequence) => {
-    const match = quote(sequence);
-    return countable(match, isCommon(index.rarities.find(match, documents), documents));
-  });
-  // A single sequence is scored as far as it goes, however many matches it has.
-  if (found.length > 1) for (const matches of found) yield* countMatches(matches, range, Math.max(MANY, limit + 1));
-  let left = limit;
-  for (const [rank, matches] of [...found].sort(rarestFirst).entries()) {
-    const take = Math.min(matches.documents, Math.max(left, rank < RAREST ? FEWEST : 0));
-    if (take > 0) yield* findNewest(matches, range, take);
-    const count = matches.numbers.length;
-    matches.complete = found.length > 1 ? count === matches.documents : count < take;
-    left -= take;
-  }
-  if (needOthers(found)) yield* findOthers(range, found);
-  const messages = messagesOf([...found, ...found.map(({ others }) => ({ numbers: others, scores: [] }))]);
-  const lengths = yield* lengthsOf("messages", messages, index.size.length);
-  for (const matches of found) yield* scoreMatches(matches, lengths, index);
-  return { sequences: found, lengths, branches: null, sessions: null };
-}
 
 const INDEX = INDEX_TABLES.entries;
 const ENTRIES = "cf_agents_search_entries e";

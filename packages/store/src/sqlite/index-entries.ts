@@ -1,9 +1,9 @@
-import type { ScopeSize } from "@stemma/model";
 import { StemmaError } from "@stemma/model";
 import { addTerm, type Document } from "../check/check-dialect.js";
 import { type Dialect, INDEX_TABLES, type SearchIndex } from "../engine/dialect.js";
-import { column, first, type Operation, pause, tuples } from "../engine/operation.js";
+import { first, type Operation, pause, tuples } from "../engine/operation.js";
 import { rowAfter } from "../operations/messages/damage.js";
+import { numbersOf } from "./match-queries.js";
 
 /** How many entries of an index are read at once, and how many at most of a word that stands in it more often. */
 const ENTRIES = 10_000;
@@ -162,57 +162,4 @@ export function* readTotals(index: SearchIndex): Operation<{ present: number; co
 
 function damagedIndex(how: string): StemmaError {
   return new StemmaError("STORE_FAILED", {}, `The search index ${how}.`);
-}
-
-/** So many documents tell how large an index is in its first transaction. */
-const FIRST = 1_000;
-
-/**
- * How large an index is. FTS5 keeps how many documents it has, and how many terms these have together, and writes that when a
- * transaction ends: before the first one has, the lengths of the documents tell it.
- */
-export function* sizeOfIndex(index: SearchIndex): Operation<ScopeSize> {
-  const table = INDEX_TABLES[index];
-  const [sums = ""] = yield* column<string>(`SELECT hex(block) FROM ${table}_data WHERE id = 1`);
-  const [documents = 0, terms = 0] = numbersOf(sums);
-  if (documents > 0 && terms > 0) return { documents, length: terms / documents };
-  const query = `SELECT coalesce(group_concat(hex(sz), ''), '') FROM (SELECT sz FROM ${table}_docsize LIMIT ${FIRST})`;
-  const lengths = numbersOf((yield* column<string>(query))[0] ?? "");
-  const sum = lengths.reduce((total, length) => total + length, 0);
-  return { documents: lengths.length, length: sum / lengths.length || 1 };
-}
-
-/** How many terms documents have, by their rows: as many as most where that is missing, or one of them is damaged. */
-export function* lengthsOf(
-  index: SearchIndex,
-  rows: Float64Array,
-  usual: number,
-): Operation<ReadonlyMap<number, number>> {
-  const query = `SELECT group_concat(coalesce(nullif(hex(d.sz), ''), '00'), '')
-    FROM json_each(?) AS r LEFT JOIN ${INDEX_TABLES[index]}_docsize d ON d.id = r.value`;
-  const found = rows.length === 0 ? [] : numbersOf((yield* column<string>(query, `[${rows.join()}]`))[0] ?? "");
-  const lengths = new Map<number, number>();
-  const isWhole = found.length === rows.length;
-  for (let at = 0; at < rows.length; at += 1) lengths.set(rows[at] as number, (isWhole && found[at]) || usual);
-  return lengths;
-}
-
-/** Numbers as FTS5 writes them: seven bits in each byte, of which all but the last of a number have the highest one set. */
-export function numbersOf(hex: string): number[] {
-  const numbers: number[] = [];
-  let number = 0;
-  for (let at = 0; at < hex.length; at += 2) {
-    const byte = 16 * digitAt(hex, at) + digitAt(hex, at + 1);
-    number = number * 128 + (byte & 127);
-    if (byte > 127) continue;
-    numbers.push(number);
-    number = 0;
-  }
-  return numbers;
-}
-
-// Far faster than to parse each byte: a search reads hundreds of lengths.
-function digitAt(hex: string, at: number): number {
-  const code = hex.charCodeAt(at);
-  return code < 58 ? code - 48 : code - 55;
 }

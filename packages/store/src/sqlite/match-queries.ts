@@ -1,13 +1,63 @@
-import { COUNTED, messagesOf, NEAR, nearMessages, rarityOf, type ScopeSize, scoreBy } from "@stemma/model";
-import { INDEX_TABLES, type RowRange, type SearchIndex, type SequenceMatches } from "../engine/dialect.js";
+// Which messages FTS5 finds, and how well each matches.
+import {
+  COUNTED,
+  FEWEST,
+  messagesOf,
+  NEAR,
+  nearMessages,
+  needOthers,
+  RAREST,
+  rarityOf,
+  type ScopeSize,
+  scoreBy,
+} from "@stemma/model";
+import {
+  INDEX_TABLES,
+  type RowRange,
+  type SearchDialect,
+  type SearchIndex,
+  type SequenceMatches,
+} from "../engine/dialect.js";
 import { column, first, type Operation, oneNumber, type SqlValue } from "../engine/operation.js";
 import { INTEGER } from "./schema.js";
+
+/** Makes `SearchDialect.matches`, which remembers how rare words are. */
+export function createMatches(): SearchDialect["matches"] {
+  const rarities = new WordRarities();
+  return function* (sequences, within, limit) {
+    const size = yield* sizeOfIndex("messages");
+    const { documents } = size;
+    const range = yield* searchedRows(within, documents);
+    const found = sequences.map((sequence) => {
+      const match = quote(sequence);
+      return countable(match, isCommon(rarities.find(match, documents), documents));
+    });
+    // A single sequence is scored as far as it goes, however many matches it has.
+    if (found.length > 1) for (const matches of found) yield* countMatches(matches, range, Math.max(MANY, limit + 1));
+    let left = limit;
+    for (const [rank, matches] of [...found].sort(rarestFirst).entries()) {
+      const take = Math.min(matches.documents, Math.max(left, rank < RAREST ? FEWEST : 0));
+      if (take > 0) yield* findNewest(matches, range, take);
+      const count = matches.numbers.length;
+      matches.complete = found.length > 1 ? count === matches.documents : count < take;
+      left -= take;
+    }
+    if (needOthers(found)) yield* findOthers(range, found);
+    const messages = messagesOf([...found, ...found.map(({ others }) => ({ numbers: others, scores: [] }))]);
+    const lengths = yield* lengthsOf("messages", messages, size.length);
+    for (const matches of found) yield* scoreMatches(matches, lengths, { size, rarities });
+    return { sequences: found, lengths, branches: null, sessions: null };
+  };
+}
+
+/** The query of FTS5 for a sequence of terms. All of it is quoted, so that nothing is an operator. */
+export const quote = (sequence: readonly string[]): string => `"${sequence.join(" ")}"`;
 
 /** A query of matches among all rows, in a range of them, in one of few rows, and in several ranges. */
 type MatchQuery = Readonly<Record<"all" | "range" | "short" | "ranges", string>>;
 
 /** The rows of a search, and whether they are a short range. */
-export type SearchedRows = (NonNullable<RowRange> & { readonly isShort?: boolean | undefined }) | null;
+type SearchedRows = (NonNullable<RowRange> & { readonly isShort?: boolean | undefined }) | null;
 
 /** A range of so few rows is short: to give its matches from the newest on takes FTS5 longer than to give all of them. */
 const SHORT = 1_000;
@@ -15,7 +65,7 @@ const SHORT = 1_000;
 /** In a smaller index that makes no difference. */
 const LARGE = 25_000;
 
-export function* searchedRows(range: RowRange, documents: number): Operation<SearchedRows> {
+function* searchedRows(range: RowRange, documents: number): Operation<SearchedRows> {
   if (range === null || range.several !== undefined || documents < LARGE) return range;
   const { lo, hi } = range;
   const newest = `SELECT max(id) FROM ${INDEX}_docsize WHERE id BETWEEN ? AND ?`;
@@ -80,7 +130,7 @@ function newestIn(
 }
 
 /** True of rows that are in several ranges. */
-export const isApart = (range: RowRange) => (range?.several?.ranges.length ?? 1) > 1;
+const isApart = (range: RowRange) => (range?.several?.ranges.length ?? 1) > 1;
 
 const baseOf = (range: RowRange) => range?.lo ?? 0;
 
@@ -92,10 +142,10 @@ export function ascending(newestFirst: string | null = null, base = 0, scale = 1
 }
 
 /** A sequence that so many messages hold is in too many of them to look at each. */
-export const MANY = 2_000;
+const MANY = 2_000;
 
 /** The matches of a sequence, as far as they are counted and scored. */
-export interface Counted extends SequenceMatches {
+interface Counted extends SequenceMatches {
   readonly match: string;
   readonly isCommon: boolean;
   documents: number;
@@ -112,13 +162,13 @@ export interface Counted extends SequenceMatches {
 }
 
 /** The matches of what the index is asked for, before either. */
-export function countable(match: string, isCommon: boolean): Counted {
+function countable(match: string, isCommon: boolean): Counted {
   const counted = { documents: Number.POSITIVE_INFINITY, oldest: 0, newest: null, complete: false };
   return { match, isCommon, ...counted, numbers: [], bm25: null, scores: [], others: [] };
 }
 
 /** To count is a twentieth of the work of scoring, but not even that is done for every match. */
-export function* countMatches(matches: Counted, range: SearchedRows, limit: number): Operation<void> {
+function* countMatches(matches: Counted, range: SearchedRows, limit: number): Operation<void> {
   const { match, isCommon } = matches;
   if (isCommon && !isApart(range) && range?.isShort !== true) {
     // Of those that are not counted to the end, the last one tells how far back they go.
@@ -139,12 +189,12 @@ const COUNT = matchQuery(
 );
 
 /** Of those that were not counted to the end, the rarer goes further back. */
-export function rarestFirst(a: Counted, b: Counted): number {
+function rarestFirst(a: Counted, b: Counted): number {
   return a.documents - b.documents || a.oldest - b.oldest;
 }
 
 /** Finds the others of each sequence whose matches are not all scored: see `SearchDialect.matches`. */
-export function* findOthers(range: SearchedRows, found: readonly Counted[]): Operation<void> {
+function* findOthers(range: SearchedRows, found: readonly Counted[]): Operation<void> {
   const messages = messagesOf(found);
   const scored = found.filter(({ numbers }) => numbers.length > 0);
   const rare = scored.filter(({ documents }) => documents < MANY);
@@ -208,7 +258,7 @@ const MAX_LENGTH = 200;
  * Remembers how rare words are, each by its query of the index: searches ask for the same common ones again and again.
  * `documents` is how many messages are indexed.
  */
-export class WordRarities {
+class WordRarities {
   readonly #known = new Map<string, { readonly rarity: number; readonly documents: number }>();
 
   /** Undefined where it is not known; `Infinity` where not even a word of every message is common. */
@@ -227,11 +277,11 @@ export class WordRarities {
 }
 
 /** True of words of which is known that so many messages hold them that these are not counted for each search. */
-export const isCommon = (rarity: number | undefined, documents: number) =>
+const isCommon = (rarity: number | undefined, documents: number) =>
   documents >= COMMON && rarity !== undefined && rarity <= rarityOf(documents, COMMON);
 
 /** An index of messages, and what is known of its words. */
-export interface KnownIndex {
+interface KnownIndex {
   readonly size: ScopeSize;
   readonly rarities: WordRarities;
 }
@@ -240,7 +290,7 @@ export interface KnownIndex {
  * Finds the newest matches, with the scores of bm25(), which first counts all messages that hold the words. That is not done for
  * common words, nor where it would be done for each of several ranges: matches that are listed are not even looked up then.
  */
-export function* findNewest(matches: Counted, range: SearchedRows, limit: number): Operation<void> {
+function* findNewest(matches: Counted, range: SearchedRows, limit: number): Operation<void> {
   const { match, newest, isCommon } = matches;
   const base = baseOf(range);
   const isScored = !isCommon && !isApart(range);
@@ -271,11 +321,7 @@ const SCORES = matchQuery(
  * Scores matches by BM25. Common words, and others that bm25() was not asked for, are scored as if each message held them once: of
  * all that FTS5 has, only bm25() tells how often one does.
  */
-export function* scoreMatches(
-  matches: Counted,
-  lengths: ReadonlyMap<number, number>,
-  index: KnownIndex,
-): Operation<void> {
+function* scoreMatches(matches: Counted, lengths: ReadonlyMap<number, number>, index: KnownIndex): Operation<void> {
   const { match, numbers, bm25 } = matches;
   if (numbers.length === 0) return;
   const { size, rarities } = index;
@@ -334,4 +380,57 @@ export function* rescaled(
   if (isLeast) own = LEAST_RARITY;
   const rarity = isLeast ? yield* counted : Math.log1p(Math.exp(own));
   return { rarity, scores: bm25.map((score) => (score * rarity) / own) };
+}
+
+/** So many documents tell how large an index is in its first transaction. */
+const FIRST = 1_000;
+
+/**
+ * How large an index is. FTS5 keeps how many documents it has, and how many terms these have together, and writes that when a
+ * transaction ends: before the first one has, the lengths of the documents tell it.
+ */
+export function* sizeOfIndex(index: SearchIndex): Operation<ScopeSize> {
+  const table = INDEX_TABLES[index];
+  const [sums = ""] = yield* column<string>(`SELECT hex(block) FROM ${table}_data WHERE id = 1`);
+  const [documents = 0, terms = 0] = numbersOf(sums);
+  if (documents > 0 && terms > 0) return { documents, length: terms / documents };
+  const query = `SELECT coalesce(group_concat(hex(sz), ''), '') FROM (SELECT sz FROM ${table}_docsize LIMIT ${FIRST})`;
+  const lengths = numbersOf((yield* column<string>(query))[0] ?? "");
+  const sum = lengths.reduce((total, length) => total + length, 0);
+  return { documents: lengths.length, length: sum / lengths.length || 1 };
+}
+
+/** How many terms documents have, by their rows: as many as most where that is missing, or one of them is damaged. */
+export function* lengthsOf(
+  index: SearchIndex,
+  rows: Float64Array,
+  usual: number,
+): Operation<ReadonlyMap<number, number>> {
+  const query = `SELECT group_concat(coalesce(nullif(hex(d.sz), ''), '00'), '')
+    FROM json_each(?) AS r LEFT JOIN ${INDEX_TABLES[index]}_docsize d ON d.id = r.value`;
+  const found = rows.length === 0 ? [] : numbersOf((yield* column<string>(query, `[${rows.join()}]`))[0] ?? "");
+  const lengths = new Map<number, number>();
+  const isWhole = found.length === rows.length;
+  for (let at = 0; at < rows.length; at += 1) lengths.set(rows[at] as number, (isWhole && found[at]) || usual);
+  return lengths;
+}
+
+/** Numbers as FTS5 writes them: seven bits in each byte, of which all but the last of a number have the highest one set. */
+export function numbersOf(hex: string): number[] {
+  const numbers: number[] = [];
+  let number = 0;
+  for (let at = 0; at < hex.length; at += 2) {
+    const byte = 16 * digitAt(hex, at) + digitAt(hex, at + 1);
+    number = number * 128 + (byte & 127);
+    if (byte > 127) continue;
+    numbers.push(number);
+    number = 0;
+  }
+  return numbers;
+}
+
+// Far faster than to parse each byte: a search reads hundreds of lengths.
+function digitAt(hex: string, at: number): number {
+  const code = hex.charCodeAt(at);
+  return code < 58 ? code - 48 : code - 55;
 }
