@@ -151,7 +151,7 @@ interface Shown {
  * The state that the model was shown: the message that it answers, and the version of each block, by the folded label. What the
  * session itself writes since, the model or the program, counts as shown. Empty until a turn was prepared.
  */
-class ShownBlocks {
+export class ShownBlocks {
   /** The message of the user that the model answers; null before there is one. */
   messageId: string | null = null;
   readonly #blocks = new Map<string, Shown>();

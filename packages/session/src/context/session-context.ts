@@ -23,6 +23,7 @@ import {
   findVersion,
   keyNamed,
   loadEntry,
+  type ShownBlocks,
   searchEntries,
   timesOfEntry,
   versionsOf,
@@ -43,12 +44,15 @@ export class SessionContext {
   readonly live: BlockSet;
   readonly prompt: SessionPrompt;
   readonly access: ToolAccess;
+  /** What the model was shown. */
+  readonly shown: ShownBlocks;
   readonly #writes: BlockWrites;
 
   /** Errors: `INVALID_LABEL`, `DUPLICATE_LABEL`, `INVALID_ARGUMENT`, `PROVIDER_REQUIRED`. */
   constructor(options: SessionContextOptions) {
     this.live = new BlockSet(options);
     this.#writes = new BlockWrites(options.sessionId);
+    this.shown = this.#writes.shown;
     this.prompt = new SessionPrompt(this.live, options);
     this.access = new ToolAccess(this.live, this.#writes, options.skills);
   }
@@ -57,7 +61,7 @@ export class SessionContext {
   reset(): void {
     this.prompt.reset();
     this.live.reset();
-    this.#writes.shown.clear();
+    this.shown.clear();
   }
 
   /** The block as last read; null when there is none. Errors: `CONTEXT_NOT_LOADED`, `PROVIDER_FAILED` of the last read. */
@@ -139,11 +143,6 @@ export class SessionContext {
     });
     const earlier = new Map(untold.map(({ label }) => [foldLabel(label), seen.get(foldLabel(label)) ?? ""]));
     await this.#writes.show({ messageId, blocks: shown, earlier });
-  }
-
-  /** Notes the message of the user that the model answers, until a turn says so. */
-  answers(messageId: string): void {
-    this.#writes.shown.messageId = messageId;
   }
 
   /** The tools that the blocks call for that are there at the time of the call, less those of which the first read failed. */

@@ -52,7 +52,7 @@ export class SessionCore {
       promptStore: promptStoreFor(config.cachedPrompt, wired, sessionId),
       promptOrder:
         config.cachedPrompt === true && wired ? { queue: orderOf(wired), key: `render\0${sessionId}` } : undefined,
-      open: () => this.open(),
+      open: async () => store?.migrate(),
       skills,
       sessionId,
       userId: store?.userId,
@@ -91,22 +91,13 @@ export class SessionCore {
       backend,
       events,
       compactor: this.compactor,
-      wrote: (messages) => {
-        this.turns.wrote(messages);
-        this.learner?.wrote();
-        this.#titler?.wrote(messages);
-      },
+      followers: [this.turns, this.learner, this.#titler].filter((each) => each !== null),
       // Cleared now, in the order of the calls; the prompt follows. Where a block cannot be read in time, none is frozen any more.
       clear: () => {
         if (store === null) memory.clear();
         return context.prompt.renew(backend.clear(), (work) => withinTime(work, timeout, "A provider of the prompt"));
       },
     });
-  }
-
-  /** Opens the store. Errors: `STORE_CLOSED`. */
-  async open(): Promise<void> {
-    await this.store?.migrate();
   }
 
   /**

@@ -21,8 +21,8 @@ interface WriteParts {
   readonly backend: SessionBackend;
   readonly events: SessionEvents;
   readonly compactor: Compactor;
-  /** Notes that messages were written. */
-  readonly wrote: (messages: readonly SessionMessage[]) => void;
+  /** Who is told of messages that were written, before the listeners are. */
+  readonly followers: readonly { wrote(messages: readonly SessionMessage[]): void }[];
   /** Removes all messages, and renders anew what prompt was frozen. */
   readonly clear: () => Promise<void>;
 }
@@ -68,14 +68,14 @@ export class MessageWrites {
 
   /** Writes of the session's messages with others of its store, all of it or nothing. */
   async together(store: Store, writes: readonly KeptWrite[]): Promise<TogetherResult> {
-    const { compactor, wrote } = this.parts;
+    const { compactor } = this.parts;
     const ids = await store.writeTogether(writes);
     const changes = writes.flatMap((write, index) => ("session" in write ? [{ write, ids: ids[index] ?? [] }] : []));
     for (const { write, ids } of changes) {
       const [change, changed] = changeOf(write, ids);
       // What was known stays as it is.
       if (change === "append" && changed.length === 0) continue;
-      wrote(messagesOf(write));
+      this.#wrote(messagesOf(write));
       this.#tell(change, changed);
     }
     if (changes.length === 0) return { ids, settled: Promise.resolve() };
@@ -84,19 +84,18 @@ export class MessageWrites {
   }
 
   async update(message: SessionMessage): Promise<void> {
-    const { backend, wrote } = this.parts;
-    await backend.update(message);
+    await this.parts.backend.update(message);
     if (isSummary(message)) return;
-    wrote([message]);
+    this.#wrote([message]);
     await this.#changed("update", [message.id]);
   }
 
   async upsert(message: SessionMessage, parent: ParentRef): Promise<boolean> {
-    const { backend, compactor, wrote } = this.parts;
+    const { backend, compactor } = this.parts;
     assertSessionFits(backend.id);
     const { inserted, visibleTokens } = await backend.upsert(message, parent, { measured: compactor.estimates });
     if (isSummary(message)) return false;
-    wrote([message]);
+    this.#wrote([message]);
     this.#tell(inserted ? "append" : "update", [message.id]);
     await compactor.afterWrite(visibleTokens);
     return inserted;
@@ -151,14 +150,18 @@ export class MessageWrites {
   }
 
   async #inserted(messages: readonly SessionMessage[], writing: Promise<AppendResult>): Promise<AppendResult> {
-    const { compactor, wrote } = this.parts;
+    const { compactor } = this.parts;
     const result = await writing;
     if (result.insertedIds.length > 0) {
-      wrote(messages);
+      this.#wrote(messages);
       this.#tell("append", result.insertedIds);
       await compactor.afterWrite(result.visibleTokens);
     }
     return result;
+  }
+
+  #wrote(messages: readonly SessionMessage[]): void {
+    for (const follower of this.parts.followers) follower.wrote(messages);
   }
 
   // Of a change after which nothing is compacted.

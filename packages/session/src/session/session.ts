@@ -913,8 +913,9 @@ export class Session {
    * those of the store.
    */
   async close(): Promise<void> {
-    await this.#started.open();
-    await this.#started.finish();
+    const core = this.#started;
+    await core.store?.migrate();
+    await core.finish();
   }
 
   /** Calls `listener` after each change that is made through this object. Call the result to stop. Errors: `INVALID_ARGUMENT`. */
@@ -932,7 +933,7 @@ export class Session {
   // the call hands to the store comes before what is called next, so it does not wait for that.
   async #inContext<T>(call: (context: SessionContext) => Promise<T>): Promise<T> {
     const core = this.#started;
-    const [ready, result] = await Promise.allSettled([core.open(), call(core.context)]);
+    const [ready, result] = await Promise.allSettled([core.store?.migrate(), call(core.context)]);
     if (ready.status === "rejected") throw ready.reason;
     if (result.status === "rejected") throw result.reason;
     return result.value;

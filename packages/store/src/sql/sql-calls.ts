@@ -1,10 +1,13 @@
-import { StemmaError } from "@stemma/model";
+import { invalid, type SearchQuery, StemmaError } from "@stemma/model";
 import type { BlockScope, MemoryScope, SearchHit, SearchRequest, Store, WrittenIds } from "../contract/store.js";
 import type { Dialect } from "../engine/dialect.js";
 import type { Operation } from "../engine/operation.js";
 import type { CallOrder, Part, Runner } from "../engine/runner.js";
+import { assertCount, assertLimit } from "../operations/assert-storable.js";
 import { readAs, scopedKey, writeAs } from "../operations/registry/owners.js";
 import { makeRow } from "../operations/registry/session-head.js";
+import { catchUp } from "../operations/search/index-rows.js";
+import { type RankMessages, searchAtOnce, searchMessages } from "../operations/search/run-search.js";
 import { assertUserId, isScope } from "./session-id.js";
 
 /** Names a block, an entry or a record. */
@@ -33,7 +36,6 @@ interface CallParts {
   readonly runner: Runner;
   readonly callOrder: CallOrder;
   readonly sql: Dialect;
-  search(query: string, request: SearchRequest): Promise<SearchHit[]>;
 }
 
 /** The calls of a store: each is one operation, run in its order, and for the user to whom the store is confined. */
@@ -76,10 +78,6 @@ export class SqlCalls {
   readEither<T>(id: string, native: () => Operation<T | null>, shared: () => Operation<T>): Promise<T> {
     const { callOrder, runner } = this.parts;
     return callOrder.read(id, async () => (await runner.single(native)) ?? runner.read(this.#reading(id, shared)));
-  }
-
-  search(query: string, request: SearchRequest): Promise<SearchHit[]> {
-    return this.parts.search(query, request);
   }
 
   // ── Of blocks, entries and records ──
@@ -149,6 +147,25 @@ export class SqlCalls {
     return written;
   }
 
+  // ── Of several sessions ──
+
+  /** `Store.search`, with a ranking of the caller's where one is given. */
+  async search(query: SearchQuery, given: SearchRequest, rank?: RankMessages): Promise<SearchHit[]> {
+    assertNoThreshold(given.threshold);
+    assertLimit(given.limit, "The limit of a search");
+    assertCount(given.offset, "The offset of a search", 0);
+    assertCount(given.context, "The context of a search", 0);
+    const { callOrder, runner, sql } = this.parts;
+    const request = this.userId === undefined ? given : { ...given, userId: this.userId };
+    const { sessionId, sessionIds = [] } = request;
+    const read = () => runner.read(() => searchMessages(sql, query, request, rank), catchUp(sql));
+    // What is a statement or two need not wait for a transaction to begin and to end.
+    const isAtOnce = rank === undefined && sql.search?.atOnce !== undefined;
+    const atOnce = async () => (await runner.single(() => searchAtOnce(sql, query, request))) ?? read();
+    const work = isAtOnce ? atOnce : read;
+    return sessionId === undefined ? callOrder.hold({ read: sessionIds }, work) : callOrder.read(sessionId, work);
+  }
+
   // ── For a user ──
 
   #reading<T>(id: string, operation: () => Operation<T>): () => Operation<T> {
@@ -166,13 +183,14 @@ export class SqlCalls {
     };
   }
 
-  // With another scope "" is no session.
   #readingItem<K extends ItemKey, T>(key: K, operation: (key: K) => Operation<T>): () => Operation<T> {
+    if (isOfSession(key)) return this.#reading(key.sessionId, () => operation(key));
     const { userId } = this;
     const work = function* (): Operation<T> {
       return yield* operation(yield* scopedKey(key, userId));
     };
-    return isOfSession(key) || key.sessionId !== "" ? this.#reading(key.sessionId, work) : work;
+    // With another scope "" is no session.
+    return key.sessionId === "" ? work : this.#reading(key.sessionId, work);
   }
 
   #writingItem<K extends ItemKey, T>(kind: string, key: K, operation: (key: K) => Operation<T>): () => Operation<T> {
@@ -209,6 +227,13 @@ export function confining(userId: string | undefined, storeOf: (userId: string) 
     if (userId !== undefined && other !== userId) throw confined("serve another one");
     return storeOf(other);
   };
+}
+
+/** Throws `INVALID_ARGUMENT` for a threshold: a ranking by words has no scale on which one number would mean the same for every query. */
+export function assertNoThreshold(threshold: number | undefined): void {
+  if (threshold === undefined) return;
+  const message = "threshold is on the scale of a reranker, and this store has none: make one with withReranker().";
+  throw invalid(message, { threshold });
 }
 
 /** The error for what a store of one user is not asked to do. */

@@ -3,6 +3,7 @@ import {
   encodeMessage,
   isSummary,
   MOST_AT_ONCE,
+  parseQuery,
   type SessionMessage,
   StemmaError,
 } from "@stemma/model";
@@ -141,7 +142,7 @@ export function sqlSession(sql: Dialect, id: string, calls: SqlCalls): SessionSt
     tree: () => calls.read(id, () => readTree(sql, id)),
     treePage: ({ after, limit = 100 } = {}) => calls.read(id, () => readTreePage(sql, id, { after, limit })),
     messages: () => streamMessages(sql, read, id),
-    search: (query, request) => calls.search(query, { ...request, sessionId: id }),
+    search: (query, request) => calls.search(parseQuery(query), { ...request, sessionId: id }),
 
     compactions: () => calls.readOne(id, () => compactions.listCompactions(id)),
     addCompaction: (compaction, guard) => calls.write(id, () => compactions.addCompaction(sql, id, compaction, guard)),
@@ -219,10 +220,13 @@ export const encodeFor = ({ search }: Dialect, given: unknown): EncodedMessage =
   encodeMessage(given, search?.tools === true);
 
 export function encodeAll(sql: Dialect, given: readonly SessionMessage[]): EncodedList {
-  return {
-    encoded: given.filter((message) => !isSummary(message)).map((message) => encodeFor(sql, message)),
-    summaryIds: given.filter(isSummary).map(({ id }) => id),
-  };
+  const encoded: EncodedMessage[] = [];
+  const summaryIds: string[] = [];
+  for (const message of given) {
+    if (isSummary(message)) summaryIds.push(message.id);
+    else encoded.push(encodeFor(sql, message));
+  }
+  return { encoded, summaryIds };
 }
 
 /** As `encodeAll`, while the operation runs, with pauses. */

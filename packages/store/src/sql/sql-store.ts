@@ -1,4 +1,4 @@
-import { check, defineOptions, invalid, once, parseQuery, Queue, type SearchQuery, withParts } from "@stemma/model";
+import { check, defineOptions, once, parseQuery, Queue, type SearchQuery, withParts } from "@stemma/model";
 import { consolidate } from "../consolidation/consolidate.js";
 import type {
   BackupOptions,
@@ -18,7 +18,6 @@ import type {
 import type { Connection } from "../engine/connection.js";
 import type { Dialect } from "../engine/dialect.js";
 import { type CallOrder, createRunner, NO_WAIT, QueuedOrder, type Runner, type SyncOptions } from "../engine/runner.js";
-import { assertCount, assertLimit } from "../operations/assert-storable.js";
 import * as blocks from "../operations/memory/blocks.js";
 import { findBlocks } from "../operations/memory/blocks.js";
 import * as entries from "../operations/memory/entries.js";
@@ -30,13 +29,12 @@ import { noteOf } from "../operations/memory/versions.js";
 import { deleteMemory } from "../operations/registry/erase.js";
 import { type OnceWrite, onceEach, onceIn } from "../operations/registry/ledger.js";
 import { pruneVersions } from "../operations/registry/prune.js";
-import { catchUp } from "../operations/search/index-rows.js";
-import { type RankMessages, searchAtOnce, searchMessages } from "../operations/search/run-search.js";
+import type { RankMessages } from "../operations/search/run-search.js";
 import { assertMemoryScope, checkedEntries } from "./entry-arguments.js";
 import { OnceRunner } from "./once-runner.js";
 import { keyTogether, type LedgerPlace, onceStore, type StoreParts } from "./once-store.js";
 import { assertNames } from "./session-id.js";
-import { confined, confining, refuseBackup, SqlCalls } from "./sql-calls.js";
+import { assertNoThreshold, confined, confining, refuseBackup, SqlCalls } from "./sql-calls.js";
 import { sqlRegistry } from "./sql-registry.js";
 import { sqlSession } from "./sql-session.js";
 import { operationsOf } from "./sql-writes.js";
@@ -90,19 +88,6 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
   const { serverTime } = sql;
   const runner = createRunner(connection, sql.name, { prepare: () => sql.migrate(), isPrepared, mayPause, lane });
   const callOrder = connection.kind === "sync" ? NO_WAIT : new QueuedOrder(order, sql.name);
-  const search = async (query: SearchQuery, request: SearchRequest, rank?: RankMessages): Promise<SearchHit[]> => {
-    assertNoThreshold(request.threshold);
-    assertLimit(request.limit, "The limit of a search");
-    assertCount(request.offset, "The offset of a search", 0);
-    assertCount(request.context, "The context of a search", 0);
-    const { sessionId, sessionIds = [] } = request;
-    const read = () => runner.read(() => searchMessages(sql, query, request, rank), catchUp(sql));
-    // What is a statement or two need not wait for a transaction to begin and to end.
-    const isAtOnce = rank === undefined && sql.search?.atOnce !== undefined;
-    const atOnce = async () => (await runner.single(() => searchAtOnce(sql, query, request))) ?? read();
-    const work = isAtOnce ? atOnce : read;
-    return sessionId === undefined ? callOrder.hold({ read: sessionIds }, work) : callOrder.read(sessionId, work);
-  };
   // An engine that is done with a call before the next one is made closes at once.
   const close =
     connection.kind === "sync"
@@ -111,10 +96,8 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
           await callOrder.end();
           await runner.close();
         });
-  const searchTextOf = (userId: string | undefined) => (query: string, request: SearchRequest) =>
-    search(parseQuery(query), userId === undefined ? request : { ...request, userId });
   const callsOf = (userId: string | undefined, running: Runner = runner, order = callOrder) =>
-    new SqlCalls({ runner: running, callOrder: order, sql, search: searchTextOf(userId) }, userId);
+    new SqlCalls({ runner: running, callOrder: order, sql }, userId);
   const searchEntries: OpenStore["searchEntries"] = async (userId, scope, query, searchOptions, rank) => {
     assertNoThreshold(searchOptions.threshold);
     return callsOf(userId).searchItems("entries", scope, (owned) =>
@@ -182,7 +165,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
           }),
       consolidate,
       writeTogether: async (writes) => calls.writeTogether(operationsOf(sql, writes, userId)),
-      search: searchTextOf(userId),
+      search: (query, request) => calls.search(parseQuery(query), request),
       backup: async (path, backupOptions = {}) => {
         BACKUP.assert(backupOptions, "backup()");
         if (userId !== undefined) throw confined("back up the whole database");
@@ -290,12 +273,6 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
     return made;
   };
   const store = storeOf();
+  const search: OpenStore["search"] = (query, request, rank) => callsOf(undefined).search(query, request, rank);
   return { store, runner, sql, callOrder, search, searchEntries };
-}
-
-// A ranking by words has no scale on which one number would mean the same for every query.
-function assertNoThreshold(threshold: number | undefined): void {
-  if (threshold === undefined) return;
-  const message = "threshold is on the scale of a reranker, and this store has none: make one with withReranker().";
-  throw invalid(message, { threshold });
 }

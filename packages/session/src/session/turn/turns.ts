@@ -91,7 +91,7 @@ export class Turns {
     if (messages.some(({ role }) => role === "assistant")) this.#answeredAt = Date.now();
     // Until a turn is prepared, it is the latest one that the model answers.
     const asked = messages.findLast(({ role }) => role === "user");
-    if (asked !== undefined) this.parts.context.answers(asked.id);
+    if (asked !== undefined) this.parts.context.shown.messageId = asked.id;
   }
 
   /** Prepares a turn, as `Session.prepareTurn` does. `toolsOf` gives the tools. */
