@@ -145,6 +145,10 @@ interface Laid {
  * numbers alone tell, these fragments are empty and bind nothing. So an operation is written once.
  */
 export class SessionRows {
+  declare readonly layout: Layout;
+  declare readonly id: string;
+  /** Row ids begin with it. Where rows name their session, several may have it. */
+  declare readonly sessionNumber: number;
   /** Begins a condition on its rows, and on its row of `assistant_sessions`. Each binds `ids` where it stands. */
   declare readonly own: "" | "session_id = ? AND ";
   declare readonly registered: "" | "id = ? AND ";
@@ -153,13 +157,11 @@ export class SessionRows {
   declare readonly column: "" | "session_id, ";
   declare readonly mark: "" | "?, ";
 
-  /** Sessions may share a number, with which row ids begin, where rows name them. */
-  constructor(
-    readonly layout: Layout,
-    readonly id: string,
-    readonly sessionNumber: number,
-  ) {
+  constructor(layout: Layout, id: string, sessionNumber: number) {
     const isNamed = layout !== "local";
+    this.layout = layout;
+    this.id = id;
+    this.sessionNumber = sessionNumber;
     this.own = isNamed ? OWN : "";
     this.registered = isNamed ? "id = ? AND " : "";
     this.ids = isNamed ? [id] : NO_IDS;

@@ -336,12 +336,13 @@ function newSession(sessionId: string): Readonly<Record<string, SqlValue>> {
  */
 export function* dateAppend({ rows, datedUntil, isLearned }: SessionHead): Operation<void> {
   const now = isoNow();
-  if (!isLearned && now <= datedUntil && datedUntil <= undatedUntil()) return;
+  if (!isLearned && now <= datedUntil && datedUntil <= written.until) return;
   const update = "UPDATE assistant_sessions SET appended_until = ?, learned = NULL";
-  yield* run(...rows.whereRegistered(update, undatedUntil()));
+  yield* run(...rows.whereRegistered(update, written.until));
 }
 
-// The time that was asked for last, as texts. A text takes longer to write than all else that an append does with it.
+// The time that was asked for last, as texts: also until when the row of a session need not be dated again that is dated now. A text
+// takes longer to write than all else that an append does with it.
 let written = { time: 0, now: "", until: "" };
 
 /** The time now as every table writes it. */
@@ -353,6 +354,3 @@ export function isoNow(): string {
   }
   return written.now;
 }
-
-/** Until when the row of a session need not be dated again that is dated now. */
-const undatedUntil = (): string => written.until;
