@@ -49,10 +49,10 @@ const rows = [
   ],
   ["scripts of the root's package.json", scripts.length, 5, 5],
   ...[
-    ["appendMessage", 12, 31, 40, 135],
-    ["getHistory", 10, 18, null, null],
-    ["search", 20, 34, null, null],
-    ["prepareTurn", 35, 54, null, null],
+    ["appendMessage", 12, 24, 40, 130],
+    ["getHistory", 10, 13, null, null],
+    ["search", 20, 25, null, null],
+    ["prepareTurn", 35, 43, null, null],
   ].flatMap(([call, files, filesNow, functions, functionsNow]) => [
     [`files that ${call} runs`, ways[call].files, files, filesNow],
     ...(functions === null ? [] : [[`functions that ${call} runs`, ways[call].functions, functions, functionsNow]]),

@@ -77,7 +77,7 @@ export {
   setField,
 } from "./lib/json.js";
 export { once, perObject, unlessAborted, withParts } from "./lib/once.js";
-export * as check from "./lib/options.js";
+export * as check from "./lib/option-table.js";
 export {
   assertArgument,
   assertFunction,
@@ -88,7 +88,7 @@ export {
   defineFields,
   defineOptions,
   type OptionTable,
-} from "./lib/options.js";
+} from "./lib/option-table.js";
 export { type Deferred, defer, type Locks, Queue, queueOf, sleep } from "./lib/queue.js";
 export { Recent } from "./lib/recent.js";
 export { parseTagged, stringifyAny, stringifyTagged } from "./lib/tagged-json.js";

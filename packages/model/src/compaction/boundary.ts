@@ -1,5 +1,5 @@
-import * as check from "../lib/options.js";
-import { assertArgument, defineOptions } from "../lib/options.js";
+import * as check from "../lib/option-table.js";
+import { assertArgument, defineOptions } from "../lib/option-table.js";
 import type { SessionMessage, SessionMessagePart } from "../messages/message.js";
 import { estimateMessageTokens } from "../messages/tokens.js";
 import { readToolPart } from "../messages/tool-parts.js";

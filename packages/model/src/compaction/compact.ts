@@ -1,6 +1,6 @@
 import { invalid, kindOf } from "../errors.js";
-import * as check from "../lib/options.js";
-import { defineOptions } from "../lib/options.js";
+import * as check from "../lib/option-table.js";
+import { defineOptions } from "../lib/option-table.js";
 import { isSummaryMessage, type SessionMessage } from "../messages/message.js";
 import { searchableText } from "../messages/text.js";
 import { findSafeCuts, findTailStart, nextSafeCut, previousSafeCut } from "./boundary.js";

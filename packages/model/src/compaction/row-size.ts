@@ -1,6 +1,6 @@
 import { StemmaError } from "../errors.js";
-import * as check from "../lib/options.js";
-import { assertArgument } from "../lib/options.js";
+import * as check from "../lib/option-table.js";
+import { assertArgument } from "../lib/option-table.js";
 import type { SessionMessage, SessionMessagePart } from "../messages/message.js";
 import { utf8Length } from "../messages/storable-text.js";
 import { readToolPart, withToolOutput } from "../messages/tool-parts.js";

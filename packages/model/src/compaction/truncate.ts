@@ -1,5 +1,5 @@
-import * as check from "../lib/options.js";
-import { assertArgument, defineOptions } from "../lib/options.js";
+import * as check from "../lib/option-table.js";
+import { assertArgument, defineOptions } from "../lib/option-table.js";
 import { isSummaryMessage, type SessionMessage, type SessionMessagePart } from "../messages/message.js";
 import { readToolPart, withToolOutput } from "../messages/tool-parts.js";
 import { shrinkJson, truncateText } from "./shrink.js";

@@ -44,7 +44,7 @@ export class SessionContext {
   readonly live: BlockSet;
   readonly prompt: SessionPrompt;
   readonly access: ToolAccess;
-  /** What the model was shown. */
+  /** The state that the model was shown. */
   readonly shown: ShownBlocks;
   readonly #writes: BlockWrites;
 
