@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { message } from "../../packages/conformance/src/samples.js";
 import { Session } from "../../packages/stemma/src/session.js";
+import { anyString } from "../../test/helpers/any-string.js";
 import type { Row } from "../tools/row.js";
 
 const TEXTS = [
@@ -15,10 +16,10 @@ const SIGNS = ["\"'*^:+-(){}\\%_|&!«»“”".split(""), "AND", "OR", "NOT", "N
 const piece = fc.oneof(
   fc.constantFrom(...TEXTS.flatMap((text) => text.split(" "))),
   fc.constantFrom(...SIGNS.flat()),
-  fc.string({ unit: "binary", maxLength: 3 }),
+  anyString({ maxLength: 3 }),
 );
 const typed = fc.oneof(
-  fc.string({ unit: "binary", maxLength: 40 }),
+  anyString({ maxLength: 40 }),
   fc.string({ unit: "grapheme", maxLength: 40 }),
   fc.array(piece, { maxLength: 40 }).chain((pieces) => fc.constantFrom(pieces.join(""), pieces.join(" "))),
 );

@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { anyString } from "../../../../../test/helpers/any-string.js";
 import { parseTagged, stringifyAny, stringifyTagged } from "../../../src/index.js";
 
 const special = fc.constantFrom(undefined, Number.NaN, Infinity, -Infinity, -0);
 const leaf = fc.oneof(
-  fc.string({ unit: "binary" }),
+  anyString(),
   fc.double(),
   fc.boolean(),
   fc.constant(null),

@@ -31,6 +31,7 @@ import {
   factOf,
   findEntryRow,
   findOwnEntryRow,
+  findUpgradedRow,
   parseValue,
   putEntry,
   putFact,
@@ -55,6 +56,7 @@ import {
 import {
   entryVersionKey,
   keepVersion,
+  type LastVersion,
   lastVersion,
   newVersion,
   readVersions,
@@ -94,13 +96,13 @@ export function* storeEntry(sql: Dialect, scope: EntryScope, given: StoredEntry,
   const { validFrom, supersedes } = given;
   if ([validFrom, supersedes, note.supersededBy].some((each) => each !== undefined)) yield* lockChains(sql, scope);
   const old = yield* findOwnEntryRow(scope, given.key, sql.forUpdate);
-  const known = old ?? (yield* findEntryRow(sql, scope, given.key));
+  const known = old ?? (yield* findUpgradedRow(sql, scope, given.key));
   assertExpected(scope, given.key, known, note);
   const entry = note.ends === undefined ? saidIn(scope, given, known) : given;
-  const { fact, createdAt } = yield* writtenFact(sql, scope, entry, known, note);
+  const { fact, createdAt, last } = yield* writtenFact(sql, scope, entry, known, note);
   // A version tells what was written, not what else that ends because something in between was removed.
   const said = entry.supersedes === undefined ? fact : { ...fact, supersedes: [...new Set(entry.supersedes)] };
-  const now = yield* recordEntry(scope, entry.key, known, { content: entry.content, fact: said }, note);
+  const now = yield* recordEntry(scope, entry.key, known, { content: entry.content, fact: said }, note, last);
   // Its first version tells when it was first stored, should it be removed and come back.
   const times = { createdAt: note.createdAt ?? createdAt ?? now, updatedAt: note.updatedAt ?? now };
   yield* putEntry(sql, scope, { ...entry, fact, ...times }, old);
@@ -111,6 +113,8 @@ interface Written {
   readonly fact: KeptFact;
   /** When it was first stored; undefined for now. */
   readonly createdAt: string | undefined;
+  /** Its newest version, where that was read. */
+  readonly last?: LastVersion | undefined;
 }
 
 // What the entry says of its time from now on; what it supersedes is changed.
@@ -148,7 +152,7 @@ function* writtenFact(
   if (isBack) yield* unbridge(sql, scope, linked);
   const later = yield* linkSuccessors(sql, scope, key, linked, supersededBy, note);
   const createdAt = known?.created_at ?? versions.at(-1)?.writtenAt;
-  return { fact: { ...linked, ends: [...linked.ends, ...later] }, createdAt };
+  return { fact: { ...linked, ends: [...linked.ends, ...later] }, createdAt, last: removed ?? undefined };
 }
 
 // Gives the ends by entries that supersede it from now on. It is no more than a word about their time: they stay as they are.
@@ -229,22 +233,24 @@ function saidIn({ label }: EntryScope, entry: StoredEntry, known: EntryRow | nul
 export function* checkEntry(sql: Dialect, scope: EntryScope, asRead: ListedEntry): Operation<void> {
   const { key } = asRead;
   yield* lockChains(sql, scope);
-  const row = (yield* findOwnEntryRow(scope, key, sql.forUpdate)) ?? (yield* findEntryRow(sql, scope, key));
+  const row = (yield* findOwnEntryRow(scope, key, sql.forUpdate)) ?? (yield* findUpgradedRow(sql, scope, key));
   if (row !== null && sameJson(entryOf(row), asRead)) return;
   const message = `Entry "${key}" was changed since it was read: read it again, then write.`;
   throw new StemmaError("ENTRY_CONFLICT", { label: scope.label, key }, message);
 }
 
-// Gives the time of the version. Of an entry that is not kept in its history yet, what it said is kept as well.
+// Gives the time of the version, which follows the one that is the newest. Of an entry that is not kept in its history yet, what it said
+// is kept as well.
 function* recordEntry(
   scope: EntryScope,
   key: string,
   old: EntryRow | null,
   { content, fact }: { readonly content: string | null; readonly fact: KeptFact },
   note: VersionNote,
+  last?: LastVersion,
 ): Operation<string> {
   const versionKey = entryVersionKey(scope, key);
-  let version = yield* lastVersion(versionKey);
+  let version = last ?? (yield* lastVersion(versionKey));
   if (old !== null && !version.isPresent) {
     version = { ...version, number: version.number + 1, isPresent: true };
     yield* keepVersion(versionKey, presentVersion(version.number, old), note.keepVersions);
@@ -277,13 +283,13 @@ export function* appendEntry(
   assertEntry(scope, entry);
   yield* dateSession(sql, scope.sessionId);
   const own = yield* findOwnEntryRow(scope, entry.key, sql.forUpdate);
-  const old = own ?? (yield* findEntryRow(sql, scope, entry.key));
+  const old = own ?? (yield* findUpgradedRow(sql, scope, entry.key));
   const { key, content } = entry;
-  const { fact, createdAt } = yield* writtenFact(sql, scope, { key, content }, old, note);
+  const { fact, createdAt, last } = yield* writtenFact(sql, scope, { key, content }, old, note);
   const next: StoredEntry = { key: entry.key, content: appendText(old?.content ?? "", entry.content) };
   if (old !== null && old.value !== null) next.value = parseValue(old.key, old.value);
   assertBudget(scope.label, next.content, maxTokens);
-  const now = yield* recordEntry(scope, entry.key, old, { content: next.content, fact }, note);
+  const now = yield* recordEntry(scope, entry.key, old, { content: next.content, fact }, note, last);
   yield* putEntry(sql, scope, { ...next, fact, createdAt: createdAt ?? now, updatedAt: now }, own);
   return next;
 }
@@ -291,7 +297,7 @@ export function* appendEntry(
 /** The operation behind `EntryStore.delete`. */
 export function* deleteEntry(sql: Dialect, scope: EntryScope, key: string, note: EntryNote): Operation<void> {
   yield* lockChains(sql, scope);
-  const present = (yield* findOwnEntryRow(scope, key, sql.forUpdate)) ?? (yield* findEntryRow(sql, scope, key));
+  const present = (yield* findOwnEntryRow(scope, key, sql.forUpdate)) ?? (yield* findUpgradedRow(sql, scope, key));
   assertExpected(scope, key, present, note);
   if (present !== null) {
     yield* dateSession(sql, scope.sessionId);

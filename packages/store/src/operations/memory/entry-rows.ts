@@ -1,7 +1,7 @@
 import { invalid, StemmaError } from "@stemma/model";
 import type { EntryScope, ListedEntry, StoredEntry, WriteEntryOptions } from "../../contract/store.js";
 import type { Dialect } from "../../engine/dialect.js";
-import { all, column, first, type Operation, run } from "../../engine/operation.js";
+import { all, column, first, type Operation, oneNumber, run } from "../../engine/operation.js";
 import { inScope } from "../messages/upgraded-rows.js";
 import { isoNow } from "../registry/session-head.js";
 import { endOf, factText, type KeptFact, NO_FACT, parseFact, shownFact } from "./entry-fact.js";
@@ -70,6 +70,11 @@ export function* findOwnEntryRow(scope: EntryScope, key: string, forUpdate: stri
   return row ?? null;
 }
 
+/** The row of an entry that an upgrade brought along: no scope but a session's has such. */
+export function* findUpgradedRow(sql: Dialect, scope: EntryScope, key: string): Operation<NumberedRow | null> {
+  return inScope(sql, scope).sessionIds.length === 1 ? null : yield* findEntryRow(sql, scope, key);
+}
+
 /** Values of the row of an entry. Times that are missing are now; a fact that is missing says nothing. */
 export interface EntryContent
   extends Pick<StoredEntry, "key" | "content" | "value">,
@@ -99,14 +104,13 @@ export function* putEntry(
     return;
   }
   const insertion = `INSERT INTO cf_agents_search_entries (session_id, label, key, content, value, ${FACT_COLUMNS.join(", ")}, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-  yield* run(insertion, scope.sessionId, scope.label, entry.key, entry.content, value, ...facts, createdAt, updatedAt);
-  const added = yield* findOwnEntryRow(scope, entry.key, "");
-  if (sql.search !== null && added !== null) {
-    const document = entryDocument(added);
-    yield* sql.search.add("entries", [{ sessionId: scope.sessionId, rowId: added.n, document }]);
-    if (sql.markEntry !== null) yield* sql.markEntry(scope.sessionId, added.n);
-  }
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING n`;
+  const { sessionId, label } = scope;
+  const { key, content } = entry;
+  const rowId = yield* oneNumber(insertion, sessionId, label, key, content, value, ...facts, createdAt, updatedAt);
+  if (sql.search === null) return;
+  yield* sql.search.add("entries", [{ sessionId, rowId, document: entryDocument({ key, content, value }) }]);
+  if (sql.markEntry !== null) yield* sql.markEntry(sessionId, rowId);
 }
 
 /** Writes the fact of an entry, whose text stays. */

@@ -10,6 +10,7 @@ import {
   factOf,
   findEntryRow,
   findOwnEntryRow,
+  findUpgradedRow,
   type NumberedRow,
   putFact,
 } from "./entry-rows.js";
@@ -228,7 +229,7 @@ export function* lockChains({ lockSession }: Dialect, { sessionId }: Pick<EntryS
 
 /** The row of an entry, which other writers wait for. */
 export function* lockEntry(sql: Dialect, scope: EntryScope, key: string): Operation<NumberedRow | null> {
-  return (yield* findOwnEntryRow(scope, key, sql.forUpdate)) ?? (yield* findEntryRow(sql, scope, key));
+  return (yield* findOwnEntryRow(scope, key, sql.forUpdate)) ?? (yield* findUpgradedRow(sql, scope, key));
 }
 
 /** An entry and all that came to stand in its place: it supersedes none of them. */

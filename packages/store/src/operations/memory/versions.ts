@@ -43,10 +43,17 @@ export function* readVersions(key: VersionKey): Operation<StoredVersion[]> {
   return rows.map(versionOf);
 }
 
-/** The number of the newest version, 0 for none, whether something is there in it, and what it says of its time. */
-export function* lastVersion(
-  key: VersionKey,
-): Operation<{ readonly number: number; readonly isPresent: boolean; readonly fact: KeptFact }> {
+export interface LastVersion {
+  /** 0 where there is none. */
+  readonly number: number;
+  /** Whether something is there in it. */
+  readonly isPresent: boolean;
+  /** How it tells its time. */
+  readonly fact: KeptFact;
+}
+
+/** The newest version. */
+export function* lastVersion(key: VersionKey): Operation<LastVersion> {
   const query = `SELECT version, CASE WHEN content IS NULL THEN 0 ELSE 1 END AS present, fact
      FROM assistant_versions WHERE ${AT} ORDER BY version DESC LIMIT 1`;
   const row = yield* first<{ version: number; present: number; fact: string | null }>(query, ...valuesOf(key));
