@@ -32,7 +32,7 @@ export const damagedLogs: Row = {
   number: 3,
   title: "{size} write-ahead logs, cut anywhere or with flipped bits",
   target: "0 bad opens: what was committed before the damage is there, in order",
-  sizes: { SQLite: [10_000, 150] },
+  sizes: { SQLite: [10_000, 75] },
   async run({ folder, size }) {
     const { main, log, lengths } = await makeImage(folder);
     const path = join(folder, "damaged.db");

@@ -47,7 +47,7 @@ export const escapes: Row = {
   number: 28,
   title: "{size} paths out of the workspace, over links and while a link takes the place of a directory",
   target: "0 reach out",
-  sizes: { everywhere: [2_000, 400] },
+  sizes: { everywhere: [2_000, 200] },
   async run({ folder, size }) {
     const { cwd, outside } = build(folder);
     const tools = createBuiltinTools({ cwd, approve: () => true });

@@ -28,7 +28,7 @@ export const fileClaims: Row = {
   number: 7,
   title: "{size} kills amid saves of one file by several processes, with planted claims",
   target: "0 false acknowledgements",
-  sizes: { files: [1_000, 20] },
+  sizes: { files: [1_000, 10] },
   async run({ folder, programs, size }) {
     const program = join(programs, "commit-child.mjs");
     const usage = { input_tokens: 0, output_tokens: 0 };

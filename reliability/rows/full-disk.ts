@@ -94,7 +94,7 @@ export const fullDisk: Row = {
   number: 5,
   title: "{size} points at which the disk is full; then it is freed (rows 5 and 6)",
   target: "0 partial; it goes on",
-  sizes: { SQLite: [200, 40], files: [200, 40] },
+  sizes: { SQLite: [200, 20], files: [200, 20] },
   mounts: true,
   async run(scene) {
     const { partial, stuck, full } = await fill(scene);

@@ -62,7 +62,7 @@ export const kills: Row = {
   number: 1,
   title: "{size} kills of a writing process, each after an acknowledgement (rows 1 and 2)",
   target: "0 lost, 0 invariants broken",
-  sizes: { SQLite: [2000, 20], Postgres: [500, 10] },
+  sizes: { SQLite: [2000, 10], Postgres: [500, 5] },
   async run(scene) {
     const { kills: count, acknowledged, lost, broken } = await killAll(scene);
     return {

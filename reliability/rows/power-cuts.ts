@@ -60,7 +60,7 @@ const powerCutsOf = (synchronous: "full" | "normal", target: string): Row => ({
   number: 31,
   title: `{size} power cuts amid writes with \`synchronous: "${synchronous}"\`: any subset of what was written since the last sync`,
   target,
-  sizes: { SQLite: synchronous === "full" ? [10_000, 100] : [2_000, 40] },
+  sizes: { SQLite: synchronous === "full" ? [10_000, 50] : [2_000, 20] },
   async run(scene) {
     const { lost, corrupt } = await cutPower(scene, synchronous);
     const loss = synchronous === "full" ? `${lost} acknowledged lost` : `at most the newest ${lost} lost`;

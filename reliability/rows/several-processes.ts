@@ -37,7 +37,7 @@ export const eightProcesses: Row = {
   number: 9,
   title: "8 processes, each with {size} appends to one session",
   target: "all in one chain",
-  sizes: { SQLite: [2000, 100], Postgres: [2000, 50] },
+  sizes: { SQLite: [2000, 50], Postgres: [2000, 25] },
   async run(scene) {
     const { stored, isChain } = await writeTogether(scene, "normal");
     const all = WRITERS * scene.size;
@@ -51,7 +51,7 @@ export const fullWriters: Row = {
   alone: true,
   title: '8 writers on one file with `synchronous: "full"`, each with {size} appends',
   target: "0 refused; the longest wait is told",
-  sizes: { SQLite: [500, 60] },
+  sizes: { SQLite: [500, 30] },
   async run(scene) {
     const { stored, refused, longest } = await writeTogether(scene, "full");
     return {

@@ -11,7 +11,7 @@ export const terminatedConnections: Row = {
   number: 8,
   title: "{size} Postgres connections terminated amid appends",
   target: "0 lost, 0 double",
-  sizes: { Postgres: [500, 100] },
+  sizes: { Postgres: [500, 50] },
   async run({ place, open, postgres, size }) {
     const url = await place();
     const store = open(url);
