@@ -1,5 +1,5 @@
 // Packs the built package, installs it in an empty folder, and uses it there as a stranger would: from ESM, from CommonJS
-// on Node 22, with the samples of the documents, from TypeScript under three resolutions, and from the command line.
+// on Node 22, with the samples of the documents, from two versions of TypeScript under three resolutions, and from the command line.
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -8,7 +8,9 @@ import { writeDocuments } from "./packed-documents.mjs";
 import { installNode, run } from "./shell.mjs";
 
 const specifiers = entryPoints().flatMap(({ specifier }) => specifier ?? []);
-const tsc = resolve("node_modules/.bin/tsc");
+const [newest, building] = ["compat/node_modules/typescript-7", "node_modules/typescript"].map((path) =>
+  resolve(path, "bin/tsc"),
+);
 const folder = mkdtempSync(join(tmpdir(), "stemma-package-"));
 const file = (name, text) => writeFileSync(join(folder, name), text);
 
@@ -87,10 +89,11 @@ try {
   const others = ["agent", "ai-sdk", "react", "langchain", "langgraph", "mcp"];
   const own = specifiers.filter((specifier) => !others.includes(specifier.slice("stemma/".length)));
   // TypeScript lets CommonJS require a module only where it knows that Node can: nodenext.
-  for (const [module, moduleResolution, ...names] of [
-    ["node16", "node16", "sample.mts"],
-    ["nodenext", "nodenext", "sample.mts", "sample.cts"],
-    ["esnext", "bundler", "sample.mts"],
+  for (const [compiler, module, moduleResolution, ...names] of [
+    [newest, "node16", "node16", "sample.mts"],
+    [newest, "nodenext", "nodenext", "sample.mts", "sample.cts"],
+    [newest, "esnext", "bundler", "sample.mts"],
+    [building, "nodenext", "nodenext", "sample.mts", "sample.cts"],
   ]) {
     for (const [entries, skipLibCheck] of [
       [own, false],
@@ -107,9 +110,10 @@ try {
       };
       for (const name of names) file(name, sample(entries));
       file("tsconfig.json", JSON.stringify({ compilerOptions, files: names }));
-      run(tsc, ["--project", "tsconfig.json"], { cwd: folder });
+      run(process.execPath, [compiler, "--project", "tsconfig.json"], { cwd: folder });
     }
-    console.log(`Types of ${names.join(" and ")} under ${moduleResolution}: as they should be`);
+    const version = run(process.execPath, [compiler, "--version"]).trim();
+    console.log(`Types of ${names.join(" and ")} under ${moduleResolution}, ${version}: as they should be`);
   }
 
   const stemma = (args, input) => run("npx", ["--no", "--", "stemma", ...args], { cwd: folder, input });

@@ -32,7 +32,7 @@ export const gemini: ImportFormat = {
   about: "Gemini CLI sessions (JSON or JSONL), from ~/.gemini/tmp/*/chats",
   recognises: isStart,
   async *read(items) {
-    let session: GeminiSession | null = null;
+    let session = null as GeminiSession | null;
     let early: Skipped[] = [];
     for await (const item of items) {
       if (item.kind === "listEnd") continue;
