@@ -26,7 +26,9 @@ export default {
     ".": {
       entry: [
         "scripts/*.mjs",
+        // Tests bundle programs into the cache.
         "test/**/*.mjs",
+        "!test/.cache/**",
         "examples/web-chat/scripts/*.mjs",
         "reliability/programs/*.ts",
         "reliability/{main,pauses}.mjs",
