@@ -22,12 +22,12 @@ const projects = [
   // Of the quick ones, those that put something in place of a module.
   { name: "alone", include: ["test/alone/**/*.test.ts"], isolate: true },
   { name: "frameworks", include: ["test/frameworks/**/*.test.ts"], isolate: false },
-  { name: "platforms", include: ["test/platforms/**/*.test.ts"], isolate: true },
-  { name: "docs", include: ["test/docs/**/*.test.ts"], isolate: true },
+  { name: "platforms", include: ["test/platforms/**/*.test.ts"], isolate: false },
+  { name: "docs", include: ["test/docs/**/*.test.ts"], isolate: false },
   {
     name: "processes",
     include: ["packages/*/test/slow/**/*.test.ts", "test/processes/**/*.test.ts"],
-    isolate: true,
+    isolate: false,
   },
   { name: "engines", include: ["test/engines/**/*.test.ts"], isolate: false },
   // Of the slower ones, those that time themselves, or put something in place of a module.
@@ -47,8 +47,12 @@ const skipped: Vite.Plugin = {
   },
 };
 
-/** The longest of the files, by far, and one whose size does not tell how long it takes. */
-const LONG = ["postgres/conformance.test.ts", "store/sqlite.test.ts", "langgraph/validation.test.ts"];
+/** The longest of the files, by far: their size does not tell how long they take. */
+const LONG = [
+  ...["quick/postgres/conformance", "quick/store/sqlite", "frameworks/langgraph/validation"],
+  ...["ai-sdk/clocks", "ai-sdk/random-chats", "examples/web-chat", "website/site", "platforms/postgres/pglite"],
+  ...["workers/suites", "workers/remote", "server/remote", "server/crashes", "store/bad-input", "texts/linear"],
+].map((name) => `/${name}.test.ts`);
 
 /**
  * Isolated files begin first, since a process that others share ends when one of them is next. Then the longest, so that none of

@@ -30,9 +30,8 @@ it("npm test imports nothing that only compat/ has", async () => {
   const files = (JSON.parse(listed.slice(listed.indexOf("[\n"))) as { file: string }[]).map(({ file }) => file);
   expect(files.length).toBeGreaterThan(100);
   const { metafile } = await build({
-    entryPoints: files,
+    stdin: { contents: files.map((file) => `import ${JSON.stringify(file)};`).join("\n"), resolveDir: ROOT },
     absWorkingDir: ROOT,
-    outdir: "out",
     bundle: true,
     write: false,
     metafile: true,

@@ -3,6 +3,6 @@ import { durableObject } from "../../../packages/store/src/durable-object.js";
 import { objectContext, runOn } from "../../documents/host.js";
 
 runOn(() => durableObject(objectContext()));
-await import("./sessions-page.test.js");
-await import("./older-sessions-page.test.js");
-await import("./memory-page.test.js");
+await import("../../docs/documents/sessions-page.test.js");
+await import("../../docs/documents/older-sessions-page.test.js");
+await import("../../docs/documents/memory-page.test.js");

@@ -3,6 +3,6 @@ import { sqlite } from "../../../packages/store/src/sqlite.js";
 import { runOn } from "../../documents/host.js";
 
 runOn(() => sqlite(":memory:"));
-await import("./sessions-page.test.js");
-await import("./older-sessions-page.test.js");
-await import("./memory-page.test.js");
+await import("../../docs/documents/sessions-page.test.js");
+await import("../../docs/documents/older-sessions-page.test.js");
+await import("../../docs/documents/memory-page.test.js");

@@ -3,6 +3,6 @@ import { memory } from "../../../packages/store/src/memory.js";
 import { runOn } from "../../documents/host.js";
 
 runOn(memory);
-await import("./sessions-page.test.js");
-await import("./older-sessions-page.test.js");
-await import("./memory-page.test.js");
+await import("../../docs/documents/sessions-page.test.js");
+await import("../../docs/documents/older-sessions-page.test.js");
+await import("../../docs/documents/memory-page.test.js");
