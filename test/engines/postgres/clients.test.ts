@@ -15,7 +15,7 @@ describeServer("a server", (server) => {
     ["postgres.js", openPostgresJs, OF_CLIENTS, {}],
     ["a connection with execute(text, values)", openWrapped("execute"), OF_CLIENTS, {}],
     // Through the same code as the one before, and as the pool.
-    ["a connection with query(text, values)", openWrapped("query"), OF_CONNECTIONS, {}],
+    ["a connection with query(text, values)", openWrapped("query"), ["messages", "concurrency", "records"], {}],
     ["one connection of pg", openClient, OF_CONNECTIONS, {}],
     ["a pool of pg with prepared statements", openPool, OF_CONNECTIONS, { prepare: true }],
   ] as const) {

@@ -23,6 +23,6 @@ describeServer("boundary values", (server) => {
   const target = postgresTarget("Postgres", () => database);
   describeTrips(
     { memory, SQLite: () => sqlite(join(folder, `${++count}.db`)), Postgres: () => target.open() },
-    { values: 200, stores: 1, each: 30 },
+    { values: 100, stores: 1, each: 15 },
   );
 });

@@ -10,7 +10,7 @@ import { Servers } from "../../ai-sdk/servers.js";
 import { bundle } from "../../runner/bundle.js";
 
 /** Chats with each major version of the AI SDK; `STEMMA_CHATS=1000 npx vitest run ai-sdk/random-chats` makes them 1,000. */
-const CHATS = Number(process.env.STEMMA_CHATS ?? 40);
+const CHATS = Number(process.env.STEMMA_CHATS ?? 24);
 const PROGRAMS = ["test/ai-sdk/server-child.ts", "test/ai-sdk/random-chat.ts"];
 const PACKAGES = { 6: "ai", 7: "ai-7" };
 const ACTIONS = 6;

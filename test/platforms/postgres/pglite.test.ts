@@ -1,5 +1,5 @@
 import { afterAll } from "vitest";
-import { describeStore, OF_ENGINES } from "../../describe-store.js";
+import { describeStore, OF_CLIENTS } from "../../describe-store.js";
 import { openPGlite } from "../../postgres/pglite.js";
 import { postgresTarget } from "../../postgres/target.js";
 
@@ -10,5 +10,5 @@ afterAll(() => database.close());
 describeStore(
   "pglite",
   postgresTarget("PGlite", () => database),
-  { differsIn: OF_ENGINES },
+  { differsIn: OF_CLIENTS },
 );

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import Database from "libsql";
 import { afterAll } from "vitest";
 import { type SqliteClient, sqlite } from "../../../packages/store/src/sqlite.js";
-import { describeStore, OF_ENGINES } from "../../describe-store.js";
+import { describeStore, OF_CLIENTS } from "../../describe-store.js";
 import { makeFastFolder } from "../../helpers/fast-folder.js";
 import { failingClient, fileTarget } from "../../store/file-target.js";
 
@@ -22,5 +22,5 @@ describeStore(
   fileTarget("libSQL", folder, open, (path, before = () => {}, search) =>
     sqlite(failingClient(open(path), before), { search }),
   ),
-  { differsIn: OF_ENGINES },
+  { differsIn: OF_CLIENTS },
 );

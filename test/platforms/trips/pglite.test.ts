@@ -13,9 +13,9 @@ const target = postgresTarget("PGlite", () => database);
 describeTrips(
   { memory, PGlite: () => target.open() },
   {
-    values: 100,
+    values: 40,
     stores: 1,
-    each: 20,
+    each: 8,
     // PGlite reads a text without the byte order mark that it begins with.
     without: /\ufeff/,
   },
