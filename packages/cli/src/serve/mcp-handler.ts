@@ -6,7 +6,7 @@ import { createMcpRoute, type McpRoute } from "../mcp/mcp-route.js";
 /** Principals whose connections stay open. */
 const MOST = 500;
 /** How often it is asked whether whoever hears of changes may still do so: a key may have been revoked. */
-const LET_IN_FOR = 10_000;
+const LET_IN_FOR = 5_000;
 
 export interface McpHandler {
   readonly handler: ServerHandler;

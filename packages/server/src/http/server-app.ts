@@ -25,6 +25,7 @@ export interface ServerEnv {
 }
 
 export type ServerApp = OpenAPIHono<ServerEnv>;
+export type ServerCall = Context<ServerEnv>;
 
 type Reached = Pick<ServerContext, "store" | "sessions">;
 
@@ -95,7 +96,7 @@ export async function onStoreOf(
   { tenant }: Principal,
   own: Store,
   tenants: Tenants | undefined,
-  c: Context<ServerEnv>,
+  c: ServerCall,
   answer: (store: Store) => Promise<void>,
 ): Promise<void> {
   if (tenants === undefined || tenant === undefined) return answer(own);
@@ -110,19 +111,31 @@ export async function onStoreOf(
 }
 
 /** Calls `ended` once the answer is sent, where that is a stream. False for any other, which is there by now. */
-function holdAnswer(c: Context<ServerEnv>, ended: () => void): boolean {
+function holdAnswer(c: ServerCall, ended: () => void): boolean {
   const { res } = c;
-  // What is sent as it comes says so to proxies.
-  const isStream =
-    res.headers.get("x-accel-buffering") === "no" || res.headers.get("content-type")?.startsWith("text/event-stream");
-  if (!isStream || res.body === null) return false;
+  if (!isStream(res) || res.body === null) return false;
   // Of this answer nobody reads the body, so that nothing would end it.
   if (c.req.raw.method === "HEAD") {
     void res.body.cancel().catch(() => {});
     return false;
   }
+  setBody(c, untilEnd(res.body, ended));
+  return true;
+}
+
+/** True for an answer that is sent as it comes: it says so to proxies. */
+export function isStream(response: Response): boolean {
+  return response.headers.get("x-accel-buffering") === "no" || isEvents(response);
+}
+
+export function isEvents({ headers }: Response): boolean {
+  return headers.get("content-type")?.startsWith("text/event-stream") === true;
+}
+
+/** Gives an answer another body. */
+export function setBody(c: ServerCall, body: ReadableStream<Uint8Array>): void {
+  const { res } = c;
   // Else the headers of both would be joined.
   c.res = undefined;
-  c.res = new Response(untilEnd(res.body, ended), res);
-  return true;
+  c.res = new Response(body, res);
 }

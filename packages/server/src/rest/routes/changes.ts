@@ -12,8 +12,6 @@ const INTERVAL = 1_000;
 const SILENCE = 15_000;
 /** A stream ends then, and its reader comes again. */
 const LONGEST = 300_000;
-/** How often it is asked whether a reader may still hear: a key may have been revoked. */
-const LET_IN_FOR = 10_000;
 /** Streams and waiting requests of one key. */
 const MOST_STREAMS = 64;
 const MOST_WAIT = 60;
@@ -139,12 +137,7 @@ async function* looks(
     // It is let in: an answer may begin.
     yield [];
     const end = performance.now() + lasts;
-    let letInUntil = performance.now() + LET_IN_FOR;
-    while (!signal.aborted && isReady?.() !== false) {
-      if (performance.now() >= letInUntil) {
-        if (!(await isLetIn())) return;
-        letInUntil = performance.now() + LET_IN_FOR;
-      }
+    while (!signal.aborted && isReady?.() !== false && (await isLetIn())) {
       const changes = await look();
       yield changes;
       if (changes.some(({ kind }) => kind === "deleted")) return;
