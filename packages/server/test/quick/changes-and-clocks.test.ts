@@ -31,6 +31,70 @@ describe("changes, by a clock", () => {
     }
   });
 
+  it("tells of what a server writes whose clock is behind", async () => {
+    const { ask, send } = await serveRest();
+    await ask("POST", "/v1/sessions/old/messages", append("q1"));
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "performance", "Date"] });
+    try {
+      const told: string[] = [];
+      const write = (piece: Uint8Array) => {
+        for (const [, id = ""] of new TextDecoder().decode(piece).matchAll(/"session":"(\w+)"/g)) told.push(id);
+      };
+      void (await send("GET", "/v1/changes")).body?.pipeTo(new WritableStream({ write }));
+      for (const [id, behind] of [
+        ["a", 0],
+        ["b", 50_000],
+        ["c", 0],
+        ["old", 30_000],
+      ] as const) {
+        await vi.advanceTimersByTimeAsync(5_000);
+        vi.setSystemTime(Date.now() - behind);
+        await ask("POST", `/v1/sessions/${id}/messages`, append("q2"));
+        vi.setSystemTime(Date.now() + behind);
+      }
+      await vi.advanceTimersByTimeAsync(15_000);
+      expect(told.toSorted()).toEqual(["a", "b", "c", "old"]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("tells nobody of a change again who waits behind it, and of what a clock that is behind dated before it", async () => {
+    const { ask } = await serveRest();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] });
+    try {
+      let after = new Date().toISOString();
+      const next = async () => {
+        let data: { id: string; session: string }[] | undefined;
+        void ask("GET", `/v1/changes?wait=2&after=${encodeURIComponent(after)}`).then(({ body }) => {
+          data = body.data;
+        });
+        while (data === undefined) {
+          await vi.advanceTimersByTimeAsync(500);
+          await new Promise(setImmediate);
+        }
+        after = data.at(-1)?.id ?? after;
+        return data.map(({ session }) => session);
+      };
+      for (const id of ["a", "b"]) await ask("POST", `/v1/sessions/${id}/messages`, append("q1"));
+      expect(await next()).toEqual(["a", "b"]);
+      expect(await next()).toEqual([]);
+      await ask("POST", "/v1/sessions/a/messages", append("q2"));
+      expect(await next()).toEqual(expect.arrayContaining(["a"]));
+      expect(await next()).toEqual([]);
+      await vi.advanceTimersByTimeAsync(30_000);
+      await ask("POST", "/v1/sessions/b/messages", append("q2"));
+      expect(await next()).toContain("b");
+      vi.setSystemTime(Date.now() - 20_000);
+      await ask("POST", "/v1/sessions/c/messages", append("q1"));
+      vi.setSystemTime(Date.now() + 20_000);
+      expect(await next()).toContain("c");
+      expect(await next()).toEqual([]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it("ends soon after its key was revoked, its token has expired, or it has become another one's", async () => {
     const store = await newStore();
     let role: Access["access"] = "memory";
