@@ -320,7 +320,7 @@ async function readPresent({ backend, context, log }: TurnParts, { onCorrupt }: 
   return { frozen, present, blocks, labels, messages, state, kept, notes: kept.beside(frozen?.digest) };
 }
 
-/** What was asked for beside the state. */
+/** The answers that a turn needs beside the state. */
 interface Asked {
   readonly tools: SessionTools;
   readonly answeredAt: number;
