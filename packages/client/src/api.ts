@@ -606,7 +606,6 @@ export type Limits = {
 export interface Routes {
   /** Make a token for a page of a user. */
   "POST /v1/tokens": {
-    query: undefined;
     body: {
       readonly userId?: string | undefined;
       readonly tenant?: string | undefined;
@@ -622,12 +621,10 @@ export interface Routes {
     query: {
       readonly tenant?: string | undefined;
     };
-    body: undefined;
     answer: ApiKeyList;
   };
   /** Make an API key. */
   "POST /v1/keys": {
-    query: undefined;
     body: {
       readonly name: string;
       /** Default: `memory`. */
@@ -644,8 +641,6 @@ export interface Routes {
   };
   /** Revoke an API key. */
   "DELETE /v1/keys/{apiKey}": {
-    query: undefined;
-    body: undefined;
     answer: undefined;
   };
   /** Read how far a quota is used up. */
@@ -654,12 +649,10 @@ export interface Routes {
       /** The id of another key, for administrators. */
       readonly key?: string | undefined;
     };
-    body: undefined;
     answer: QuotaUseList;
   };
   /** Register a session. */
   "POST /v1/sessions": {
-    query: undefined;
     body: {
       readonly name: string;
       readonly id?: string | undefined;
@@ -685,12 +678,10 @@ export interface Routes {
       /** The `nextCursor` of the page before, with the same other fields. */
       readonly cursor?: string | undefined;
     };
-    body: undefined;
     answer: SessionList;
   };
   /** List sessions by their metadata. */
   "POST /v1/sessions/query": {
-    query: undefined;
     body: {
       readonly order?: "change" | "tokens" | "cost" | "messages" | "registered" | undefined;
       /** Only ids that begin with this. */
@@ -706,13 +697,10 @@ export interface Routes {
   };
   /** Read a session's entry. */
   "GET /v1/sessions/{session}": {
-    query: undefined;
-    body: undefined;
     answer: Session;
   };
   /** Change a session's name or metadata. */
   "PATCH /v1/sessions/{session}": {
-    query: undefined;
     body: {
       readonly name?: string | undefined;
       readonly expectedName?: string | undefined;
@@ -722,13 +710,10 @@ export interface Routes {
   };
   /** Erase a session. */
   "DELETE /v1/sessions/{session}": {
-    query: undefined;
-    body: undefined;
     answer: ErasureReceipt;
   };
   /** Copy the path to a message into a new session. */
   "POST /v1/sessions/{session}/fork": {
-    query: undefined;
     body: {
       readonly messageId: string;
       readonly name: string;
@@ -738,7 +723,6 @@ export interface Routes {
   };
   /** End a session, and go on in a new one that begins with a summary. */
   "POST /v1/sessions/{session}/split": {
-    query: undefined;
     body: {
       readonly summary: string;
       readonly name?: string | undefined;
@@ -747,7 +731,6 @@ export interface Routes {
   };
   /** Append messages. */
   "POST /v1/sessions/{session}/messages": {
-    query: undefined;
     body: {
       readonly messages: readonly Message[];
       /** Null for a new root. Default: the active leaf. */
@@ -773,12 +756,10 @@ export interface Routes {
       /** The `nextCursor` of the page before, with the same other fields. */
       readonly cursor?: string | undefined;
     };
-    body: undefined;
     answer: HistoryPage;
   };
   /** Delete messages. */
   "POST /v1/sessions/{session}/messages/delete": {
-    query: undefined;
     body: {
       readonly ids: readonly string[];
     };
@@ -790,7 +771,6 @@ export interface Routes {
       /** `true`: each message has a `createdAt`. */
       readonly createdAt?: boolean | undefined;
     };
-    body: undefined;
     answer: Message;
   };
   /** Write a message. */
@@ -804,13 +784,10 @@ export interface Routes {
   };
   /** Delete a message. */
   "DELETE /v1/sessions/{session}/messages/{message}": {
-    query: undefined;
-    body: undefined;
     answer: undefined;
   };
   /** Append a message beside another one. */
   "POST /v1/sessions/{session}/messages/{message}/siblings": {
-    query: undefined;
     body: {
       readonly message: Message;
     };
@@ -818,14 +795,10 @@ export interface Routes {
   };
   /** Read the messages with the same parent. */
   "GET /v1/sessions/{session}/messages/{message}/siblings": {
-    query: undefined;
-    body: undefined;
     answer: MessageList;
   };
   /** Remove all messages. */
   "POST /v1/sessions/{session}/clear": {
-    query: undefined;
-    body: undefined;
     answer: undefined;
   };
   /** Read where each message stands. */
@@ -835,36 +808,26 @@ export interface Routes {
       /** The `nextCursor` of the page before, with the same other fields. */
       readonly cursor?: string | undefined;
     };
-    body: undefined;
     answer: TreeNodeList;
   };
   /** Read the messages below one. */
   "GET /v1/sessions/{session}/messages/{message}/children": {
-    query: undefined;
-    body: undefined;
     answer: MessageList;
   };
   /** Read the message that one is attached to. */
   "GET /v1/sessions/{session}/messages/{message}/parent": {
-    query: undefined;
-    body: undefined;
     answer: Parent;
   };
   /** List what was remembered from a message. */
   "GET /v1/sessions/{session}/messages/{message}/writes": {
-    query: undefined;
-    body: undefined;
     answer: MemoryWriteList;
   };
   /** Read which message is the active leaf. */
   "GET /v1/sessions/{session}/leaf": {
-    query: undefined;
-    body: undefined;
     answer: Leaf;
   };
   /** Make a message the active leaf. */
   "PUT /v1/sessions/{session}/leaf": {
-    query: undefined;
     body: {
       readonly messageId: string | null;
       readonly expectedLeaf?: string | null | undefined;
@@ -873,7 +836,6 @@ export interface Routes {
   };
   /** Make the branch of a message the active one. */
   "POST /v1/sessions/{session}/select": {
-    query: undefined;
     body: {
       readonly messageId: string;
     };
@@ -881,7 +843,6 @@ export interface Routes {
   };
   /** Go back to a message. */
   "POST /v1/sessions/{session}/rewind": {
-    query: undefined;
     body: {
       readonly messageId: string;
     };
@@ -889,13 +850,10 @@ export interface Routes {
   };
   /** List the summaries. */
   "GET /v1/sessions/{session}/compactions": {
-    query: undefined;
-    body: undefined;
     answer: CompactionList;
   };
   /** Lay a summary over a range of messages. */
   "POST /v1/sessions/{session}/compactions": {
-    query: undefined;
     body: {
       readonly summary: string;
       readonly fromMessageId: string;
@@ -905,20 +863,14 @@ export interface Routes {
   };
   /** Compact the history. */
   "POST /v1/sessions/{session}/compact": {
-    query: undefined;
-    body: undefined;
     answer: Compacted;
   };
   /** Remove a summary. */
   "DELETE /v1/sessions/{session}/compactions/{compaction}": {
-    query: undefined;
-    body: undefined;
     answer: undefined;
   };
   /** Read the messages under a summary. */
   "GET /v1/sessions/{session}/compactions/{compaction}/originals": {
-    query: undefined;
-    body: undefined;
     answer: MessageList;
   };
   /** Export a session. */
@@ -926,7 +878,6 @@ export interface Routes {
     query: {
       readonly format?: "jsonl" | "markdown" | "html" | "openai" | "pi" | undefined;
     };
-    body: undefined;
     answer: string;
   };
   /** Import a session. */
@@ -940,13 +891,10 @@ export interface Routes {
   };
   /** Read a session's usage by day and model. */
   "GET /v1/sessions/{session}/usage": {
-    query: undefined;
-    body: undefined;
     answer: UsageList;
   };
   /** Count a request to a model. */
   "POST /v1/sessions/{session}/usage": {
-    query: undefined;
     body: {
       readonly inputTokens: number;
       readonly outputTokens: number;
@@ -966,12 +914,10 @@ export interface Routes {
       readonly userId?: string | undefined;
       readonly limit?: number | undefined;
     };
-    body: undefined;
     answer: UsageSumList;
   };
   /** Prepare a request to a model. */
   "POST /v1/sessions/{session}/turn": {
-    query: undefined;
     body: {
       readonly messageId?: string | null | undefined;
       readonly cacheTtl?: number | undefined;
@@ -991,7 +937,6 @@ export interface Routes {
   };
   /** Run a tool that a turn gave. */
   "POST /v1/sessions/{session}/tools/{tool}": {
-    query: undefined;
     body: {
       readonly input: Record<string, unknown>;
       readonly toolCallId?: string | undefined;
@@ -1001,8 +946,6 @@ export interface Routes {
   };
   /** Learn from what is new. */
   "POST /v1/sessions/{session}/learn": {
-    query: undefined;
-    body: undefined;
     answer: Learned;
   };
   /** List blocks. */
@@ -1012,18 +955,14 @@ export interface Routes {
       /** The `nextCursor` of the page before, with the same other fields. */
       readonly cursor?: string | undefined;
     };
-    body: undefined;
     answer: BlockList;
   };
   /** Read a block. */
   "GET /v1/memory/{owner}/blocks/{label}": {
-    query: undefined;
-    body: undefined;
     answer: Block;
   };
   /** Replace a block. */
   "PUT /v1/memory/{owner}/blocks/{label}": {
-    query: undefined;
     body: {
       readonly content: string;
     };
@@ -1031,7 +970,6 @@ export interface Routes {
   };
   /** Append to a block. */
   "PATCH /v1/memory/{owner}/blocks/{label}": {
-    query: undefined;
     body: {
       readonly append: string;
       readonly maxTokens: number;
@@ -1040,19 +978,14 @@ export interface Routes {
   };
   /** Erase a block. */
   "DELETE /v1/memory/{owner}/blocks/{label}": {
-    query: undefined;
-    body: undefined;
     answer: undefined;
   };
   /** List the versions of a block. */
   "GET /v1/memory/{owner}/blocks/{label}/versions": {
-    query: undefined;
-    body: undefined;
     answer: VersionList;
   };
   /** Write an old version of a block as a new one. */
   "POST /v1/memory/{owner}/blocks/{label}/restore": {
-    query: undefined;
     body: {
       readonly version: number;
     };
@@ -1060,8 +993,6 @@ export interface Routes {
   };
   /** List the labels that have entries. */
   "GET /v1/memory/{owner}/entries": {
-    query: undefined;
-    body: undefined;
     answer: EntryLabelList;
   };
   /** List entries. */
@@ -1078,12 +1009,10 @@ export interface Routes {
       /** The `nextCursor` of the page before, with the same other fields. */
       readonly cursor?: string | undefined;
     };
-    body: undefined;
     answer: EntryList;
   };
   /** List entries by tags and values. */
   "POST /v1/memory/{owner}/entries/{label}/query": {
-    query: undefined;
     body: {
       readonly prefix?: string | undefined;
       readonly includeEnded?: boolean | undefined;
@@ -1101,7 +1030,6 @@ export interface Routes {
   };
   /** Search entries. */
   "POST /v1/memory/{owner}/entries/{label}/search": {
-    query: undefined;
     body: {
       readonly query: string;
       readonly limit?: number | undefined;
@@ -1124,13 +1052,10 @@ export interface Routes {
   };
   /** Read an entry. */
   "GET /v1/memory/{owner}/entries/{label}/{key}": {
-    query: undefined;
-    body: undefined;
     answer: Entry;
   };
   /** Write an entry. */
   "PUT /v1/memory/{owner}/entries/{label}/{key}": {
-    query: undefined;
     body: {
       readonly content: string;
       readonly value?: unknown | undefined;
@@ -1146,7 +1071,6 @@ export interface Routes {
   };
   /** Append to an entry. */
   "PATCH /v1/memory/{owner}/entries/{label}/{key}": {
-    query: undefined;
     body: {
       readonly append: string;
       readonly maxTokens: number;
@@ -1158,18 +1082,14 @@ export interface Routes {
     query: {
       readonly keepVersions?: boolean | undefined;
     };
-    body: undefined;
     answer: undefined;
   };
   /** List the versions of an entry. */
   "GET /v1/memory/{owner}/entries/{label}/{key}/versions": {
-    query: undefined;
-    body: undefined;
     answer: VersionList;
   };
   /** Write an old version of an entry as a new one. */
   "POST /v1/memory/{owner}/entries/{label}/{key}/restore": {
-    query: undefined;
     body: {
       readonly version: number;
     };
@@ -1177,8 +1097,6 @@ export interface Routes {
   };
   /** List the labels under which a session has records. */
   "GET /v1/sessions/{session}/records": {
-    query: undefined;
-    body: undefined;
     answer: RecordLabelList;
   };
   /** List records. */
@@ -1192,7 +1110,6 @@ export interface Routes {
       /** The `nextCursor` of the page before, with the same other fields. */
       readonly cursor?: string | undefined;
     };
-    body: undefined;
     answer: RecordList;
   };
   /** Read a record. */
@@ -1201,12 +1118,10 @@ export interface Routes {
       /** `bytes`: all in base64, as they were stored. */
       readonly format?: "json" | "bytes" | undefined;
     };
-    body: undefined;
     answer: StoredRecord;
   };
   /** Write a record. */
   "PUT /v1/sessions/{session}/records/{label}/{key}": {
-    query: undefined;
     body: {
       /** Any JSON. Either this or `bytes`. */
       readonly value?: unknown | undefined;
@@ -1219,13 +1134,10 @@ export interface Routes {
   };
   /** Delete a record. */
   "DELETE /v1/sessions/{session}/records/{label}/{key}": {
-    query: undefined;
-    body: undefined;
     answer: undefined;
   };
   /** Make several writes together. */
   "POST /v1/batch": {
-    query: undefined;
     body: {
       readonly operations: readonly Operation[];
     };
@@ -1233,7 +1145,6 @@ export interface Routes {
   };
   /** Search messages and entries. */
   "POST /v1/search": {
-    query: undefined;
     body: {
       readonly query: string;
       readonly sessionIds?: readonly string[] | undefined;
@@ -1255,7 +1166,6 @@ export interface Routes {
   };
   /** Recall what a user's memory holds about a text. */
   "POST /v1/recall": {
-    query: undefined;
     body: {
       readonly query: string;
       readonly keys?: readonly string[] | undefined;
@@ -1270,14 +1180,10 @@ export interface Routes {
   };
   /** Erase a memory. */
   "DELETE /v1/memory/{owner}": {
-    query: undefined;
-    body: undefined;
     answer: Erased;
   };
   /** Erase a user. */
   "DELETE /v1/users/{user}": {
-    query: undefined;
-    body: undefined;
     answer: ErasureReceipt;
   };
   /** Hear which sessions change. */
@@ -1288,7 +1194,6 @@ export interface Routes {
       /** The `id` of the last change that was read, as `Last-Event-ID`. */
       readonly after?: string | undefined;
     };
-    body: undefined;
     answer: Changes;
   };
   /** Hear when a session changes. */
@@ -1299,13 +1204,10 @@ export interface Routes {
       /** The `id` of the last change that was read, as `Last-Event-ID`. */
       readonly after?: string | undefined;
     };
-    body: undefined;
     answer: Changes;
   };
   /** Read the limits of requests. */
   "GET /v1/limits": {
-    query: undefined;
-    body: undefined;
     answer: Limits;
   };
 }
