@@ -7,7 +7,7 @@ import type { Routes } from "../rest/route.js";
 import { tokenRoutes } from "../rest/routes/access.js";
 import { letIn, whileLetIn } from "./let-in.js";
 import { HttpRefusal, problemResponse, statusOf } from "./problem.js";
-import type { ServerApp, ServerEnv } from "./server-app.js";
+import { type ServerApp, type ServerEnv, setAnswer } from "./server-app.js";
 import type { RequestRecord, ServerOptions } from "./server-options.js";
 
 /** Where OAuth clients read who gives tokens. */
@@ -54,7 +54,8 @@ export function gate(app: ServerApp, options: ServerOptions, routes: Routes, stu
   for (const path of ["/v1/*", `${STUDIO}/*`]) {
     app.use(path, async (c, next) => {
       await next();
-      whileLetIn(c);
+      // Of an answer to HEAD nobody reads the body, so that nothing would end it.
+      if (c.req.raw.method !== "HEAD") setAnswer(c, whileLetIn(c.res, c.var.isLetIn));
     });
   }
   tokenRoutes(routes, options);

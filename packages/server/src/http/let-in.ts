@@ -1,6 +1,5 @@
 import { StemmaError, untilEnd } from "@stemma/model";
 import type { Principal } from "../access/principal.js";
-import { isEvents, isStream, type ServerCall, setBody } from "./server-app.js";
 import type { ServerOptions } from "./server-options.js";
 
 /** Milliseconds for which an answer of `authenticate` counts, while an answer goes on. */
@@ -39,25 +38,29 @@ async function isFrom(
 }
 
 /**
- * Ends an answer that is a stream soon after its reader is no longer let in. Events are at their end; anything else breaks off, since it would
- * seem whole.
+ * An answer which, if it is a stream, ends soon after its reader is no longer let in. Events are at their end; anything else breaks off, since
+ * it would seem whole.
  */
-export function whileLetIn(c: ServerCall): void {
-  const { res } = c;
-  // Of an answer to HEAD nobody reads the body, so that nothing would end the timer.
-  if (!isStream(res) || res.body === null || c.req.raw.method === "HEAD") return;
-  const { isLetIn } = c.var;
+export function whileLetIn(response: Response, isLetIn: () => Promise<boolean>): Response {
+  if (!isStream(response) || response.body === null) return response;
   const left = new AbortController();
   const timer = setInterval(async () => {
     if (await isLetIn()) return;
     left.abort(
-      isEvents(res) ? undefined : new StemmaError("NOT_ALLOWED", {}, "The key or the token is no longer valid."),
+      isEvents(response) ? undefined : new StemmaError("NOT_ALLOWED", {}, "The key or the token is no longer valid."),
     );
   }, INTERVAL);
   // A process does not stay for it. Workers have numbers.
   (timer as { unref?(): void }).unref?.();
-  setBody(
-    c,
-    untilEnd(res.body, () => clearInterval(timer), left.signal),
+  return new Response(
+    untilEnd(response.body, () => clearInterval(timer), left.signal),
+    response,
   );
 }
+
+/** True for an answer that is sent as it comes: it says so to proxies. */
+export function isStream(response: Response): boolean {
+  return response.headers.get("x-accel-buffering") === "no" || isEvents(response);
+}
+
+const isEvents = ({ headers }: Response) => headers.get("content-type")?.startsWith("text/event-stream") === true;

@@ -7,6 +7,7 @@ import { guard, operationOf } from "../access/guard.js";
 import type { Principal } from "../access/principal.js";
 import type { QuotaCost } from "../quotas/quotas.js";
 import type { Tenants } from "../tenants/tenants.js";
+import { isStream } from "./let-in.js";
 import type { ServerContext, ServerOptions } from "./server-options.js";
 
 /** A route's knowledge of its request. */
@@ -119,23 +120,13 @@ function holdAnswer(c: ServerCall, ended: () => void): boolean {
     void res.body.cancel().catch(() => {});
     return false;
   }
-  setBody(c, untilEnd(res.body, ended));
+  setAnswer(c, new Response(untilEnd(res.body, ended), res));
   return true;
 }
 
-/** True for an answer that is sent as it comes: it says so to proxies. */
-export function isStream(response: Response): boolean {
-  return response.headers.get("x-accel-buffering") === "no" || isEvents(response);
-}
-
-export function isEvents({ headers }: Response): boolean {
-  return headers.get("content-type")?.startsWith("text/event-stream") === true;
-}
-
-/** Gives an answer another body. */
-export function setBody(c: ServerCall, body: ReadableStream<Uint8Array>): void {
-  const { res } = c;
+/** Gives an answer in the place of the one that a call has. */
+export function setAnswer(c: ServerCall, answer: Response): void {
   // Else the headers of both would be joined.
   c.res = undefined;
-  c.res = new Response(body, res);
+  c.res = answer;
 }
