@@ -121,10 +121,10 @@ describe("changes, by a clock", () => {
       };
       const [revoked, expired, changed] = [await open(key), await open(token), await open()];
       await keys.revoke(info.id);
-      await vi.advanceTimersByTimeAsync(12_000);
+      await pass(12_000);
       await vi.waitFor(() => expect([revoked(), expired(), changed()]).toEqual([true, true, false]));
       role = "admin";
-      await vi.advanceTimersByTimeAsync(12_000);
+      await pass(12_000);
       await vi.waitFor(() => expect(changed()).toBe(true));
       expect((await ask("GET", "/v1/changes?wait=1", { key })).body.code).toBe("NOT_ALLOWED");
     } finally {
