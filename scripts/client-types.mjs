@@ -106,7 +106,9 @@ function objectOf(fields, mode) {
     const type = typeOf(schema, mode);
     return `${about}${mode}${name}${required ? "" : "?"}: ${type}${required ? "" : " | undefined"};`;
   });
-  return lines.length === 0 ? "Record<string, never>" : `{\n${lines.join("\n")}\n}`;
+  // In one line where it has room and nothing is said of it.
+  const between = fields.some(({ description }) => description !== undefined) ? "\n" : " ";
+  return lines.length === 0 ? "Record<string, never>" : ["{", ...lines, "}"].join(between);
 }
 
 const unionOf = (types) => [...new Set(types)].join(" | ");

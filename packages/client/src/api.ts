@@ -2,16 +2,10 @@
 import type { HistoryMessage } from "@stemma/model";
 
 /** `Token` of the REST API. */
-export type Token = {
-  token: string;
-  expiresAt: string;
-};
+export type Token = { token: string; expiresAt: string };
 
 /** `ApiKeyList` of the REST API. */
-export type ApiKeyList = {
-  data: ApiKey[];
-  nextCursor: string | null;
-};
+export type ApiKeyList = { data: ApiKey[]; nextCursor: string | null };
 
 /** `ApiKey` of the REST API. */
 export type ApiKey = {
@@ -37,15 +31,10 @@ export type Quota = {
 };
 
 /** `MadeApiKey` of the REST API. */
-export type MadeApiKey = ApiKey & {
-  key: string;
-};
+export type MadeApiKey = ApiKey & { key: string };
 
 /** `QuotaUseList` of the REST API. */
-export type QuotaUseList = {
-  data: QuotaUse[];
-  nextCursor: string | null;
-};
+export type QuotaUseList = { data: QuotaUse[]; nextCursor: string | null };
 
 /** `QuotaUse` of the REST API. */
 export type QuotaUse = {
@@ -75,15 +64,10 @@ export type Session = {
 };
 
 /** `SessionList` of the REST API. */
-export type SessionList = {
-  data: Session[];
-  nextCursor: string | null;
-};
+export type SessionList = { data: Session[]; nextCursor: string | null };
 
 /** `ErasureReceipt` of the REST API. */
-export type ErasureReceipt = Erased & {
-  residue: "none" | "pending" | "unknown";
-};
+export type ErasureReceipt = Erased & { residue: "none" | "pending" | "unknown" };
 
 /** `Rows` of the REST API. */
 export type Rows = {
@@ -103,72 +87,40 @@ export type Rows = {
 };
 
 /** `Erased` of the REST API. */
-export type Erased = {
-  deleted: Rows;
-  remaining: Rows;
-};
+export type Erased = { deleted: Rows; remaining: Rows };
 
 /** `InsertedIds` of the REST API. */
-export type InsertedIds = {
-  insertedIds: string[];
-};
+export type InsertedIds = { insertedIds: string[] };
 
 /** A message of a conversation. */
 export type Message = HistoryMessage;
 
 /** `HistoryPage` of the REST API. */
-export type HistoryPage = MessageList & {
-  truncated?: boolean | undefined;
-};
+export type HistoryPage = MessageList & { truncated?: boolean | undefined };
 
 /** `MessageList` of the REST API. */
-export type MessageList = {
-  data: Message[];
-  nextCursor: string | null;
-};
+export type MessageList = { data: Message[]; nextCursor: string | null };
 
 /** `DeletedIds` of the REST API. */
-export type DeletedIds = {
-  deletedIds: string[];
-};
+export type DeletedIds = { deletedIds: string[] };
 
 /** `Inserted` of the REST API. */
-export type Inserted = {
-  inserted: boolean;
-};
+export type Inserted = { inserted: boolean };
 
 /** `TreeNodeList` of the REST API. */
-export type TreeNodeList = {
-  data: TreeNode[];
-  nextCursor: string | null;
-};
+export type TreeNodeList = { data: TreeNode[]; nextCursor: string | null };
 
 /** `TreeNode` of the REST API. */
-export type TreeNode = {
-  id: string;
-  parentId: string | null;
-  role: string;
-  createdAt: string;
-  preview: string;
-};
+export type TreeNode = { id: string; parentId: string | null; role: string; createdAt: string; preview: string };
 
 /** `Parent` of the REST API. */
-export type Parent = {
-  parent: Message | null;
-};
+export type Parent = { parent: Message | null };
 
 /** `MemoryWriteList` of the REST API. */
-export type MemoryWriteList = {
-  data: MemoryWrite[];
-  nextCursor: string | null;
-};
+export type MemoryWriteList = { data: MemoryWrite[]; nextCursor: string | null };
 
 /** `MemoryWrite` of the REST API. */
-export type MemoryWrite = Version & {
-  owner: string;
-  label: string;
-  key: string | null;
-};
+export type MemoryWrite = Version & { owner: string; label: string; key: string | null };
 
 /** `Version` of the REST API. */
 export type Version = {
@@ -187,84 +139,43 @@ export type Version = {
         supersedes: string[];
         tags: string[];
         origin: "user" | "import" | "tool" | "learning" | "web" | null;
-        ends: {
-          validTo: string;
-          invalidatedAt: string;
-          by: string | null;
-        }[];
+        ends: { validTo: string; invalidatedAt: string; by: string | null }[];
       }
     | undefined;
 };
 
 /** `Leaf` of the REST API. */
-export type Leaf = {
-  messageId: string | null;
-};
+export type Leaf = { messageId: string | null };
 
 /** `CompactionList` of the REST API. */
-export type CompactionList = {
-  data: Compaction[];
-  nextCursor: string | null;
-};
+export type CompactionList = { data: Compaction[]; nextCursor: string | null };
 
 /** `Compaction` of the REST API. */
-export type Compaction = {
-  id: string;
-  summary: string;
-  fromMessageId: string;
-  toMessageId: string;
-  createdAt: string;
-};
+export type Compaction = { id: string; summary: string; fromMessageId: string; toMessageId: string; createdAt: string };
 
 /** `Compacted` of the REST API. */
-export type Compacted = {
-  compaction: NewCompaction;
-};
+export type Compacted = { compaction: NewCompaction };
 
 /** `NewCompaction` of the REST API. */
-export type NewCompaction = {
-  fromMessageId: string;
-  toMessageId: string;
-  summary: string;
-} | null;
+export type NewCompaction = { fromMessageId: string; toMessageId: string; summary: string } | null;
 
 /** `Imported` of the REST API. */
-export type Imported = {
-  inserted: number;
-  skipped: number;
-};
+export type Imported = { inserted: number; skipped: number };
 
 /** `UsageList` of the REST API. */
-export type UsageList = {
-  data: Usage[];
-  nextCursor: string | null;
-};
+export type UsageList = { data: Usage[]; nextCursor: string | null };
 
 /** `Usage` of the REST API. */
-export type Usage = Counted & {
-  day: string;
-  model: string;
-  requests: number;
-};
+export type Usage = Counted & { day: string; model: string; requests: number };
 
 /** `Counted` of the REST API. */
-export type Counted = {
-  inputTokens: number;
-  outputTokens: number;
-  cost: number;
-};
+export type Counted = { inputTokens: number; outputTokens: number; cost: number };
 
 /** `UsageSumList` of the REST API. */
-export type UsageSumList = {
-  data: UsageSum[];
-  nextCursor: string | null;
-};
+export type UsageSumList = { data: UsageSum[]; nextCursor: string | null };
 
 /** `UsageSum` of the REST API. */
-export type UsageSum = Counted & {
-  name: string;
-  requests: number;
-};
+export type UsageSum = Counted & { name: string; requests: number };
 
 /** `Turn` of the REST API. */
 export type Turn = {
@@ -289,64 +200,31 @@ export type Tool = {
 };
 
 /** `TurnRecall` of the REST API. */
-export type TurnRecall = {
-  results: Record<string, unknown>[];
-  tokens: number;
-  ms: number;
-  isLate: boolean;
-};
+export type TurnRecall = { results: Record<string, unknown>[]; tokens: number; ms: number; isLate: boolean };
 
 /** `ToolOutput` of the REST API. */
-export type ToolOutput = {
-  output: string;
-};
+export type ToolOutput = { output: string };
 
 /** `Learned` of the REST API. */
-export type Learned = {
-  messages: number;
-  edits: number;
-  usage: Counted;
-  failed: string | null;
-  isMoreDue: boolean;
-};
+export type Learned = { messages: number; edits: number; usage: Counted; failed: string | null; isMoreDue: boolean };
 
 /** `BlockList` of the REST API. */
-export type BlockList = {
-  data: Block[];
-  nextCursor: string | null;
-};
+export type BlockList = { data: Block[]; nextCursor: string | null };
 
 /** `Block` of the REST API. */
-export type Block = {
-  label: string;
-  content: string;
-  version: number;
-  updatedAt?: string | undefined;
-};
+export type Block = { label: string; content: string; version: number; updatedAt?: string | undefined };
 
 /** `VersionList` of the REST API. */
-export type VersionList = {
-  data: Version[];
-  nextCursor: string | null;
-};
+export type VersionList = { data: Version[]; nextCursor: string | null };
 
 /** `EntryLabelList` of the REST API. */
-export type EntryLabelList = {
-  data: EntryLabel[];
-  nextCursor: string | null;
-};
+export type EntryLabelList = { data: EntryLabel[]; nextCursor: string | null };
 
 /** `EntryLabel` of the REST API. */
-export type EntryLabel = {
-  label: string;
-  count: number;
-};
+export type EntryLabel = { label: string; count: number };
 
 /** `EntryList` of the REST API. */
-export type EntryList = {
-  data: Entry[];
-  nextCursor: string | null;
-};
+export type EntryList = { data: Entry[]; nextCursor: string | null };
 
 /** `Entry` of the REST API. */
 export type Entry = {
@@ -361,19 +239,13 @@ export type Entry = {
   origin: "user" | "import" | "tool" | "learning" | "web" | null;
   invalidatedAt: string | null;
   supersededBy: string[];
-  ends: {
-    validTo: string;
-    invalidatedAt: string;
-    by: string | null;
-  }[];
+  ends: { validTo: string; invalidatedAt: string; by: string | null }[];
   createdAt: string;
   updatedAt: string;
 };
 
 /** `FoundEntries` of the REST API. */
-export type FoundEntries = {
-  data: FoundEntry[];
-};
+export type FoundEntries = { data: FoundEntry[] };
 
 /** `FoundEntry` of the REST API. */
 export type FoundEntry = Entry & {
@@ -384,21 +256,13 @@ export type FoundEntry = Entry & {
 };
 
 /** `RecordLabelList` of the REST API. */
-export type RecordLabelList = {
-  data: RecordLabel[];
-  nextCursor: string | null;
-};
+export type RecordLabelList = { data: RecordLabel[]; nextCursor: string | null };
 
 /** `RecordLabel` of the REST API. */
-export type RecordLabel = {
-  label: string;
-};
+export type RecordLabel = { label: string };
 
 /** `RecordList` of the REST API. */
-export type RecordList = {
-  data: StoredRecord[];
-  nextCursor: string | null;
-};
+export type RecordList = { data: StoredRecord[]; nextCursor: string | null };
 
 /** `StoredRecord` of the REST API. */
 export type StoredRecord = {
@@ -411,9 +275,7 @@ export type StoredRecord = {
 };
 
 /** `Written` of the REST API. */
-export type Written = {
-  ids: string[][];
-};
+export type Written = { ids: string[][] };
 
 /** `Operation` of the REST API. */
 export type Operation =
@@ -533,9 +395,7 @@ export type AddUsageOperation = {
 };
 
 /** `SearchResults` of the REST API. */
-export type SearchResults = HitList & {
-  entries: FoundEntry[];
-};
+export type SearchResults = HitList & { entries: FoundEntry[] };
 
 /** `Hit` of the REST API. */
 export type Hit = {
@@ -550,48 +410,24 @@ export type Hit = {
   coveredBy: string[];
   context?:
     | {
-        before: {
-          id: string;
-          role: string;
-          name?: string | undefined;
-          content: string;
-          createdAt: string;
-        }[];
-        after: {
-          id: string;
-          role: string;
-          name?: string | undefined;
-          content: string;
-          createdAt: string;
-        }[];
+        before: { id: string; role: string; name?: string | undefined; content: string; createdAt: string }[];
+        after: { id: string; role: string; name?: string | undefined; content: string; createdAt: string }[];
       }
     | undefined;
   rerankScore?: number | undefined;
 };
 
 /** `HitList` of the REST API. */
-export type HitList = {
-  data: Hit[];
-  nextCursor: string | null;
-};
+export type HitList = { data: Hit[]; nextCursor: string | null };
 
 /** `Recall` of the REST API. */
-export type Recall = TurnRecall & {
-  text: string;
-};
+export type Recall = TurnRecall & { text: string };
 
 /** `Changes` of the REST API. */
-export type Changes = {
-  data: Change[];
-};
+export type Changes = { data: Change[] };
 
 /** `Change` of the REST API. */
-export type Change = {
-  id: string;
-  session: string;
-  kind: "changed" | "deleted";
-  change: string;
-};
+export type Change = { id: string; session: string; kind: "changed" | "deleted"; change: string };
 
 /** `Limits` of the REST API. */
 export type Limits = {
@@ -618,9 +454,7 @@ export interface Routes {
   };
   /** List the API keys. */
   "GET /v1/keys": {
-    query: {
-      readonly tenant?: string | undefined;
-    };
+    query: { readonly tenant?: string | undefined };
     answer: ApiKeyList;
   };
   /** Make an API key. */
@@ -714,19 +548,12 @@ export interface Routes {
   };
   /** Copy the path to a message into a new session. */
   "POST /v1/sessions/{session}/fork": {
-    body: {
-      readonly messageId: string;
-      readonly name: string;
-      readonly id?: string | undefined;
-    };
+    body: { readonly messageId: string; readonly name: string; readonly id?: string | undefined };
     answer: Session;
   };
   /** End a session, and go on in a new one that begins with a summary. */
   "POST /v1/sessions/{session}/split": {
-    body: {
-      readonly summary: string;
-      readonly name?: string | undefined;
-    };
+    body: { readonly summary: string; readonly name?: string | undefined };
     answer: Session;
   };
   /** Append messages. */
@@ -760,9 +587,7 @@ export interface Routes {
   };
   /** Delete messages. */
   "POST /v1/sessions/{session}/messages/delete": {
-    body: {
-      readonly ids: readonly string[];
-    };
+    body: { readonly ids: readonly string[] };
     answer: DeletedIds;
   };
   /** Read a message. */
@@ -788,9 +613,7 @@ export interface Routes {
   };
   /** Append a message beside another one. */
   "POST /v1/sessions/{session}/messages/{message}/siblings": {
-    body: {
-      readonly message: Message;
-    };
+    body: { readonly message: Message };
     answer: Inserted;
   };
   /** Read the messages with the same parent. */
@@ -828,24 +651,17 @@ export interface Routes {
   };
   /** Make a message the active leaf. */
   "PUT /v1/sessions/{session}/leaf": {
-    body: {
-      readonly messageId: string | null;
-      readonly expectedLeaf?: string | null | undefined;
-    };
+    body: { readonly messageId: string | null; readonly expectedLeaf?: string | null | undefined };
     answer: Leaf;
   };
   /** Make the branch of a message the active one. */
   "POST /v1/sessions/{session}/select": {
-    body: {
-      readonly messageId: string;
-    };
+    body: { readonly messageId: string };
     answer: Leaf;
   };
   /** Go back to a message. */
   "POST /v1/sessions/{session}/rewind": {
-    body: {
-      readonly messageId: string;
-    };
+    body: { readonly messageId: string };
     answer: undefined;
   };
   /** List the summaries. */
@@ -854,11 +670,7 @@ export interface Routes {
   };
   /** Lay a summary over a range of messages. */
   "POST /v1/sessions/{session}/compactions": {
-    body: {
-      readonly summary: string;
-      readonly fromMessageId: string;
-      readonly toMessageId: string;
-    };
+    body: { readonly summary: string; readonly fromMessageId: string; readonly toMessageId: string };
     answer: Compaction;
   };
   /** Compact the history. */
@@ -875,9 +687,7 @@ export interface Routes {
   };
   /** Export a session. */
   "GET /v1/sessions/{session}/export": {
-    query: {
-      readonly format?: "jsonl" | "markdown" | "html" | "openai" | "pi" | undefined;
-    };
+    query: { readonly format?: "jsonl" | "markdown" | "html" | "openai" | "pi" | undefined };
     answer: string;
   };
   /** Import a session. */
@@ -963,17 +773,12 @@ export interface Routes {
   };
   /** Replace a block. */
   "PUT /v1/memory/{owner}/blocks/{label}": {
-    body: {
-      readonly content: string;
-    };
+    body: { readonly content: string };
     answer: Block;
   };
   /** Append to a block. */
   "PATCH /v1/memory/{owner}/blocks/{label}": {
-    body: {
-      readonly append: string;
-      readonly maxTokens: number;
-    };
+    body: { readonly append: string; readonly maxTokens: number };
     answer: Block;
   };
   /** Erase a block. */
@@ -986,9 +791,7 @@ export interface Routes {
   };
   /** Write an old version of a block as a new one. */
   "POST /v1/memory/{owner}/blocks/{label}/restore": {
-    body: {
-      readonly version: number;
-    };
+    body: { readonly version: number };
     answer: Block;
   };
   /** List the labels that have entries. */
@@ -1071,17 +874,12 @@ export interface Routes {
   };
   /** Append to an entry. */
   "PATCH /v1/memory/{owner}/entries/{label}/{key}": {
-    body: {
-      readonly append: string;
-      readonly maxTokens: number;
-    };
+    body: { readonly append: string; readonly maxTokens: number };
     answer: Entry;
   };
   /** Remove an entry. */
   "DELETE /v1/memory/{owner}/entries/{label}/{key}": {
-    query: {
-      readonly keepVersions?: boolean | undefined;
-    };
+    query: { readonly keepVersions?: boolean | undefined };
     answer: undefined;
   };
   /** List the versions of an entry. */
@@ -1090,9 +888,7 @@ export interface Routes {
   };
   /** Write an old version of an entry as a new one. */
   "POST /v1/memory/{owner}/entries/{label}/{key}/restore": {
-    body: {
-      readonly version: number;
-    };
+    body: { readonly version: number };
     answer: Entry;
   };
   /** List the labels under which a session has records. */
@@ -1138,9 +934,7 @@ export interface Routes {
   };
   /** Make several writes together. */
   "POST /v1/batch": {
-    body: {
-      readonly operations: readonly Operation[];
-    };
+    body: { readonly operations: readonly Operation[] };
     answer: Written;
   };
   /** Search messages and entries. */
