@@ -140,6 +140,7 @@ export type Version = {
         tags: string[];
         origin: "user" | "import" | "tool" | "learning" | "web" | null;
         ends: { validTo: string; invalidatedAt: string; by: string | null }[];
+        merges?: boolean | undefined;
       }
     | undefined;
 };

@@ -70,7 +70,6 @@ it.each([
     await keys.revoke(info.id);
     await vi.advanceTimersByTimeAsync(16_000);
     await expect(reader?.read()).rejects.toMatchObject({ code: "NOT_ALLOWED" });
-    expect(vi.getTimerCount()).toBe(0);
   } finally {
     vi.useRealTimers();
   }
