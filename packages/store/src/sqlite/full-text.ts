@@ -152,7 +152,7 @@ const SCORED_MEANWHILE = 25;
 /** Of each sequence so many entries are scored: the newest. Those that hold others as well are taken to be as good as usual. */
 const MOST = 1_000;
 
-/** How many entries of a scope are counted, and of how many the lengths are averaged. */
+/** How many entries of a scope are counted: of more it is taken to have as many as there are at all. Of how many the lengths are averaged. */
 const COUNTED = 10_000;
 const SAMPLED = 500;
 
