@@ -38,8 +38,8 @@ export function clientTypes() {
 function routeOf(name, { summary, parameters = [], requestBody, responses }) {
   const query = parameters.filter((parameter) => parameter.in === "query");
   const fields = {
-    query: query.length === 0 ? "undefined" : objectOf(query.map(queryField), "readonly "),
-    body: bodyOf(requestBody),
+    ...(query.length > 0 && { query: objectOf(query.map(queryField), "readonly ") }),
+    ...(requestBody !== undefined && { body: bodyOf(requestBody) }),
     answer: unionOf(
       Object.entries(responses)
         .filter(([status]) => status.startsWith("2"))
@@ -57,7 +57,6 @@ function queryField({ name, required = false, description, schema }) {
 }
 
 function bodyOf(body) {
-  if (body === undefined) return "undefined";
   const schema = body.content["application/json"]?.schema;
   return schema === undefined ? "string | Blob | ReadableStream<Uint8Array>" : typeOf(schema, "readonly ");
 }
@@ -107,7 +106,9 @@ function objectOf(fields, mode) {
     const type = typeOf(schema, mode);
     return `${about}${mode}${name}${required ? "" : "?"}: ${type}${required ? "" : " | undefined"};`;
   });
-  return lines.length === 0 ? "Record<string, never>" : `{\n${lines.join("\n")}\n}`;
+  // In one line where it has room and nothing is said of it.
+  const between = fields.some(({ description }) => description !== undefined) ? "\n" : " ";
+  return lines.length === 0 ? "Record<string, never>" : ["{", ...lines, "}"].join(between);
 }
 
 const unionOf = (types) => [...new Set(types)].join(" | ");

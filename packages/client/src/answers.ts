@@ -17,7 +17,7 @@ function asObject(value: unknown): Fields | null {
 }
 
 /** Codes of the server itself, beside the library's codes. */
-const OF_THE_SERVER = /^(NOT_FOUND|METHOD_NOT_ALLOWED|UNSUPPORTED_MEDIA_TYPE|FOREIGN_HOST|INTERNAL)$/;
+const OF_THE_SERVER = /^(METHOD_NOT_ALLOWED|UNSUPPORTED_MEDIA_TYPE|FOREIGN_HOST|INTERNAL)$/;
 
 /** The error for an answer that refuses, or is not as the API says: `REQUEST_REFUSED` for what is not Stemma's, such as a proxy's page. */
 export function refusalOf({ status, headers } = new Response(), text = ""): StemmaError {

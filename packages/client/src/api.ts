@@ -2,16 +2,10 @@
 import type { HistoryMessage } from "@stemma/model";
 
 /** `Token` of the REST API. */
-export type Token = {
-  token: string;
-  expiresAt: string;
-};
+export type Token = { token: string; expiresAt: string };
 
 /** `ApiKeyList` of the REST API. */
-export type ApiKeyList = {
-  data: ApiKey[];
-  nextCursor: string | null;
-};
+export type ApiKeyList = { data: ApiKey[]; nextCursor: string | null };
 
 /** `ApiKey` of the REST API. */
 export type ApiKey = {
@@ -37,15 +31,10 @@ export type Quota = {
 };
 
 /** `MadeApiKey` of the REST API. */
-export type MadeApiKey = ApiKey & {
-  key: string;
-};
+export type MadeApiKey = ApiKey & { key: string };
 
 /** `QuotaUseList` of the REST API. */
-export type QuotaUseList = {
-  data: QuotaUse[];
-  nextCursor: string | null;
-};
+export type QuotaUseList = { data: QuotaUse[]; nextCursor: string | null };
 
 /** `QuotaUse` of the REST API. */
 export type QuotaUse = {
@@ -75,15 +64,10 @@ export type Session = {
 };
 
 /** `SessionList` of the REST API. */
-export type SessionList = {
-  data: Session[];
-  nextCursor: string | null;
-};
+export type SessionList = { data: Session[]; nextCursor: string | null };
 
 /** `ErasureReceipt` of the REST API. */
-export type ErasureReceipt = Erased & {
-  residue: "none" | "pending" | "unknown";
-};
+export type ErasureReceipt = Erased & { residue: "none" | "pending" | "unknown" };
 
 /** `Rows` of the REST API. */
 export type Rows = {
@@ -103,72 +87,40 @@ export type Rows = {
 };
 
 /** `Erased` of the REST API. */
-export type Erased = {
-  deleted: Rows;
-  remaining: Rows;
-};
+export type Erased = { deleted: Rows; remaining: Rows };
 
 /** `InsertedIds` of the REST API. */
-export type InsertedIds = {
-  insertedIds: string[];
-};
+export type InsertedIds = { insertedIds: string[] };
 
 /** A message of a conversation. */
 export type Message = HistoryMessage;
 
 /** `HistoryPage` of the REST API. */
-export type HistoryPage = MessageList & {
-  truncated?: boolean | undefined;
-};
+export type HistoryPage = MessageList & { truncated?: boolean | undefined };
 
 /** `MessageList` of the REST API. */
-export type MessageList = {
-  data: Message[];
-  nextCursor: string | null;
-};
+export type MessageList = { data: Message[]; nextCursor: string | null };
 
 /** `DeletedIds` of the REST API. */
-export type DeletedIds = {
-  deletedIds: string[];
-};
+export type DeletedIds = { deletedIds: string[] };
 
 /** `Inserted` of the REST API. */
-export type Inserted = {
-  inserted: boolean;
-};
+export type Inserted = { inserted: boolean };
 
 /** `TreeNodeList` of the REST API. */
-export type TreeNodeList = {
-  data: TreeNode[];
-  nextCursor: string | null;
-};
+export type TreeNodeList = { data: TreeNode[]; nextCursor: string | null };
 
 /** `TreeNode` of the REST API. */
-export type TreeNode = {
-  id: string;
-  parentId: string | null;
-  role: string;
-  createdAt: string;
-  preview: string;
-};
+export type TreeNode = { id: string; parentId: string | null; role: string; createdAt: string; preview: string };
 
 /** `Parent` of the REST API. */
-export type Parent = {
-  parent: Message | null;
-};
+export type Parent = { parent: Message | null };
 
 /** `MemoryWriteList` of the REST API. */
-export type MemoryWriteList = {
-  data: MemoryWrite[];
-  nextCursor: string | null;
-};
+export type MemoryWriteList = { data: MemoryWrite[]; nextCursor: string | null };
 
 /** `MemoryWrite` of the REST API. */
-export type MemoryWrite = Version & {
-  owner: string;
-  label: string;
-  key: string | null;
-};
+export type MemoryWrite = Version & { owner: string; label: string; key: string | null };
 
 /** `Version` of the REST API. */
 export type Version = {
@@ -187,84 +139,44 @@ export type Version = {
         supersedes: string[];
         tags: string[];
         origin: "user" | "import" | "tool" | "learning" | "web" | null;
-        ends: {
-          validTo: string;
-          invalidatedAt: string;
-          by: string | null;
-        }[];
+        ends: { validTo: string; invalidatedAt: string; by: string | null }[];
+        merges?: boolean | undefined;
       }
     | undefined;
 };
 
 /** `Leaf` of the REST API. */
-export type Leaf = {
-  messageId: string | null;
-};
+export type Leaf = { messageId: string | null };
 
 /** `CompactionList` of the REST API. */
-export type CompactionList = {
-  data: Compaction[];
-  nextCursor: string | null;
-};
+export type CompactionList = { data: Compaction[]; nextCursor: string | null };
 
 /** `Compaction` of the REST API. */
-export type Compaction = {
-  id: string;
-  summary: string;
-  fromMessageId: string;
-  toMessageId: string;
-  createdAt: string;
-};
+export type Compaction = { id: string; summary: string; fromMessageId: string; toMessageId: string; createdAt: string };
 
 /** `Compacted` of the REST API. */
-export type Compacted = {
-  compaction: NewCompaction;
-};
+export type Compacted = { compaction: NewCompaction };
 
 /** `NewCompaction` of the REST API. */
-export type NewCompaction = {
-  fromMessageId: string;
-  toMessageId: string;
-  summary: string;
-} | null;
+export type NewCompaction = { fromMessageId: string; toMessageId: string; summary: string } | null;
 
 /** `Imported` of the REST API. */
-export type Imported = {
-  inserted: number;
-  skipped: number;
-};
+export type Imported = { inserted: number; skipped: number };
 
 /** `UsageList` of the REST API. */
-export type UsageList = {
-  data: Usage[];
-  nextCursor: string | null;
-};
+export type UsageList = { data: Usage[]; nextCursor: string | null };
 
 /** `Usage` of the REST API. */
-export type Usage = Counted & {
-  day: string;
-  model: string;
-  requests: number;
-};
+export type Usage = Counted & { day: string; model: string; requests: number };
 
 /** `Counted` of the REST API. */
-export type Counted = {
-  inputTokens: number;
-  outputTokens: number;
-  cost: number;
-};
+export type Counted = { inputTokens: number; outputTokens: number; cost: number };
 
 /** `UsageSumList` of the REST API. */
-export type UsageSumList = {
-  data: UsageSum[];
-  nextCursor: string | null;
-};
+export type UsageSumList = { data: UsageSum[]; nextCursor: string | null };
 
 /** `UsageSum` of the REST API. */
-export type UsageSum = Counted & {
-  name: string;
-  requests: number;
-};
+export type UsageSum = Counted & { name: string; requests: number };
 
 /** `Turn` of the REST API. */
 export type Turn = {
@@ -289,64 +201,31 @@ export type Tool = {
 };
 
 /** `TurnRecall` of the REST API. */
-export type TurnRecall = {
-  results: Record<string, unknown>[];
-  tokens: number;
-  ms: number;
-  isLate: boolean;
-};
+export type TurnRecall = { results: Record<string, unknown>[]; tokens: number; ms: number; isLate: boolean };
 
 /** `ToolOutput` of the REST API. */
-export type ToolOutput = {
-  output: string;
-};
+export type ToolOutput = { output: string };
 
 /** `Learned` of the REST API. */
-export type Learned = {
-  messages: number;
-  edits: number;
-  usage: Counted;
-  failed: string | null;
-  isMoreDue: boolean;
-};
+export type Learned = { messages: number; edits: number; usage: Counted; failed: string | null; isMoreDue: boolean };
 
 /** `BlockList` of the REST API. */
-export type BlockList = {
-  data: Block[];
-  nextCursor: string | null;
-};
+export type BlockList = { data: Block[]; nextCursor: string | null };
 
 /** `Block` of the REST API. */
-export type Block = {
-  label: string;
-  content: string;
-  version: number;
-  updatedAt?: string | undefined;
-};
+export type Block = { label: string; content: string; version: number; updatedAt?: string | undefined };
 
 /** `VersionList` of the REST API. */
-export type VersionList = {
-  data: Version[];
-  nextCursor: string | null;
-};
+export type VersionList = { data: Version[]; nextCursor: string | null };
 
 /** `EntryLabelList` of the REST API. */
-export type EntryLabelList = {
-  data: EntryLabel[];
-  nextCursor: string | null;
-};
+export type EntryLabelList = { data: EntryLabel[]; nextCursor: string | null };
 
 /** `EntryLabel` of the REST API. */
-export type EntryLabel = {
-  label: string;
-  count: number;
-};
+export type EntryLabel = { label: string; count: number };
 
 /** `EntryList` of the REST API. */
-export type EntryList = {
-  data: Entry[];
-  nextCursor: string | null;
-};
+export type EntryList = { data: Entry[]; nextCursor: string | null };
 
 /** `Entry` of the REST API. */
 export type Entry = {
@@ -361,19 +240,13 @@ export type Entry = {
   origin: "user" | "import" | "tool" | "learning" | "web" | null;
   invalidatedAt: string | null;
   supersededBy: string[];
-  ends: {
-    validTo: string;
-    invalidatedAt: string;
-    by: string | null;
-  }[];
+  ends: { validTo: string; invalidatedAt: string; by: string | null }[];
   createdAt: string;
   updatedAt: string;
 };
 
 /** `FoundEntries` of the REST API. */
-export type FoundEntries = {
-  data: FoundEntry[];
-};
+export type FoundEntries = { data: FoundEntry[] };
 
 /** `FoundEntry` of the REST API. */
 export type FoundEntry = Entry & {
@@ -384,21 +257,13 @@ export type FoundEntry = Entry & {
 };
 
 /** `RecordLabelList` of the REST API. */
-export type RecordLabelList = {
-  data: RecordLabel[];
-  nextCursor: string | null;
-};
+export type RecordLabelList = { data: RecordLabel[]; nextCursor: string | null };
 
 /** `RecordLabel` of the REST API. */
-export type RecordLabel = {
-  label: string;
-};
+export type RecordLabel = { label: string };
 
 /** `RecordList` of the REST API. */
-export type RecordList = {
-  data: StoredRecord[];
-  nextCursor: string | null;
-};
+export type RecordList = { data: StoredRecord[]; nextCursor: string | null };
 
 /** `StoredRecord` of the REST API. */
 export type StoredRecord = {
@@ -411,9 +276,7 @@ export type StoredRecord = {
 };
 
 /** `Written` of the REST API. */
-export type Written = {
-  ids: string[][];
-};
+export type Written = { ids: string[][] };
 
 /** `Operation` of the REST API. */
 export type Operation =
@@ -533,9 +396,7 @@ export type AddUsageOperation = {
 };
 
 /** `SearchResults` of the REST API. */
-export type SearchResults = HitList & {
-  entries: FoundEntry[];
-};
+export type SearchResults = HitList & { entries: FoundEntry[] };
 
 /** `Hit` of the REST API. */
 export type Hit = {
@@ -550,48 +411,24 @@ export type Hit = {
   coveredBy: string[];
   context?:
     | {
-        before: {
-          id: string;
-          role: string;
-          name?: string | undefined;
-          content: string;
-          createdAt: string;
-        }[];
-        after: {
-          id: string;
-          role: string;
-          name?: string | undefined;
-          content: string;
-          createdAt: string;
-        }[];
+        before: { id: string; role: string; name?: string | undefined; content: string; createdAt: string }[];
+        after: { id: string; role: string; name?: string | undefined; content: string; createdAt: string }[];
       }
     | undefined;
   rerankScore?: number | undefined;
 };
 
 /** `HitList` of the REST API. */
-export type HitList = {
-  data: Hit[];
-  nextCursor: string | null;
-};
+export type HitList = { data: Hit[]; nextCursor: string | null };
 
 /** `Recall` of the REST API. */
-export type Recall = TurnRecall & {
-  text: string;
-};
+export type Recall = TurnRecall & { text: string };
 
 /** `Changes` of the REST API. */
-export type Changes = {
-  data: Change[];
-};
+export type Changes = { data: Change[] };
 
 /** `Change` of the REST API. */
-export type Change = {
-  id: string;
-  session: string;
-  kind: "changed" | "deleted";
-  change: string;
-};
+export type Change = { id: string; session: string; kind: "changed" | "deleted"; change: string };
 
 /** `Limits` of the REST API. */
 export type Limits = {
@@ -606,7 +443,6 @@ export type Limits = {
 export interface Routes {
   /** Make a token for a page of a user. */
   "POST /v1/tokens": {
-    query: undefined;
     body: {
       readonly userId?: string | undefined;
       readonly tenant?: string | undefined;
@@ -619,15 +455,11 @@ export interface Routes {
   };
   /** List the API keys. */
   "GET /v1/keys": {
-    query: {
-      readonly tenant?: string | undefined;
-    };
-    body: undefined;
+    query: { readonly tenant?: string | undefined };
     answer: ApiKeyList;
   };
   /** Make an API key. */
   "POST /v1/keys": {
-    query: undefined;
     body: {
       readonly name: string;
       /** Default: `memory`. */
@@ -644,8 +476,6 @@ export interface Routes {
   };
   /** Revoke an API key. */
   "DELETE /v1/keys/{apiKey}": {
-    query: undefined;
-    body: undefined;
     answer: undefined;
   };
   /** Read how far a quota is used up. */
@@ -654,12 +484,10 @@ export interface Routes {
       /** The id of another key, for administrators. */
       readonly key?: string | undefined;
     };
-    body: undefined;
     answer: QuotaUseList;
   };
   /** Register a session. */
   "POST /v1/sessions": {
-    query: undefined;
     body: {
       readonly name: string;
       readonly id?: string | undefined;
@@ -685,12 +513,10 @@ export interface Routes {
       /** The `nextCursor` of the page before, with the same other fields. */
       readonly cursor?: string | undefined;
     };
-    body: undefined;
     answer: SessionList;
   };
   /** List sessions by their metadata. */
   "POST /v1/sessions/query": {
-    query: undefined;
     body: {
       readonly order?: "change" | "tokens" | "cost" | "messages" | "registered" | undefined;
       /** Only ids that begin with this. */
@@ -706,13 +532,10 @@ export interface Routes {
   };
   /** Read a session's entry. */
   "GET /v1/sessions/{session}": {
-    query: undefined;
-    body: undefined;
     answer: Session;
   };
   /** Change a session's name or metadata. */
   "PATCH /v1/sessions/{session}": {
-    query: undefined;
     body: {
       readonly name?: string | undefined;
       readonly expectedName?: string | undefined;
@@ -722,32 +545,20 @@ export interface Routes {
   };
   /** Erase a session. */
   "DELETE /v1/sessions/{session}": {
-    query: undefined;
-    body: undefined;
     answer: ErasureReceipt;
   };
   /** Copy the path to a message into a new session. */
   "POST /v1/sessions/{session}/fork": {
-    query: undefined;
-    body: {
-      readonly messageId: string;
-      readonly name: string;
-      readonly id?: string | undefined;
-    };
+    body: { readonly messageId: string; readonly name: string; readonly id?: string | undefined };
     answer: Session;
   };
   /** End a session, and go on in a new one that begins with a summary. */
   "POST /v1/sessions/{session}/split": {
-    query: undefined;
-    body: {
-      readonly summary: string;
-      readonly name?: string | undefined;
-    };
+    body: { readonly summary: string; readonly name?: string | undefined };
     answer: Session;
   };
   /** Append messages. */
   "POST /v1/sessions/{session}/messages": {
-    query: undefined;
     body: {
       readonly messages: readonly Message[];
       /** Null for a new root. Default: the active leaf. */
@@ -773,15 +584,11 @@ export interface Routes {
       /** The `nextCursor` of the page before, with the same other fields. */
       readonly cursor?: string | undefined;
     };
-    body: undefined;
     answer: HistoryPage;
   };
   /** Delete messages. */
   "POST /v1/sessions/{session}/messages/delete": {
-    query: undefined;
-    body: {
-      readonly ids: readonly string[];
-    };
+    body: { readonly ids: readonly string[] };
     answer: DeletedIds;
   };
   /** Read a message. */
@@ -790,7 +597,6 @@ export interface Routes {
       /** `true`: each message has a `createdAt`. */
       readonly createdAt?: boolean | undefined;
     };
-    body: undefined;
     answer: Message;
   };
   /** Write a message. */
@@ -804,28 +610,19 @@ export interface Routes {
   };
   /** Delete a message. */
   "DELETE /v1/sessions/{session}/messages/{message}": {
-    query: undefined;
-    body: undefined;
     answer: undefined;
   };
   /** Append a message beside another one. */
   "POST /v1/sessions/{session}/messages/{message}/siblings": {
-    query: undefined;
-    body: {
-      readonly message: Message;
-    };
+    body: { readonly message: Message };
     answer: Inserted;
   };
   /** Read the messages with the same parent. */
   "GET /v1/sessions/{session}/messages/{message}/siblings": {
-    query: undefined;
-    body: undefined;
     answer: MessageList;
   };
   /** Remove all messages. */
   "POST /v1/sessions/{session}/clear": {
-    query: undefined;
-    body: undefined;
     answer: undefined;
   };
   /** Read where each message stands. */
@@ -835,98 +632,63 @@ export interface Routes {
       /** The `nextCursor` of the page before, with the same other fields. */
       readonly cursor?: string | undefined;
     };
-    body: undefined;
     answer: TreeNodeList;
   };
   /** Read the messages below one. */
   "GET /v1/sessions/{session}/messages/{message}/children": {
-    query: undefined;
-    body: undefined;
     answer: MessageList;
   };
   /** Read the message that one is attached to. */
   "GET /v1/sessions/{session}/messages/{message}/parent": {
-    query: undefined;
-    body: undefined;
     answer: Parent;
   };
   /** List what was remembered from a message. */
   "GET /v1/sessions/{session}/messages/{message}/writes": {
-    query: undefined;
-    body: undefined;
     answer: MemoryWriteList;
   };
   /** Read which message is the active leaf. */
   "GET /v1/sessions/{session}/leaf": {
-    query: undefined;
-    body: undefined;
     answer: Leaf;
   };
   /** Make a message the active leaf. */
   "PUT /v1/sessions/{session}/leaf": {
-    query: undefined;
-    body: {
-      readonly messageId: string | null;
-      readonly expectedLeaf?: string | null | undefined;
-    };
+    body: { readonly messageId: string | null; readonly expectedLeaf?: string | null | undefined };
     answer: Leaf;
   };
   /** Make the branch of a message the active one. */
   "POST /v1/sessions/{session}/select": {
-    query: undefined;
-    body: {
-      readonly messageId: string;
-    };
+    body: { readonly messageId: string };
     answer: Leaf;
   };
   /** Go back to a message. */
   "POST /v1/sessions/{session}/rewind": {
-    query: undefined;
-    body: {
-      readonly messageId: string;
-    };
+    body: { readonly messageId: string };
     answer: undefined;
   };
   /** List the summaries. */
   "GET /v1/sessions/{session}/compactions": {
-    query: undefined;
-    body: undefined;
     answer: CompactionList;
   };
   /** Lay a summary over a range of messages. */
   "POST /v1/sessions/{session}/compactions": {
-    query: undefined;
-    body: {
-      readonly summary: string;
-      readonly fromMessageId: string;
-      readonly toMessageId: string;
-    };
+    body: { readonly summary: string; readonly fromMessageId: string; readonly toMessageId: string };
     answer: Compaction;
   };
   /** Compact the history. */
   "POST /v1/sessions/{session}/compact": {
-    query: undefined;
-    body: undefined;
     answer: Compacted;
   };
   /** Remove a summary. */
   "DELETE /v1/sessions/{session}/compactions/{compaction}": {
-    query: undefined;
-    body: undefined;
     answer: undefined;
   };
   /** Read the messages under a summary. */
   "GET /v1/sessions/{session}/compactions/{compaction}/originals": {
-    query: undefined;
-    body: undefined;
     answer: MessageList;
   };
   /** Export a session. */
   "GET /v1/sessions/{session}/export": {
-    query: {
-      readonly format?: "jsonl" | "markdown" | "html" | "openai" | "pi" | undefined;
-    };
-    body: undefined;
+    query: { readonly format?: "jsonl" | "markdown" | "html" | "openai" | "pi" | undefined };
     answer: string;
   };
   /** Import a session. */
@@ -940,13 +702,10 @@ export interface Routes {
   };
   /** Read a session's usage by day and model. */
   "GET /v1/sessions/{session}/usage": {
-    query: undefined;
-    body: undefined;
     answer: UsageList;
   };
   /** Count a request to a model. */
   "POST /v1/sessions/{session}/usage": {
-    query: undefined;
     body: {
       readonly inputTokens: number;
       readonly outputTokens: number;
@@ -966,12 +725,10 @@ export interface Routes {
       readonly userId?: string | undefined;
       readonly limit?: number | undefined;
     };
-    body: undefined;
     answer: UsageSumList;
   };
   /** Prepare a request to a model. */
   "POST /v1/sessions/{session}/turn": {
-    query: undefined;
     body: {
       readonly messageId?: string | null | undefined;
       readonly cacheTtl?: number | undefined;
@@ -991,7 +748,6 @@ export interface Routes {
   };
   /** Run a tool that a turn gave. */
   "POST /v1/sessions/{session}/tools/{tool}": {
-    query: undefined;
     body: {
       readonly input: Record<string, unknown>;
       readonly toolCallId?: string | undefined;
@@ -1001,8 +757,6 @@ export interface Routes {
   };
   /** Learn from what is new. */
   "POST /v1/sessions/{session}/learn": {
-    query: undefined;
-    body: undefined;
     answer: Learned;
   };
   /** List blocks. */
@@ -1012,56 +766,37 @@ export interface Routes {
       /** The `nextCursor` of the page before, with the same other fields. */
       readonly cursor?: string | undefined;
     };
-    body: undefined;
     answer: BlockList;
   };
   /** Read a block. */
   "GET /v1/memory/{owner}/blocks/{label}": {
-    query: undefined;
-    body: undefined;
     answer: Block;
   };
   /** Replace a block. */
   "PUT /v1/memory/{owner}/blocks/{label}": {
-    query: undefined;
-    body: {
-      readonly content: string;
-    };
+    body: { readonly content: string };
     answer: Block;
   };
   /** Append to a block. */
   "PATCH /v1/memory/{owner}/blocks/{label}": {
-    query: undefined;
-    body: {
-      readonly append: string;
-      readonly maxTokens: number;
-    };
+    body: { readonly append: string; readonly maxTokens: number };
     answer: Block;
   };
   /** Erase a block. */
   "DELETE /v1/memory/{owner}/blocks/{label}": {
-    query: undefined;
-    body: undefined;
     answer: undefined;
   };
   /** List the versions of a block. */
   "GET /v1/memory/{owner}/blocks/{label}/versions": {
-    query: undefined;
-    body: undefined;
     answer: VersionList;
   };
   /** Write an old version of a block as a new one. */
   "POST /v1/memory/{owner}/blocks/{label}/restore": {
-    query: undefined;
-    body: {
-      readonly version: number;
-    };
+    body: { readonly version: number };
     answer: Block;
   };
   /** List the labels that have entries. */
   "GET /v1/memory/{owner}/entries": {
-    query: undefined;
-    body: undefined;
     answer: EntryLabelList;
   };
   /** List entries. */
@@ -1078,12 +813,10 @@ export interface Routes {
       /** The `nextCursor` of the page before, with the same other fields. */
       readonly cursor?: string | undefined;
     };
-    body: undefined;
     answer: EntryList;
   };
   /** List entries by tags and values. */
   "POST /v1/memory/{owner}/entries/{label}/query": {
-    query: undefined;
     body: {
       readonly prefix?: string | undefined;
       readonly includeEnded?: boolean | undefined;
@@ -1101,7 +834,6 @@ export interface Routes {
   };
   /** Search entries. */
   "POST /v1/memory/{owner}/entries/{label}/search": {
-    query: undefined;
     body: {
       readonly query: string;
       readonly limit?: number | undefined;
@@ -1124,13 +856,10 @@ export interface Routes {
   };
   /** Read an entry. */
   "GET /v1/memory/{owner}/entries/{label}/{key}": {
-    query: undefined;
-    body: undefined;
     answer: Entry;
   };
   /** Write an entry. */
   "PUT /v1/memory/{owner}/entries/{label}/{key}": {
-    query: undefined;
     body: {
       readonly content: string;
       readonly value?: unknown | undefined;
@@ -1146,39 +875,25 @@ export interface Routes {
   };
   /** Append to an entry. */
   "PATCH /v1/memory/{owner}/entries/{label}/{key}": {
-    query: undefined;
-    body: {
-      readonly append: string;
-      readonly maxTokens: number;
-    };
+    body: { readonly append: string; readonly maxTokens: number };
     answer: Entry;
   };
   /** Remove an entry. */
   "DELETE /v1/memory/{owner}/entries/{label}/{key}": {
-    query: {
-      readonly keepVersions?: boolean | undefined;
-    };
-    body: undefined;
+    query: { readonly keepVersions?: boolean | undefined };
     answer: undefined;
   };
   /** List the versions of an entry. */
   "GET /v1/memory/{owner}/entries/{label}/{key}/versions": {
-    query: undefined;
-    body: undefined;
     answer: VersionList;
   };
   /** Write an old version of an entry as a new one. */
   "POST /v1/memory/{owner}/entries/{label}/{key}/restore": {
-    query: undefined;
-    body: {
-      readonly version: number;
-    };
+    body: { readonly version: number };
     answer: Entry;
   };
   /** List the labels under which a session has records. */
   "GET /v1/sessions/{session}/records": {
-    query: undefined;
-    body: undefined;
     answer: RecordLabelList;
   };
   /** List records. */
@@ -1192,7 +907,6 @@ export interface Routes {
       /** The `nextCursor` of the page before, with the same other fields. */
       readonly cursor?: string | undefined;
     };
-    body: undefined;
     answer: RecordList;
   };
   /** Read a record. */
@@ -1201,12 +915,10 @@ export interface Routes {
       /** `bytes`: all in base64, as they were stored. */
       readonly format?: "json" | "bytes" | undefined;
     };
-    body: undefined;
     answer: StoredRecord;
   };
   /** Write a record. */
   "PUT /v1/sessions/{session}/records/{label}/{key}": {
-    query: undefined;
     body: {
       /** Any JSON. Either this or `bytes`. */
       readonly value?: unknown | undefined;
@@ -1219,21 +931,15 @@ export interface Routes {
   };
   /** Delete a record. */
   "DELETE /v1/sessions/{session}/records/{label}/{key}": {
-    query: undefined;
-    body: undefined;
     answer: undefined;
   };
   /** Make several writes together. */
   "POST /v1/batch": {
-    query: undefined;
-    body: {
-      readonly operations: readonly Operation[];
-    };
+    body: { readonly operations: readonly Operation[] };
     answer: Written;
   };
   /** Search messages and entries. */
   "POST /v1/search": {
-    query: undefined;
     body: {
       readonly query: string;
       readonly sessionIds?: readonly string[] | undefined;
@@ -1255,7 +961,6 @@ export interface Routes {
   };
   /** Recall what a user's memory holds about a text. */
   "POST /v1/recall": {
-    query: undefined;
     body: {
       readonly query: string;
       readonly keys?: readonly string[] | undefined;
@@ -1270,14 +975,10 @@ export interface Routes {
   };
   /** Erase a memory. */
   "DELETE /v1/memory/{owner}": {
-    query: undefined;
-    body: undefined;
     answer: Erased;
   };
   /** Erase a user. */
   "DELETE /v1/users/{user}": {
-    query: undefined;
-    body: undefined;
     answer: ErasureReceipt;
   };
   /** Hear which sessions change. */
@@ -1288,7 +989,6 @@ export interface Routes {
       /** The `id` of the last change that was read, as `Last-Event-ID`. */
       readonly after?: string | undefined;
     };
-    body: undefined;
     answer: Changes;
   };
   /** Hear when a session changes. */
@@ -1299,13 +999,10 @@ export interface Routes {
       /** The `id` of the last change that was read, as `Last-Event-ID`. */
       readonly after?: string | undefined;
     };
-    body: undefined;
     answer: Changes;
   };
   /** Read the limits of requests. */
   "GET /v1/limits": {
-    query: undefined;
-    body: undefined;
     answer: Limits;
   };
 }

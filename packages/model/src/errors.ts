@@ -85,6 +85,7 @@ export const ERROR_CODES = {
   // over the network
   NOT_ALLOWED: "A request has no key or token, or one that is unknown, revoked or expired.",
   FORBIDDEN: "The key or token does not reach what the call is about, or may not write there.",
+  NOT_FOUND: "There is no such record, tool or API key, or nothing at the address.",
   TENANT_ERASED: "The tenant is erased, or is about to be. Its name can be used again an hour later.",
   TENANTS_BUSY: "The stores of as many tenants as the server keeps open are in use; try again.",
   RATE_LIMITED: "There were too many requests with this key or token: wait for `details.retryAfter` seconds.",

@@ -214,6 +214,7 @@ export {
   type ScopeSize,
   scoreBy,
   scoreIn,
+  timesBy,
   withUsual,
 } from "./search/rank.js";
 export {

@@ -117,6 +117,10 @@ describe("stemma tenants", () => {
       /^TENANT +KEYS +STATE\nacme +1 +stored\nglobex +0 +stored\nnew +1 +not stored yet\n$/,
     );
     expect((await stemma.run("tenants", "erase", "acme", ...at)).err).toContain("Nothing was erased");
+    for (const yes of [[], ["--yes"]]) {
+      const { code, err } = await stemma.run("tenants", "erase", "akme", ...yes, ...at);
+      expect([code, err]).toEqual([1, expect.stringContaining("There is no tenant akme")]);
+    }
     expect(await stemma.run("tenants", "list")).toMatchObject({ code: 2, err: expect.stringContaining("--tenants") });
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
     try {

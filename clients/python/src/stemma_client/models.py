@@ -142,6 +142,7 @@ class Fact(Model):
     tags: list[str]
     origin: Literal["user", "import", "tool", "learning", "web"] | None
     ends: list[End]
+    merges: bool | None = None
 
 
 class Version(Model):

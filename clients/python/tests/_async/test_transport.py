@@ -180,3 +180,23 @@ async def test_the_key_is_not_shown() -> None:
     stemma = AsyncStemma(base_url="http://stemma.test", api_key="secret-key")
     assert "secret-key" not in repr(stemma) + repr(vars(stemma._transport))
     await stemma.close()
+
+
+@pytest.mark.parametrize("is_given", [True, False])
+async def test_a_closed_client_sends_nothing(is_given: bool) -> None:
+    sent: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request)
+        return httpx.Response(200, json={"data": [], "nextCursor": None})
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as given:
+        stemma = AsyncStemma(base_url="http://stemma.test", api_key="k", http_client=given if is_given else None)
+        async with stemma:
+            pass
+        await stemma.close()
+        with pytest.raises(StemmaError) as caught:
+            await stemma.session("a").append(text_message("user", "Hi"))
+        with pytest.raises(StemmaError):
+            _ = [each async for each in stemma.session("a").messages()]
+    assert (caught.value.code, sent) == ("STORE_CLOSED", [])

@@ -179,3 +179,23 @@ def test_the_key_is_not_shown() -> None:
     stemma = Stemma(base_url="http://stemma.test", api_key="secret-key")
     assert "secret-key" not in repr(stemma) + repr(vars(stemma._transport))
     stemma.close()
+
+
+@pytest.mark.parametrize("is_given", [True, False])
+def test_a_closed_client_sends_nothing(is_given: bool) -> None:
+    sent: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request)
+        return httpx.Response(200, json={"data": [], "nextCursor": None})
+
+    with httpx.Client(transport=httpx.MockTransport(answer)) as given:
+        stemma = Stemma(base_url="http://stemma.test", api_key="k", http_client=given if is_given else None)
+        with stemma:
+            pass
+        stemma.close()
+        with pytest.raises(StemmaError) as caught:
+            stemma.session("a").append(text_message("user", "Hi"))
+        with pytest.raises(StemmaError):
+            _ = [each for each in stemma.session("a").messages()]
+    assert (caught.value.code, sent) == ("STORE_CLOSED", [])

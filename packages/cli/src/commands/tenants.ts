@@ -40,6 +40,9 @@ function registerErase(parent: Command, io: Io): void {
     .option("-y, --yes", "do not ask; needed where nobody can answer")
     .action(async (tenant: string, { yes }: { yes?: boolean }, command: Command) => {
       await withTenants(command, io, async (tenants, { json }) => {
+        if (!(await tenants.list()).some((known) => known.tenant === tenant)) {
+          throw invalid(`There is no tenant ${tenant}: \`stemma tenants list\` shows those that there are.`);
+        }
         if (!yes && !(await confirm(io, `Erase all that the tenant ${tenant} has stored?`))) {
           throw invalid("Nothing was erased. Answer y, or pass --yes.");
         }

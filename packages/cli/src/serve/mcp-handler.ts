@@ -1,12 +1,9 @@
 import { scopeOf } from "@stemma/mcp";
-import { untilEnd } from "@stemma/model";
-import type { ServerHandler } from "@stemma/server";
+import { type ServerHandler, whileLetIn } from "@stemma/server";
 import { createMcpRoute, type McpRoute } from "../mcp/mcp-route.js";
 
 /** Principals whose connections stay open. */
 const MOST = 500;
-/** How often it is asked whether whoever hears of changes may still do so: a key may have been revoked. */
-const LET_IN_FOR = 10_000;
 
 export interface McpHandler {
   readonly handler: ServerHandler;
@@ -35,18 +32,4 @@ export function createMcp(onError: (error: unknown) => void): McpHandler {
       for (const route of open.values()) await route.close();
     },
   };
-}
-
-/** An answer which, if it is a stream, ends soon after its reader is no longer let in. */
-function whileLetIn(response: Response, isLetIn: () => Promise<boolean>): Response {
-  if (response.body === null || response.headers.get("content-type") !== "text/event-stream") return response;
-  const left = new AbortController();
-  const timer = setInterval(async () => {
-    if (!(await isLetIn())) left.abort();
-  }, LET_IN_FOR);
-  timer.unref();
-  return new Response(
-    untilEnd(response.body, () => clearInterval(timer), left.signal),
-    response,
-  );
 }

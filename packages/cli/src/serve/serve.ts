@@ -5,6 +5,7 @@ import {
   AuditLog,
   authenticator,
   createServer,
+  loadApp,
   type Principal,
   Quotas,
   RateLimits,
@@ -45,7 +46,7 @@ export interface ServedStore {
 /** Without keys nothing listens where others than this machine come. */
 export class NoKeysError extends Error {}
 
-/** Serves a store, or those of tenants, whose keys it holds then. Errors: `NoKeysError`, `INVALID_ARGUMENT`, `MODEL_UNAVAILABLE`, and what the database refuses. */
+/** Serves a store, or those of tenants, whose keys it holds then. Errors: `NoKeysError`, `INVALID_ARGUMENT`, `MODEL_UNAVAILABLE`, `DRIVER_MISSING`, and what the database refuses. */
 export async function serve(
   store: Store,
   settings: Settings,
@@ -54,6 +55,7 @@ export async function serve(
   tenants?: Tenants,
 ): Promise<ServedStore> {
   const { host, origins, studio, rateLimit, quota, tenantQuota, auditDays, maxBodyMb } = settings;
+  await loadApp();
   await store.migrate();
   const keys = new ApiKeys(store);
   const adminKey = settings.adminKey ?? (await keyWhereNoneIs(keys, settings, parts));

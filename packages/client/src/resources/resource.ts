@@ -4,8 +4,12 @@ import { type Page, Pages } from "../pages.js";
 import type { Route } from "../request.js";
 import type { Transport } from "../transport.js";
 
-export type Query<R extends Route> = NonNullable<Routes[R]["query"]>;
-export type Body<R extends Route> = NonNullable<Routes[R]["body"]>;
+/** A part of a route that takes one; else never. */
+type Part<R extends Route, Name extends string> = Routes[R] extends { readonly [N in Name]: infer Given }
+  ? Given
+  : never;
+export type Query<R extends Route> = Part<R, "query"> & object;
+export type Body<R extends Route> = Part<R, "body">;
 export type Answer<R extends Route> = Routes[R]["answer"];
 
 /** The path of a session. */
@@ -26,8 +30,8 @@ export class Resource {
     route: R,
     ids: readonly string[],
     init?: WriteInit,
-    body?: Routes[R]["body"],
-    query?: Routes[R]["query"],
+    body?: Body<R>,
+    query?: Query<R>,
   ): Promise<Answer<R>> {
     return this.transport.call(route, { ids, init, body, query });
   }
@@ -37,11 +41,11 @@ export class Resource {
     route: R,
     ids: readonly string[],
     init?: ReadInit,
-    filters?: Routes[R]["query"] | Routes[R]["body"],
+    filters?: Query<R> | Body<R>,
   ): ListOf<R> {
     const field = route.startsWith("GET") ? "query" : "body";
     return new Pages<unknown>((cursor) =>
-      this.transport.call(route, { ids, init, [field]: { ...filters, ...(cursor && { cursor }) } }),
+      this.transport.call(route, { ids, init, [field]: { ...(filters as object), ...(cursor && { cursor }) } }),
     ) as unknown as ListOf<R>;
   }
 }

@@ -150,7 +150,7 @@ describe("an answer that is none of the server's", () => {
     ["a page that refuses", answer(403)],
     ["a code of another program", answer(400, { "content-type": "application/json" }, '{"code":"SESSION_NOT_FOUND"}')],
     ["a fault", answer(500, {}, problem("INTERNAL", 500))],
-    ["an unknown address", answer(404, {}, problem("NOT_FOUND", 404))],
+    ["a method that is unknown there", answer(405, {}, problem("METHOD_NOT_ALLOWED", 405))],
   ])("is refused: %s", async (_, fetch) => {
     const { clientOf } = await served();
     const client = clientOf({}, fetch);

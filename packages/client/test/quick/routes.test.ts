@@ -141,6 +141,12 @@ describe.each([
     expect((await all(client.records.list("trip", "state", { prefix: "r" }))).map(({ bytes }) => bytes)).toEqual([
       "AP8=",
     ]);
+    for (const missing of [
+      client.records.get("trip", "state", "none"),
+      client.records.delete("trip", "state", "none"),
+    ]) {
+      await expect(missing).rejects.toMatchObject({ code: "NOT_FOUND", details: { status: 404 } });
+    }
     expect((await client.records.labels("trip")).data).toContainEqual({ label: "state" });
     await client.records.delete("trip", "state", "raw", { ifMatch: "*" });
 

@@ -280,6 +280,36 @@ export const facts = defineTopic("facts in time", (it) => {
     expect(await known()).toEqual(before);
   });
 
+  it(
+    "knows how entries were merged after the new one was dated, dated no more, or taken back",
+    ["search"],
+    async ({ store }) => {
+      await write(store, "berlin", "lives in Berlin");
+      await store.entries.set(FACTS, { key: "city", content: "Berlin", supersedes: ["berlin"] }, { merges: true });
+      await sleep(5);
+      const knownAt = new Date().toISOString();
+      const known = async () => [await keys(store, { knownAt }), await keys(store, { knownAt, asOf: "2020-01-01" })];
+      const at = (asOf: string) => keys(store, { asOf });
+      await sleep(5);
+      await write(store, "city", "Berlin", { validFrom: "2024-06-01" });
+      expect([await known(), await at("2020-01-01"), await at("2025-01-01")]).toEqual([
+        [["city"], ["city"]],
+        ["berlin"],
+        ["city"],
+      ]);
+      await sleep(5);
+      await write(store, "city", "Berlin, Germany");
+      expect(await known()).toEqual([["city"], ["city"]]);
+      await write(store, "city", "Berlin", { validFrom: null });
+      expect([await known(), await at("2020-01-01")]).toEqual([[["city"], ["city"]], ["city"]]);
+      await sleep(5);
+      await store.entries.delete(FACTS, "city");
+      expect([await known(), await keys(store)]).toEqual([[["city"], ["city"]], ["berlin"]]);
+      await write(store, "city", "Berlin", { supersedes: ["berlin"] });
+      expect([await known(), await at("2020-01-01")]).toEqual([[["city"], ["city"]], ["city"]]);
+    },
+  );
+
   it("filters by tags and by fields of values", ["search"], async ({ store }) => {
     const entry = (key: string, value: unknown, tags: string[]) =>
       store.entries.set(FACTS, { key, content: "word", value, tags });

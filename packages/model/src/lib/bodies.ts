@@ -58,7 +58,7 @@ async function readText(request: Request, maxBytes: number): Promise<string | nu
 
 /**
  * The bytes of a stream, read as they are asked for. `ended` is called once they are read to the end, fail or are given up. When
- * `signal` is aborted, they are at their end.
+ * `signal` is aborted, they are at their end; where its reason is a `StemmaError`, they fail with that.
  */
 export function untilEnd(
   body: ReadableStream<Uint8Array>,
@@ -66,24 +66,17 @@ export function untilEnd(
   signal?: AbortSignal,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
+  reader.closed.then(ended, ended);
   signal?.addEventListener("abort", () => void reader.cancel().catch(() => {}), { once: true });
   return new ReadableStream<Uint8Array>(
     {
       pull: async (controller) => {
-        try {
-          const { done, value } = await reader.read();
-          if (!done) return controller.enqueue(value);
-        } catch (error) {
-          ended();
-          throw error;
-        }
-        ended();
-        controller.close();
+        const { done, value } = await reader.read();
+        if (StemmaError.isInstance(signal?.reason)) throw signal.reason;
+        if (done) controller.close();
+        else controller.enqueue(value);
       },
-      cancel: async (reason) => {
-        ended();
-        await reader.cancel(reason);
-      },
+      cancel: (reason) => reader.cancel(reason),
     },
     { highWaterMark: 0 },
   );

@@ -344,6 +344,16 @@ export function scoreBy(rarity: number, meanLength: number): (times: number, len
   return (times, length) => (rarity * times * (K1 + 1)) / (times + K1 * (1 - B + (B * length) / meanLength));
 }
 
+/** How many times a sequence of such a rarity stands in a document of `length` terms that BM25 gives this score: one at least. */
+export function timesBy(rarity: number, meanLength: number): (score: number, length: number) => number {
+  const scoreOf = scoreBy(rarity, meanLength);
+  const most = rarity * (K1 + 1);
+  return (score, length) => {
+    const times = (score * (most / scoreOf(1, length) - 1)) / (most - score);
+    return times > 1 ? Math.min(Math.round(times), length) : 1;
+  };
+}
+
 /** Makes the score of a sequence that `holding` documents of the scope hold. */
 export function scoreIn({ documents, length }: ScopeSize, holding: number): (times: number, length: number) => number {
   return scoreBy(rarityOf(documents, holding), length);

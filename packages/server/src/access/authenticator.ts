@@ -10,7 +10,7 @@ export interface AuthenticatorOptions {
   readonly tokens?: UserTokens | undefined;
   /** Tokens that others sign. */
   readonly jwt?: ForeignTokensOptions | undefined;
-  /** Your own: whom a request is from, null for nobody. It is asked first, with every request. */
+  /** Your own: whom a request is from, null for nobody. It is asked first, with every request, and again while a stream is open. */
   readonly authenticate?: ((request: Request) => Promise<Principal | null> | Principal | null) | undefined;
 }
 

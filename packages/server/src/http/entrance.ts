@@ -2,12 +2,12 @@ import { StemmaError } from "@stemma/model";
 import type { Context } from "hono";
 import { cors } from "hono/cors";
 import { matchedRoutes } from "hono/route";
-import type { Principal } from "../access/principal.js";
 import { limitHeaders } from "../quotas/quota.js";
 import type { Routes } from "../rest/route.js";
 import { tokenRoutes } from "../rest/routes/access.js";
+import { letIn, whileLetIn } from "./let-in.js";
 import { HttpRefusal, problemResponse, statusOf } from "./problem.js";
-import type { ServerApp, ServerEnv } from "./server-app.js";
+import { type ServerApp, type ServerEnv, setAnswer } from "./server-app.js";
 import type { RequestRecord, ServerOptions } from "./server-options.js";
 
 /** Where OAuth clients read who gives tokens. */
@@ -43,27 +43,22 @@ export function gate(app: ServerApp, options: ServerOptions, routes: Routes, stu
     const request = studio?.signedIn(c.req.raw, STUDIO) ?? c.req.raw;
     const principal = await authenticate(request);
     c.set("principal", principal);
-    c.set("isLetIn", () => isFrom(principal, request, authenticate));
+    c.set("isLetIn", letIn(principal, request, authenticate));
     c.set("spend", async (cost) => quotas?.count(principal, cost));
     // A limit counts before it is known what a request costs.
     limits?.count(principal);
     await quotas?.count(principal);
     await next();
   });
-  tokenRoutes(routes, options);
-}
-
-// Where it cannot be found out, an answer ends, and its reader comes again.
-async function isFrom(
-  principal: Principal,
-  request: Request,
-  authenticate: ServerOptions["authenticate"],
-): Promise<boolean> {
-  try {
-    return JSON.stringify(await authenticate(request)) === JSON.stringify(principal);
-  } catch {
-    return false;
+  // A handler of the user's own asks itself.
+  for (const path of ["/v1/*", `${STUDIO}/*`]) {
+    app.use(path, async (c, next) => {
+      await next();
+      // Of an answer to HEAD nobody reads the body, so that nothing would end it.
+      if (c.req.raw.method !== "HEAD") setAnswer(c, whileLetIn(c.res, c.var.isLetIn));
+    });
   }
+  tokenRoutes(routes, options);
 }
 
 /** Names each request, and tells of it when its answer begins. */

@@ -7,6 +7,7 @@ import { guard, operationOf } from "../access/guard.js";
 import type { Principal } from "../access/principal.js";
 import type { QuotaCost } from "../quotas/quotas.js";
 import type { Tenants } from "../tenants/tenants.js";
+import { isStream } from "./let-in.js";
 import type { ServerContext, ServerOptions } from "./server-options.js";
 
 /** A route's knowledge of its request. */
@@ -25,6 +26,7 @@ export interface ServerEnv {
 }
 
 export type ServerApp = OpenAPIHono<ServerEnv>;
+export type ServerCall = Context<ServerEnv>;
 
 type Reached = Pick<ServerContext, "store" | "sessions">;
 
@@ -95,7 +97,7 @@ export async function onStoreOf(
   { tenant }: Principal,
   own: Store,
   tenants: Tenants | undefined,
-  c: Context<ServerEnv>,
+  c: ServerCall,
   answer: (store: Store) => Promise<void>,
 ): Promise<void> {
   if (tenants === undefined || tenant === undefined) return answer(own);
@@ -110,19 +112,21 @@ export async function onStoreOf(
 }
 
 /** Calls `ended` once the answer is sent, where that is a stream. False for any other, which is there by now. */
-function holdAnswer(c: Context<ServerEnv>, ended: () => void): boolean {
+function holdAnswer(c: ServerCall, ended: () => void): boolean {
   const { res } = c;
-  // What is sent as it comes says so to proxies.
-  const isStream =
-    res.headers.get("x-accel-buffering") === "no" || res.headers.get("content-type")?.startsWith("text/event-stream");
-  if (!isStream || res.body === null) return false;
+  if (!isStream(res) || res.body === null) return false;
   // Of this answer nobody reads the body, so that nothing would end it.
   if (c.req.raw.method === "HEAD") {
     void res.body.cancel().catch(() => {});
     return false;
   }
+  setAnswer(c, new Response(untilEnd(res.body, ended), res));
+  return true;
+}
+
+/** Gives an answer in the place of the one that a call has. */
+export function setAnswer(c: ServerCall, answer: Response): void {
   // Else the headers of both would be joined.
   c.res = undefined;
-  c.res = new Response(untilEnd(res.body, ended), res);
-  return true;
+  c.res = answer;
 }

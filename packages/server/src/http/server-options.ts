@@ -18,7 +18,7 @@ export interface ServerContext {
   readonly sessions: SessionManager;
   /** Names the request in the log. */
   readonly requestId: string;
-  /** False once its key or token is no longer valid: an answer that goes on for long asks now and then, and ends. */
+  /** False once its key or token is no longer valid: an answer that goes on for long asks now and then, and ends. What was found out counts for ten seconds. */
   isLetIn(): Promise<boolean>;
 }
 
@@ -43,7 +43,10 @@ export interface RequestRecord {
 }
 
 export interface ServerOptions {
-  /** Says whom a request is from, as `authenticator` does. It throws `NOT_ALLOWED` for nobody. */
+  /**
+   * Says whom a request is from, as `authenticator` does. It throws `NOT_ALLOWED` for nobody. While a stream is open it is asked again, every ten
+   * seconds and with the same `Request`, and the stream ends when it says anything else.
+   */
   readonly authenticate: (request: Request) => Promise<Principal> | Principal;
   /**
    * The stores of the tenants. Each principal reaches the one of its tenant then, and the server's own store holds keys, secrets and

@@ -57,9 +57,10 @@ export class StoreCalls {
    * store that cannot know whether it was done.
    */
   async make(call: RemoteCall): Promise<unknown> {
-    const isTogether = this.#batchOf(call) !== undefined;
-    if (!isTogether) this.end();
-    return this.#made(this.#storeOf(call), call);
+    const make = () => this.#made(this.#storeOf(call), call);
+    if (this.#batchOf(call) !== undefined) return this.#group.calling(call.n, make);
+    this.end();
+    return make();
   }
 
   /** All calls are made. */

@@ -175,7 +175,7 @@ export const VERSION = z
     sessionId: textOrNull,
     messageIds: texts,
     toolCallId: textOrNull,
-    fact: z.object({ ...FACT, ends: z.array(END) }).optional(),
+    fact: z.object({ ...FACT, ends: z.array(END), merges: z.boolean().optional() }).optional(),
   })
   .openapi("Version");
 

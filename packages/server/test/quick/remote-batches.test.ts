@@ -1,6 +1,6 @@
 // The calls of one request of `stemma/remote` that write to a session: one transaction, and an answer for each.
 import { stringifyTagged } from "@stemma/model";
-import type { Connection, Statement } from "@stemma/store";
+import type { Connection, Statement, Store } from "@stemma/store";
 import { expect, it } from "vitest";
 import { said, serveRest } from "./rest-helpers.js";
 
@@ -24,26 +24,51 @@ const append = (n: number, id = `m${n}`, session = "s", ...parent: string[]) => 
   values: [[said(id)], ...parent],
 });
 
-it("writes what one session is asked for in one transaction, and remembers it in one row", async () => {
-  const { rpc, store, idsIn } = await world();
-  await rpc([append(100, "first")], { batch: 100 });
-  let written = 0;
-  let transactions = 0;
-  store.observeStatements?.(<C extends Connection>(connection: C): C => {
+/** Counts what is written from now on. */
+function counting({ observeStatements }: Store) {
+  const counts = { transactions: 0, written: 0 };
+  observeStatements?.(<C extends Connection>(connection: C): C => {
     if (connection.kind !== "sync") return connection;
     const counted = (statement: Statement) => {
-      if (/INTO assistant_records/.test(statement.sql)) written += 1;
+      if (/INTO assistant_records/.test(statement.sql)) counts.written += 1;
       return connection.count?.(statement) ?? 0;
     };
     const begin: typeof connection.begin = (mode) => {
-      if (mode !== "read") transactions += 1;
+      if (mode !== "read") counts.transactions += 1;
       return connection.begin?.(mode) as NonNullable<ReturnType<NonNullable<typeof connection.begin>>>;
     };
     return { ...connection, count: counted, begin };
   });
+  return counts;
+}
+
+it("writes what one session is asked for in one transaction, and remembers it in one row", async () => {
+  const { rpc, store, idsIn } = await world();
+  await rpc([append(100, "first")], { batch: 100 });
+  const counts = counting(store);
   await rpc(Array.from({ length: 20 }, (_, n) => append(n)));
-  expect({ transactions, written }).toEqual({ transactions: 1, written: 1 });
+  expect(counts).toEqual({ transactions: 1, written: 1 });
   expect((await idsIn()).length).toBe(21);
+});
+
+it.each([
+  [{ userId: "ada" }, 1],
+  // The session is made the project's before.
+  [{ project: "trip" }, 2],
+])("does so where it is asked first whose the session is: %j", async (access, made) => {
+  const { rpc, store, idsIn, keyOf } = await world();
+  const key = await keyOf(access);
+  await rpc([{ n: 100, call: "sessions.list", values: [] }], {}, key);
+  const counts = counting(store);
+  const leaf = { n: 20, call: "session.leaf", session: "s", values: [] };
+  const lines = await rpc([...Array.from({ length: 20 }, (_, n) => append(n)), leaf, append(21)], {}, key);
+  expect(counts).toEqual({ transactions: made + 1, written: 2 });
+  expect(lines[20].value.id).toBe("m19");
+  expect((await idsIn()).length).toBe(21);
+  // Of another one's session all are refused, and nothing waits for them.
+  const other = await keyOf({ userId: "bob" });
+  const refused = await rpc([append(0, "x"), append(1, "y"), append(2, "z", "own")], { client: "d" }, other);
+  expect(refused.map((line) => line.error?.code)).toEqual(["SESSION_NOT_FOUND", "SESSION_NOT_FOUND", undefined]);
 });
 
 it("answers each call by itself, in the order of all calls", async () => {

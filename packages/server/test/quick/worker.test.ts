@@ -1,6 +1,6 @@
 // The Worker and its objects in this process. What they are in workerd stands in test/platforms/workers.
 import { type DurableObjectContext, durableObject } from "@stemma/store/durable-object";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { objectContext } from "../../../../test/documents/host.js";
 import { authenticator, type Principal, RateLimits, UserTokens } from "../../src/index.js";
 import { createWorker, type UserMemoryOptions, userMemory } from "../../src/worker/index.js";
@@ -157,6 +157,25 @@ describe("createWorker", () => {
     const { send, errors } = serve({ failure });
     const failed = await (await send("GET", "/v1/sessions")).text();
     expect([failed.includes("secret"), errors]).toEqual([false, [failure]]);
+  });
+
+  it("ends what an object sends soon after its reader is no longer let in", async () => {
+    const { send } = serve();
+    await send("POST", "/v1/sessions/trip/messages", appended());
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance", "Date"] });
+    try {
+      let isOver = false;
+      void (await send("GET", "/v1/changes")).text().then(() => {
+        isOver = true;
+      });
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(isOver).toBe(false);
+      vi.setSystemTime(Date.now() + 601_000);
+      await vi.advanceTimersByTimeAsync(16_000);
+      expect(isOver).toBe(true);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("refuses what are no options, with the first request", async () => {

@@ -50,6 +50,8 @@ export interface EntryEnd {
 /** The fields of an entry in a version, and all that ended it then. */
 export interface VersionFact extends EntryFact {
   readonly ends: readonly EntryEnd[];
+  /** True: it says what those say that it supersedes. Without a beginning it stands for them at all times. Default: it takes their place. */
+  readonly merges?: boolean;
 }
 
 /** Which entries a read gives. Default: those that hold now. */

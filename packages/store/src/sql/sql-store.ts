@@ -121,7 +121,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
     };
     const lot = JSON.stringify([operationId, userId, id]);
     const together = new OnceRunner(runner, (operation, count) =>
-      group.add(lot, { name: count === 0 ? `${number}` : `${number}/${count}`, operation }, doAll),
+      group.add(number, lot, { name: count === 0 ? `${number}` : `${number}/${count}`, operation }, doAll),
     );
     return sqlSession(sql, id, callsOf(userId, together, NO_WAIT));
   };

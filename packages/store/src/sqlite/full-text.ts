@@ -4,8 +4,10 @@ import {
   messagesOf,
   queryTerms,
   type Ranked,
+  type ScopeSize,
   type SearchQuery,
   scoreIn,
+  timesBy,
   utf8Length,
   withUsual,
 } from "@stemma/model";
@@ -20,11 +22,11 @@ import { column, first, type Operation, oneNumber, run, runEach, type SqlValue }
 import { divided } from "../operations/row-portions.js";
 import {
   ascending,
-  countRarity,
   createMatches,
+  LEAST_RARITY,
   lengthsOf,
+  numbersOf,
   quote,
-  rescaled,
   SCALE,
   scoreOf,
   sizeOfIndex,
@@ -101,36 +103,64 @@ const SCORED_MEANWHILE = 25;
 /** Of each sequence so many entries are scored: the newest. Those that hold others as well are taken to be as good as usual. */
 const MOST = 1_000;
 
+/** How many entries of a scope are counted: of more it is taken to have as many as there are at all. Of how many the lengths are averaged. */
+const COUNTED = 10_000;
+const SAMPLED = 500;
+
 /**
- * The best matches among the entries `e` for which a condition holds. FTS5 looks at all that match, whose ever they are. Where that
- * would take longer, it is asked for each entry of the scope instead, and these are scored by BM25 as if each held a sequence once.
+ * The best matches among the entries `e` for which a condition holds, by BM25 among these: what others store changes no score. FTS5 looks
+ * at all that match, whose ever they are. Where that would take longer, it is asked for each entry of the scope instead, and these are
+ * scored as if each held a sequence once.
  */
 function* searchEntries(query: SearchQuery, scope: EntryScope, limit: number): Operation<Ranked[]> {
   const matches = queryTerms(query).map(quote);
   if (matches.length === 0) return [];
-  const size = yield* sizeOfIndex("entries");
-  const { documents } = size;
-  const most = documents < LARGE ? 0 : Math.floor(documents / (SCORED_MEANWHILE * matches.length));
-  const some = most === 0 ? 0 : yield* countSome(`${ENTRIES} WHERE ${scope.where}`, scope.values, most);
-  const meanwhile = some * matches.length * SCORED_MEANWHILE;
+  const index = yield* sizeOfIndex("entries");
+  const size = yield* sizeOfScope(scope, index);
+  const most = index.documents < LARGE ? 0 : Math.floor(index.documents / (SCORED_MEANWHILE * matches.length));
+  const meanwhile = size.documents * matches.length * SCORED_MEANWHILE;
   const either = matches.join(" OR ");
   const isEach =
-    some < most && (yield* countSome(`${INDEX} WHERE ${INDEX} MATCH ?`, [either], meanwhile)) === meanwhile;
+    size.documents < most && (yield* countSome(`${INDEX} WHERE ${INDEX} MATCH ?`, [either], meanwhile)) === meanwhile;
   const found: Matches[] = [];
   for (const match of matches) found.push(yield* isEach ? findEach(match, scope) : findEntries(match, scope));
   const others: number[][] = [];
   for (const match of matches) others.push(isEach ? [] : yield* findBoth(match, matches, found, scope));
   const unscored = others.map((numbers) => ({ numbers, scores: [] }));
-  const lengths = yield* lengthsOf("entries", messagesOf([...found, ...unscored]), size.length);
+  const lengths = yield* lengthsOf("entries", messagesOf([...found, ...unscored]), index.length);
   const scored: Matches[] = [];
-  for (const [index, { numbers, scores }] of found.entries()) {
-    const own = numbers.map((n) => lengths.get(n) ?? size.length);
-    const score = scoreIn({ ...size, documents: some }, numbers.length);
-    const counted = countRarity("entries", matches[index] as string, documents);
-    const all = isEach ? own.map((each) => score(1, each)) : (yield* rescaled(scores, own, size, counted)).scores;
-    scored.push(withUsual({ numbers, scores: all }, others[index] as number[]));
+  for (const [at, { numbers, scores: bm25 }] of found.entries()) {
+    const score = scoreIn(size, yield* holdingOf(numbers, scope, size.documents));
+    const timesOf = yield* timesIn(matches[at] as string, index);
+    const scores = numbers.map((n, i) => {
+      const length = lengths.get(n) ?? size.length;
+      return score(isEach ? 1 : timesOf(bm25[i] as number, length), length);
+    });
+    scored.push(withUsual({ numbers, scores }, others[at] as number[]));
   }
   return rankEntries(query, scored, lengths, limit);
+}
+
+function* sizeOfScope({ where, values }: EntryScope, index: ScopeSize): Operation<ScopeSize> {
+  const counted = yield* countSome(`${ENTRIES} WHERE ${where}`, values, COUNTED);
+  const sample = `SELECT coalesce(group_concat(hex(d.sz), ''), '') FROM (SELECT e.n AS n FROM ${ENTRIES} WHERE ${where} LIMIT ${SAMPLED}) AS s
+    CROSS JOIN ${INDEX}_docsize d ON d.id = s.n`;
+  const lengths = numbersOf((yield* column<string>(sample, ...values))[0] ?? "");
+  const length = lengths.reduce((sum, each) => sum + each, 0) / lengths.length || 1;
+  return { documents: counted < COUNTED ? counted : Math.max(COUNTED, index.documents), length };
+}
+
+// Of more than are looked for, as many as the newest let expect.
+function* holdingOf({ length, 0: oldest }: readonly number[], { where, values }: EntryScope, documents: number) {
+  if (length < MOST) return length;
+  const newer = yield* countSome(`${ENTRIES} WHERE ${where} AND e.n >= ?`, [...values, oldest as number], documents);
+  return (documents * length) / newer;
+}
+
+// bm25() goes by how many entries of the index hold a sequence, and gives what more than half of them hold next to nothing.
+function* timesIn(match: string, { documents, length }: ScopeSize) {
+  const holding = yield* oneNumber(`SELECT count(*) FROM ${INDEX} WHERE ${INDEX} MATCH ?`, match);
+  return timesBy(Math.max(LEAST_RARITY, Math.log((documents - holding + 0.5) / (holding + 0.5))), length);
 }
 
 /** Entries `e` for which a condition holds. */

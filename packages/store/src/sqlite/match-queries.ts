@@ -339,19 +339,13 @@ function* scoreMatches(matches: Counted, lengths: ReadonlyMap<number, number>, i
 function* findRarity(match: string, { size: { documents }, rarities }: KnownIndex): Operation<number> {
   const known = rarities.find(match, documents);
   if (known !== undefined && Number.isFinite(known)) return known;
-  const rarity = yield* countRarity("messages", match, documents);
+  const rarity = rarityOf(documents, yield* oneNumber(`SELECT count(*) FROM ${MATCHES}`, match));
   rarities.learn(match, documents, rarity);
   return rarity;
 }
 
-/** The rarity of a match among so many documents of an index. */
-export function* countRarity(index: SearchIndex, match: string, documents: number): Operation<number> {
-  const table = INDEX_TABLES[index];
-  return rarityOf(documents, yield* oneNumber(`SELECT count(*) FROM ${table} WHERE ${table} MATCH ?`, match));
-}
-
 /** The rarity that FTS5 gives to what more than half of all documents hold. */
-const LEAST_RARITY = 0.000001;
+export const LEAST_RARITY = 0.000001;
 /** A match counts at most so many times what one does that holds the words once. */
 const MOST_TIMES = 2.2;
 
@@ -361,7 +355,7 @@ const MOST_TIMES = 2.2;
  * Where it tells more than any word could, FTS5 goes by a mean length that it writes when a transaction ends. What bm25() does not tell
  * is scored as if each match held the words once.
  */
-export function* rescaled(
+function* rescaled(
   bm25: readonly number[],
   lengths: readonly number[],
   { documents, length }: ScopeSize,

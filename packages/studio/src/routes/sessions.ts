@@ -179,7 +179,11 @@ async function exportSession(call: StudioCall): Promise<Response> {
       .replace(/^\.+/, "")
       .slice(0, 80) || "session";
   return respond(textStream(findExportFormat(format).write(call.store, info)), {
-    headers: { "content-type": type, "content-disposition": `attachment; filename="${name}.${ending}"` },
+    headers: {
+      "content-type": type,
+      "content-disposition": `attachment; filename="${name}.${ending}"`,
+      "x-accel-buffering": "no",
+    },
   });
 }
 

@@ -54,7 +54,7 @@ class AsyncStemma:
         self._transport = AsyncTransport(Settings.of(base_url, api_key, retry_for), timeout, http_client)
 
     async def close(self) -> None:
-        """Ends the connections. A client that you passed stays open."""
+        """Ends the connections. A client of httpx that you passed stays open. Each call that follows fails with `STORE_CLOSED`."""
         await self._transport.close()
 
     async def __aenter__(self) -> Self:

@@ -19,6 +19,7 @@ from .._request import (
     refusal_of,
     sendable,
 )
+from ..errors import StemmaError
 
 M = TypeVar("M", bound=Model)
 
@@ -35,8 +36,10 @@ class AsyncTransport:
         self._given = http_client
         self._own: httpx.AsyncClient | None = None
         self._loop: object = None
+        self._is_closed = False
 
     async def close(self) -> None:
+        self._is_closed = True
         own, self._own = self._own, None
         if own is not None and self._loop == current_token():
             await own.aclose()
@@ -120,6 +123,8 @@ class AsyncTransport:
             await sleep(delay or 0)
 
     def _client(self) -> httpx.AsyncClient:
+        if self._is_closed:
+            raise StemmaError("The client was closed.", code="STORE_CLOSED")
         if self._given is not None:
             return self._given
         # Connections belong to the event loop that opened them, and programs may call `asyncio.run` several times.

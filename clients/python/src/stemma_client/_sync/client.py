@@ -55,7 +55,7 @@ class Stemma:
         self._transport = SyncTransport(Settings.of(base_url, api_key, retry_for), timeout, http_client)
 
     def close(self) -> None:
-        """Ends the connections. A client that you passed stays open."""
+        """Ends the connections. A client of httpx that you passed stays open. Each call that follows fails with `STORE_CLOSED`."""
         self._transport.close()
 
     def __enter__(self) -> Self:

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { invalid, perObject, StemmaError, sleep } from "@stemma/model";
+import { invalid, perObject, StemmaError, sha256, sleep } from "@stemma/model";
 import { allSessions, type Store } from "@stemma/store";
 import type { ServerOptions } from "../../http/server-options.js";
 import { assertThere, type Call, json, type Routes } from "../route.js";
@@ -12,15 +12,14 @@ const INTERVAL = 1_000;
 const SILENCE = 15_000;
 /** A stream ends then, and its reader comes again. */
 const LONGEST = 300_000;
-/** How often it is asked whether a reader may still hear: a key may have been revoked. */
-const LET_IN_FOR = 10_000;
 /** Streams and waiting requests of one key. */
 const MOST_STREAMS = 64;
 const MOST_WAIT = 60;
 /** Milliseconds: of two transactions, the one that was dated first may be stored last. */
 const SLACK = 2_000;
-/** By so much the clocks of servers may differ. */
+/** By so much the clocks of those who write may differ, and so often what they dated earlier is looked for. */
 const SKEW = 60_000;
+const LOOK_BACK = 10_000;
 const OLDEST = 3_600_000;
 const EVENTS = "text/event-stream; charset=utf-8";
 
@@ -139,12 +138,7 @@ async function* looks(
     // It is let in: an answer may begin.
     yield [];
     const end = performance.now() + lasts;
-    let letInUntil = performance.now() + LET_IN_FOR;
-    while (!signal.aborted && isReady?.() !== false) {
-      if (performance.now() >= letInUntil) {
-        if (!(await isLetIn())) return;
-        letInUntil = performance.now() + LET_IN_FOR;
-      }
+    while (!signal.aborted && isReady?.() !== false && (await isLetIn())) {
       const changes = await look();
       yield changes;
       if (changes.some(({ kind }) => kind === "deleted")) return;
@@ -171,38 +165,80 @@ async function lookAtOne(store: Store, session: string, after: string | undefine
   return Object.assign(look, { position: () => known });
 }
 
-/** Looks for changes of all sessions, from now on or since the time of a change. Errors: `INVALID_ARGUMENT`. */
-async function lookAtAll(store: Store, after: string | undefined): Promise<Look> {
-  const time = after === undefined ? Date.now() : Date.parse(after);
-  if (!(Date.now() - time < OLDEST)) throw invalid("after is no change of the last hour: list the sessions instead.");
-  let since = after === undefined ? "" : earlier(after);
-  let known = new Map<string, { readonly at: string; readonly change: string }>();
-  let lookedAt = Date.now();
-  const look = async (): Promise<Change[]> => {
-    const found: Change[] = [];
-    lookedAt = Date.now();
-    for await (const { id: session, updated_at: at } of allSessions(store, { orderBy: "change", limit: 100 })) {
-      if (since === "") since = earlier(at);
-      if (at < since) break;
-      const change = encodeURIComponent(await store.session(session).change());
-      if (known.get(session)?.change === change) continue;
-      known.set(session, { at, change });
-      found.push({ id: at, session, kind: "changed", change });
-    }
-    const newest = found[0]?.id;
-    if (newest !== undefined && earlier(newest) > since) since = earlier(newest);
-    // A clock that went back dates what comes by less than what was.
-    const now = earlier(new Date(lookedAt).toISOString());
-    if (now < since) since = now;
-    known = new Map([...known].filter(([, { at }]) => at >= since));
-    return found.reverse();
-  };
-  // What there is at the beginning is no change. Where there is nothing yet, all that comes is.
-  if (after === undefined) await look();
-  if (since === "") since = EVER;
-  return Object.assign(look, { position: () => new Date(lookedAt - SKEW).toISOString() });
+/** The latest change of a session that was heard: its time, and its tag; "" of one that was long ago at the beginning. */
+interface Heard {
+  readonly at: string;
+  readonly change: string;
 }
 
-const EVER = new Date(0).toISOString();
+/**
+ * Looks for changes of all sessions, from now on or behind a change. A store has no other order of them than their times, by the clocks of
+ * those who write. So now and then it looks back as far as these may differ, and an `id` marks what was heard until its time.
+ * Errors: `INVALID_ARGUMENT`.
+ */
+async function lookAtAll(store: Store, after: string | undefined): Promise<Look> {
+  const [given = "", mark] = after?.split("~") ?? [];
+  const asked = after === undefined ? Date.now() : Date.parse(given);
+  if (!(Date.now() - asked < OLDEST)) throw invalid("after is no change of the last hour: list the sessions instead.");
+  const heard = new Map<string, Heard>();
+  let newest = after === undefined ? "" : new Date(asked).toISOString();
+  let lookedBack = Number.NEGATIVE_INFINITY;
 
-const earlier = (time: string) => new Date(Date.parse(time) - SLACK).toISOString();
+  const look = async (isFirst = false): Promise<Change[]> => {
+    const isFar = performance.now() - lookedBack >= LOOK_BACK;
+    if (isFar) lookedBack = performance.now();
+    // A clock that went back dates what comes by less than what was.
+    const now = new Date().toISOString();
+    const found: (Heard & { readonly session: string })[] = [];
+    for await (const { id: session, updated_at: at } of allSessions(store, { orderBy: "change", limit: 100 })) {
+      newest ||= at;
+      if (at < before(newest, isFar ? SKEW : SLACK)) break;
+      const last = heard.get(session);
+      const isOld = at < before(newest, SLACK);
+      const change = isOld && isFirst ? "" : encodeURIComponent(await store.session(session).change());
+      heard.set(session, { at, change });
+      const isSame = last?.change === "" ? last.at === at : last?.change === change;
+      if (!isSame) found.push({ session, at, change });
+    }
+    if (newest === "") return [];
+    for (const { at } of found) if (at > newest) newest = at;
+    if (now < newest) newest = now;
+    for (const [session, { at }] of heard) if (at < before(newest, SKEW)) heard.delete(session);
+    const id = `${newest}~${markOf(heard, newest)}`;
+    return found
+      .map(({ session, at, change }, index) => ({
+        id: index === 0 ? id : at,
+        session,
+        kind: "changed" as const,
+        change,
+      }))
+      .reverse();
+  };
+
+  const began = newest;
+  // What there is at the beginning is no change. Where there is nothing yet, all that comes is.
+  await look(true);
+  if (after !== undefined) {
+    const isKnown = mark === markOf(heard, began);
+    const from = isKnown ? began : mark === undefined ? before(began, SLACK) : "";
+    for (const [session, { at }] of heard) if (at > from) heard.delete(session);
+    newest = began;
+    if (!isKnown) lookedBack = Number.NEGATIVE_INFINITY;
+  }
+  const position = () => {
+    // "" where there is nothing yet.
+    const time = [newest, before(new Date().toISOString(), SKEW)].sort()[1] as string;
+    return `${time}~${markOf(heard, time)}`;
+  };
+  return Object.assign(() => look(), { position });
+}
+
+/** Marks what was heard until a time, as far back as clocks may differ. */
+function markOf(heard: ReadonlyMap<string, Heard>, time: string): string {
+  const [least, recent] = [before(time, SKEW), before(time, SLACK)];
+  const known = [...heard].filter(([, { at }]) => least <= at && at <= time);
+  const marks = known.map(([session, { at, change }]) => JSON.stringify([session, at < recent ? at : change]));
+  return sha256(marks.sort().join()).slice(0, 16);
+}
+
+const before = (time: string, ms: number) => new Date(Date.parse(time) - ms).toISOString();

@@ -91,7 +91,8 @@ interface TurnWrite {
   readonly note: TurnNote | null;
   /** The write of the prompt, where a store of ours keeps it and it was rendered anew. */
   readonly prompt: BlockWrite | null;
-  readonly before: KeptNotes;
+  /** As it was read. */
+  readonly before: { readonly kept: KeptNotes; readonly state: KeptState | null };
 }
 
 /** Logs a session's turns in its records, so that each knows of those before. */
@@ -105,8 +106,9 @@ export class TurnLog {
     this.#scope = { sessionId, label: TURNS };
   }
 
-  async state(): Promise<TurnState | null> {
-    return this.#read<TurnState>(STATE);
+  async state(): Promise<KeptState | null> {
+    const record = await this.store.records.get(this.#scope, STATE);
+    return record === null ? null : { ...(decodeJson(record.value) as TurnState), version: record.version };
   }
 
   /** The latest request for a message; null where nothing is known of it. */
@@ -116,21 +118,24 @@ export class TurnLog {
 
   /**
    * Stores a turn, what it tells, and the state that it leaves, all of it or nothing: the next turn tells by the state how it differs
-   * from this one. False where another process was faster to tell something behind the same message: then nothing is stored.
+   * from this one. False where another turn was faster to tell something behind the same message, or to store anything while this one
+   * quotes something: then nothing is stored.
    */
   async write({ turn, state, note, prompt, before }: TurnWrite): Promise<boolean> {
     const expiresAt = Date.now() + LIFETIME;
     const record = (key: string, value: unknown, options: WriteRecordOptions = {}): RecordWrite => {
       return { records: this.#scope, key, value: encodeJson(value), options };
     };
+    // First, since a provider's records make the writes before one that fails.
+    const isAlone = note !== null && note.recalled.length > 0 ? { expectedVersion: before.state?.version ?? 0 } : {};
     const writes = [
+      record(STATE, state, isAlone),
       ...(note === null
         ? []
         : [record(noteKey(state.prompt, note.messageId), note, { expectedVersion: 0, expiresAt })]),
       ...(prompt === null ? [] : [prompt]),
-      record(STATE, state),
       record(turnKey(turn.messageId), turn, { expiresAt }),
-      ...before.outdated(state.prompt).map((key): RecordWrite => ({ records: this.#scope, key, value: null })),
+      ...before.kept.outdated(state.prompt).map((key): RecordWrite => ({ records: this.#scope, key, value: null })),
     ];
     try {
       await this.store.writeTogether(writes);
@@ -178,6 +183,12 @@ export interface TurnState {
   readonly leafId: string | null;
   /** The pieces, as `outlineOf` sums them up. */
   readonly outline: readonly string[];
+}
+
+/** A state as it was read. */
+export interface KeptState extends TurnState {
+  /** Of its record. */
+  readonly version: number;
 }
 
 /** Where a request first differs from the one before, so that a provider's cache ends there. */

@@ -29,6 +29,7 @@ import { type ContextExplanation, explainTurn } from "./explain.js";
 import {
   type ComposedTurn,
   type KeptNotes,
+  type KeptState,
   type LoggedTurn,
   loggedTurn,
   type RecallCost,
@@ -36,7 +37,6 @@ import {
   type TurnLog,
   type TurnPage,
   type TurnPageOptions,
-  type TurnState,
 } from "./log.js";
 import {
   costOf,
@@ -103,17 +103,19 @@ export class Turns {
 
   async #prepare(options: PrepareTurnOptions, toolsOf: ToolsOf) {
     const { context, log } = this.parts;
-    const draft = await this.#draft(options, toolsOf);
-    const { now, plan, prompt, tools } = draft;
+    let draft = await this.#draft(options, toolsOf);
     let { note } = draft;
     let isNew = note !== null;
     for (;;) {
+      const { now, plan, prompt, tools } = draft;
       const { turn, sent } = await this.#compose(draft, note);
       const logged = await loggedTurn(turn, now.state);
       if (!(await this.#store(draft, turn, logged, isNew ? note : null))) {
-        // Another process was faster, so it is that one's.
-        note = (await log.note(prompt, logged.messageId ?? "")) ?? note;
-        isNew = false;
+        // Another turn was faster: a note behind the same message is that one's, and behind another one nothing is quoted that it has.
+        const told = await log.note(prompt, logged.messageId ?? "");
+        if (told === null) draft = await this.#draftAgain(draft, options);
+        note = told ?? draft.note;
+        isNew = told === null && note !== null;
         continue;
       }
       const blocks = turn.system === now.frozen?.text ? now.frozen.blocks : await inPieces(contentsOf(turn.system));
@@ -134,7 +136,7 @@ export class Turns {
     const state = { sentAt, prompt, summaryId: summaryIn(now.messages), messageId, leafId, outline };
     let isStored = true;
     const write = async (ofPrompt: BlockWrite | null): Promise<void> => {
-      isStored = await log.write({ turn: logged, state, note, prompt: ofPrompt, before: now.kept });
+      isStored = await log.write({ turn: logged, state, note, prompt: ofPrompt, before: now });
     };
     if (plan.renders) await context.prompt.replace(system, now.present, write);
     else await write(null);
@@ -186,10 +188,26 @@ export class Turns {
 
   // Reads, and decides; writes nothing.
   async #draft(options: PrepareTurnOptions, toolsOf: ToolsOf): Promise<Draft> {
-    const { context, log } = this.parts;
     const answeredAt = this.#answeredAt;
     const collections = this.#collections(options);
     const [now, tools] = await Promise.all([readPresent(this.parts, options), toolsOf()]);
+    return this.#decide(now, options, { tools, answeredAt, collections });
+  }
+
+  // With what another turn stored meanwhile.
+  async #draftAgain({ now, tools, system, prompt }: Draft, options: PrepareTurnOptions): Promise<Draft> {
+    const { log } = this.parts;
+    const [state, kept] = await Promise.all([log.state(), log.notes()]);
+    const isRendered = state?.prompt === prompt;
+    const frozen = isRendered
+      ? { text: system, digest: prompt, blocks: await inPieces(contentsOf(system)) }
+      : now.frozen;
+    const present = { ...now, frozen, state, kept, notes: kept.beside(frozen?.digest) };
+    return this.#decide(present, options, { tools, answeredAt: this.#answeredAt });
+  }
+
+  async #decide(now: Present, options: PrepareTurnOptions, { tools, answeredAt, collections }: Asked): Promise<Draft> {
+    const { context, log } = this.parts;
     const { frozen, messages } = now;
     const plan = await planTurn(now, options, answeredAt);
     const system = plan.renders || frozen === null ? await context.prompt.renderingOf(now.present) : frozen.text;
@@ -281,7 +299,7 @@ interface Present {
   /** The visible history. */
   readonly messages: readonly SessionMessage[];
   /** The latest request, as far as the next one is compared with it. */
-  readonly state: TurnState | null;
+  readonly state: KeptState | null;
   readonly kept: KeptNotes;
   /** The notes beside the frozen prompt, by message. */
   readonly notes: ReadonlyMap<string, TurnNote>;
@@ -300,6 +318,13 @@ async function readPresent({ backend, context, log }: TurnParts, { onCorrupt }: 
   const frozen = text === null ? null : { text, digest: sha256(text), blocks: await inPieces(contentsOf(text)) };
   const { blocks } = present;
   return { frozen, present, blocks, labels, messages, state, kept, notes: kept.beside(frozen?.digest) };
+}
+
+/** The answers that a turn needs beside the state. */
+interface Asked {
+  readonly tools: SessionTools;
+  readonly answeredAt: number;
+  readonly collections?: Promise<readonly Collection[]> | undefined;
 }
 
 /** A turn before anything of it is stored. */

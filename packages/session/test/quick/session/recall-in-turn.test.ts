@@ -47,6 +47,29 @@ describe("a recall in a turn", () => {
     await store.close();
   });
 
+  it.each([
+    ["the first ones, of one object", true, true],
+    ["the first ones, of two objects", true, false],
+    ["later ones, of one object", false, true],
+    ["later ones, of two objects", false, false],
+  ])("of two turns at once quotes nothing that the other does: %s", async (_, areFirst, isOne) => {
+    const store = memory();
+    const ada = SessionManager.create(store).forUser("ada");
+    await ada.store.entries.set(facts, { key: "home", content: "Lives in Oslo." });
+    await ada.append("then", said("s1", "user", "In Oslo the ferry to Nesodden leaves every hour."));
+    const one = ada.getSession("now");
+    const other = isOne ? one : SessionManager.create(store).forUser("ada").getSession("now");
+    if (!areFirst) await one.prepareTurn();
+    await one.appendMessage(said("q1", "user", "Which ferry do I take in Oslo?"));
+    const first = one.prepareTurn({ recall: {} });
+    await other.appendMessage(said("q2", "user", "And which ferry back to Oslo?"));
+    const second = other.prepareTurn({ recall: {} });
+    const quoted = (await Promise.all([first, second])).flatMap(({ recalled }) => recalled.results);
+    expect(quoted.map(({ kind }) => kind).toSorted()).toEqual(["entry", "message"]);
+    expect((await one.prepareTurn({ recall: {} })).messages).toEqual((await second).messages);
+    await store.close();
+  });
+
   it("quotes no fact that a tool has read, or that stands there spaced or ended otherwise, and others still", async () => {
     const store = memory();
     const ada = store.forUser("ada");

@@ -139,14 +139,18 @@ function* writtenFact(
   // It looks at all entries: a new one stands beside none.
   const base = isBack ? { ...NO_FACT, ends: yield* presentEnds(sql, scope, key, removed.fact.ends) } : NO_FACT;
   const told = changedFact(holds ? heldAgain(scope, key, before ?? base, now) : (before ?? base), key, entry, now);
-  const after = isBack ? yield* holdAfter(sql, scope, key, told, removed.fact) : told;
+  const held = isBack ? yield* holdAfter(sql, scope, key, told, removed.fact) : told;
+  // It stays a merged one as long as it stands for the same.
+  const last = before ?? versions[1]?.fact;
+  const isSame = last?.merges === true && last.supersedes.join("\0") === held.supersedes.join("\0");
+  const { merges: _, ...plain } = held;
+  const after = merges || isSame ? { ...plain, merges: true } : plain;
   const linked = yield* linkPredecessors(sql, scope, {
     key,
     before,
     after,
     named: removed?.fact.supersedes ?? [],
     versions: versions.slice(1),
-    merges,
     now,
   });
   if (isBack) yield* unbridge(sql, scope, linked);

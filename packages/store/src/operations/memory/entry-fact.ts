@@ -12,7 +12,12 @@ import {
 /** The part of a row that keeps an entry's time, tags and origin. Its own end is one of `ends`. */
 export interface KeptFact extends Omit<EntryFact, "validTo"> {
   readonly ends: readonly EntryEnd[];
+  /** As in `VersionFact`. */
+  readonly merges?: boolean;
 }
+
+/** Before every time that an entry can have. */
+export const EARLIEST = "0000-01-01T00:00:00.000Z";
 
 /** Of an entry that says nothing of the kind. */
 export const NO_FACT: KeptFact = { validFrom: null, expiresAt: null, supersedes: [], tags: [], origin: null, ends: [] };
@@ -29,13 +34,14 @@ const NOTHING = JSON.stringify(NO_FACT);
 export function parseFact(json: string | null): KeptFact | null {
   if (json === null) return NO_FACT;
   try {
-    const { validFrom, expiresAt, supersedes, tags, origin, ends } = JSON.parse(json) as KeptFact;
+    const { validFrom, expiresAt, supersedes, tags, origin, ends, merges } = JSON.parse(json) as KeptFact;
     const isRight =
       [validFrom, expiresAt].every((time) => time === null || isStored(time)) &&
       [supersedes, tags].every((texts) => texts.every((text) => typeof text === "string")) &&
       (origin === null || FACT_ORIGINS.includes(origin)) &&
       ends.every(isEnd);
-    return isRight ? { validFrom, expiresAt, supersedes, tags, origin, ends } : null;
+    const fact = { validFrom, expiresAt, supersedes, tags, origin, ends };
+    return isRight ? (merges === true ? { ...fact, merges } : fact) : null;
   } catch {
     return null;
   }
@@ -73,7 +79,7 @@ export function shownFact(fact: KeptFact): EntryFact & Pick<ListedEntry, "invali
 export function versionFact(fact: KeptFact): VersionFact | undefined {
   if (factText(fact) === null) return undefined;
   const { supersededBy, invalidatedAt, ...shown } = shownFact(fact);
-  return shown;
+  return fact.merges ? { ...shown, merges: true } : shown;
 }
 
 /** The fact that a version keeps, to store it. Errors: `INVALID_ARGUMENT` for what is none. */

@@ -3,7 +3,7 @@ import type { EntryEnd, EntryScope, FactOrigin, StoredVersion } from "../../cont
 import type { Dialect } from "../../engine/dialect.js";
 import { all, type Operation } from "../../engine/operation.js";
 import { inScope } from "../messages/upgraded-rows.js";
-import { endedBy, inOrder, type KeptFact, weakest } from "./entry-fact.js";
+import { EARLIEST, endedBy, inOrder, type KeptFact, weakest } from "./entry-fact.js";
 import {
   ENTRY_COLUMNS,
   type EntryRow,
@@ -16,9 +16,6 @@ import {
 } from "./entry-rows.js";
 import { endIn, entryVersionKey, forgetInVersions, lastVersion, readVersions } from "./versions.js";
 
-/** Before every time that an entry can have. */
-const EARLIEST = "0000-01-01T00:00:00.000Z";
-
 /** An entry before and after a write. Before: null for one that was not there. */
 interface Change {
   readonly key: string;
@@ -28,8 +25,6 @@ interface Change {
   readonly named: readonly string[];
   /** The versions of an entry that comes back, the newest first, without its removal. */
   readonly versions: readonly StoredVersion[];
-  /** It says what its new predecessors say. */
-  readonly merges: boolean;
   readonly now: string;
 }
 
@@ -38,7 +33,7 @@ interface Change {
  * of them. Errors: `INVALID_ARGUMENT`.
  */
 export function* linkPredecessors(sql: Dialect, scope: EntryScope, change: Change): Operation<KeptFact> {
-  const { key, before, versions, merges, now } = change;
+  const { key, before, versions, now } = change;
   const known = new Set(before?.supersedes);
   const given = change.after.supersedes;
   const isFresh = (each: string) => !known.has(each);
@@ -76,7 +71,7 @@ export function* linkPredecessors(sql: Dialect, scope: EntryScope, change: Chang
     // What stands behind a removed one ends with it.
     const [named = each] = given;
     const kept = isUndone ? undefined : (end ?? endIn(versions, each) ?? endIn(versions, named))?.validTo;
-    const validTo = after.validFrom ?? kept ?? (merges ? EARLIEST : now);
+    const validTo = after.validFrom ?? kept ?? (after.merges ? EARLIEST : now);
     yield* putFact(sql, scope, row, { ...fact, ends: endedBy(fact.ends, key, validTo, time) });
     origins.push(fact.origin);
   }

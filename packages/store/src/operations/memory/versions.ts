@@ -11,7 +11,7 @@ import { all, first, type Operation, run } from "../../engine/operation.js";
 import { assertStorable, assertTimes, assertVersionNumber } from "../assert-storable.js";
 import { isoNow } from "../registry/session-head.js";
 import { dateSession } from "../registry/sessions.js";
-import { factText, type KeptFact, keptFact, NO_FACT, parseFact, versionFact } from "./entry-fact.js";
+import { EARLIEST, factText, type KeptFact, keptFact, NO_FACT, parseFact, versionFact } from "./entry-fact.js";
 
 /** Names what has versions: a block, whose key is "", or an entry. */
 export interface VersionKey {
@@ -73,7 +73,9 @@ export function endIn(versions: readonly StoredVersion[], key: string): Omit<Ent
   };
   const invalidatedAt = oldest(names);
   // What is taken back stands as it stood before its removal.
-  const undated = oldest((version) => version.content === null || (names(version) && version.fact?.validFrom === null));
+  const undated = versions[0]?.fact?.merges
+    ? EARLIEST
+    : oldest((version) => version.content === null || (names(version) && version.fact?.validFrom === null));
   const validTo = versions[0]?.fact?.validFrom ?? undated;
   return invalidatedAt === undefined || validTo === undefined ? undefined : { validTo, invalidatedAt };
 }
