@@ -5,7 +5,7 @@ export { type GuardedCall, type GuardOptions, guard } from "./access/guard.js";
 export type { Access, Principal } from "./access/principal.js";
 export { RateLimits, type RateLimitsOptions } from "./access/rate-limits.js";
 export { type NewUserToken, UserTokens } from "./access/user-tokens.js";
-export { createServer, loadApp } from "./http/create-server.js";
+export { assertZod, createServer } from "./http/create-server.js";
 export { whileLetIn } from "./http/let-in.js";
 export type { Problem } from "./http/problem.js";
 export type { RequestRecord, ServerContext, ServerHandler, ServerOptions } from "./http/server-options.js";

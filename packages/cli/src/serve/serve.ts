@@ -3,9 +3,9 @@ import { StemmaError } from "@stemma/model";
 import {
   ApiKeys,
   AuditLog,
+  assertZod,
   authenticator,
   createServer,
-  loadApp,
   type Principal,
   Quotas,
   RateLimits,
@@ -55,7 +55,7 @@ export async function serve(
   tenants?: Tenants,
 ): Promise<ServedStore> {
   const { host, origins, studio, rateLimit, quota, tenantQuota, auditDays, maxBodyMb } = settings;
-  await loadApp();
+  await assertZod();
   await store.migrate();
   const keys = new ApiKeys(store);
   const adminKey = settings.adminKey ?? (await keyWhereNoneIs(keys, settings, parts));

@@ -17,17 +17,18 @@ export function createServer(store: Store, options: ServerOptions): (request: Re
   SERVER.assert(options, "createServer()");
   const load = once(async () => {
     const studio = options.studio ? import("./studio.js") : undefined;
-    return (await loadApp()).createApp(store, options, await studio);
+    await assertZod();
+    // What guards a store does not load what serves it.
+    return (await import("./app.js")).createApp(store, options, await studio);
   });
   return async (request) => (await load())(request);
 }
 
-/** Loads what serves a store: what guards one does without. Errors: `DRIVER_MISSING` where `zod` is not installed. */
-export async function loadApp(): Promise<typeof import("./app.js")> {
+/** Throws `DRIVER_MISSING` where `zod` is not installed: whoever serves a store needs it. */
+export async function assertZod(): Promise<void> {
   try {
     await import("zod");
   } catch (cause) {
     throw new StemmaError("DRIVER_MISSING", { package: "zod" }, "To serve a store, run: npm install zod@4", { cause });
   }
-  return import("./app.js");
 }
