@@ -8,8 +8,9 @@ import { bytesOf } from "../rest/body.js";
 import { DEFAULT_BODY_BYTES, registerRest } from "../rest/register-rest.js";
 import { Routes } from "../rest/route.js";
 import { begin, gate, OAUTH_METADATA, STUDIO, type StudioParts } from "./entrance.js";
-import { Contexts, doneBy, onStoreOf, type ServerApp, type ServerEnv } from "./server-app.js";
+import { Contexts, doneBy, type ServerApp, type ServerEnv } from "./server-app.js";
 import type { ServerContext, ServerHandler, ServerOptions } from "./server-options.js";
+import { onStoreOf } from "./tenant-answers.js";
 
 const READY_WITHIN = 1_000;
 

@@ -7,8 +7,9 @@ import type { Routes } from "../rest/route.js";
 import { tokenRoutes } from "../rest/routes/access.js";
 import { letIn, whileLetIn } from "./let-in.js";
 import { HttpRefusal, problemResponse, statusOf } from "./problem.js";
-import { type ServerApp, type ServerEnv, setAnswer } from "./server-app.js";
+import type { ServerApp, ServerEnv } from "./server-app.js";
 import type { RequestRecord, ServerOptions } from "./server-options.js";
+import { setAnswer } from "./tenant-answers.js";
 
 /** Where OAuth clients read who gives tokens. */
 export const OAUTH_METADATA = "/.well-known/oauth-protected-resource";
