@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { message } from "../../packages/conformance/src/samples.js";
 import { SessionManager } from "../../packages/stemma/src/session.js";
 import { type Row, type Scene, zero } from "../tools/row.js";
@@ -8,9 +9,14 @@ import { query } from "../tools/stores.js";
 const RELATIONS = `SELECT encode(pg_read_binary_file(pg_relation_filepath(c.oid)), 'base64') AS bytes FROM pg_class c
   WHERE c.relkind IN ('r', 'i', 't') AND pg_relation_filepath(c.oid) LIKE 'base/%' AND pg_relation_size(c.oid) > 0`;
 
+/** Whoever may still read what was deleted, such as an ANALYZE of autovacuum: until they are done, it stays in the files. */
+const READERS =
+  "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_xmin IS NOT NULL";
+
 /** The bytes in which a database's contents stand: of Postgres after `VACUUM FULL`, as the docs say. */
 async function bytesOf({ engine }: Scene, place: string): Promise<string> {
   if (engine === "Postgres") {
+    while ((await query(place, READERS)).length > 0) await sleep(100);
     await query(place, "VACUUM FULL");
     await query(place, "CHECKPOINT");
     const files = await query(place, RELATIONS);
