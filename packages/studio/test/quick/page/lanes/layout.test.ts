@@ -1,5 +1,4 @@
 import { expect, it } from "vitest";
-import { expectLinear } from "../../../../../../test/helpers/linear.js";
 import { LaneLayout, type Node } from "../../../../src/page/lanes/layout.js";
 
 // "c<b" is the message c below b; newest first.
@@ -60,11 +59,4 @@ it("goes on when a parent is missing, and uses lanes again that are free", () =>
   const { rows, width } = lanes("c<gone b d<x x", null);
   expect(rows.map(({ lane }) => lane)).toEqual([0, 1, 1, 1]);
   expect(width).toBe(2);
-});
-
-it("takes time that grows as the messages do", async () => {
-  await expectLinear(20_000, (count) => {
-    const many = Array.from({ length: count }, (_, row): Node => ({ id: `${row}`, parentId: `${row + 60}` }));
-    expect(new LaneLayout("0").add(many).width).toBe(60);
-  });
 });
