@@ -108,9 +108,9 @@ const COUNTED = 10_000;
 const SAMPLED = 500;
 
 /**
- * The best matches among the entries `e` for which a condition holds, by BM25 among these: what others store changes no score. FTS5 looks
- * at all that match, whose ever they are. Where that would take longer, it is asked for each entry of the scope instead, and these are
- * scored as if each held a sequence once.
+ * The best matches among the entries `e` for which a condition holds, by BM25 among these, not among what others store. FTS5 looks at all
+ * that match, whose ever they are. Where that would take longer, since thousands of others' do, it is asked for each entry of the scope
+ * instead, and these are scored as if each held a sequence once.
  */
 function* searchEntries(query: SearchQuery, scope: EntryScope, limit: number): Operation<Ranked[]> {
   const matches = queryTerms(query).map(quote);
@@ -131,10 +131,10 @@ function* searchEntries(query: SearchQuery, scope: EntryScope, limit: number): O
   const scored: Matches[] = [];
   for (const [at, { numbers, scores: bm25 }] of found.entries()) {
     const score = scoreIn(size, yield* holdingOf(numbers, scope, size.documents));
-    const timesOf = yield* timesIn(matches[at] as string, index);
+    const timesOf = isEach ? () => 1 : yield* timesIn(matches[at] as string, index);
     const scores = numbers.map((n, i) => {
       const length = lengths.get(n) ?? size.length;
-      return score(isEach ? 1 : timesOf(bm25[i] as number, length), length);
+      return score(timesOf(bm25[i] as number, length), length);
     });
     scored.push(withUsual({ numbers, scores }, others[at] as number[]));
   }

@@ -141,8 +141,8 @@ function* writtenFact(
   const told = changedFact(holds ? heldAgain(scope, key, before ?? base, now) : (before ?? base), key, entry, now);
   const held = isBack ? yield* holdAfter(sql, scope, key, told, removed.fact) : told;
   // It stays a merged one as long as it stands for the same.
-  const last = before ?? versions[1]?.fact;
-  const isSame = last?.merges === true && last.supersedes.join("\0") === held.supersedes.join("\0");
+  const earlier = before ?? versions[1]?.fact;
+  const isSame = earlier?.merges === true && earlier.supersedes.join("\0") === held.supersedes.join("\0");
   const { merges: _, ...plain } = held;
   const after = merges || isSame ? { ...plain, merges: true } : plain;
   const linked = yield* linkPredecessors(sql, scope, {
@@ -237,7 +237,7 @@ function saidIn({ label }: EntryScope, entry: StoredEntry, known: EntryRow | nul
 export function* checkEntry(sql: Dialect, scope: EntryScope, asRead: ListedEntry): Operation<void> {
   const { key } = asRead;
   yield* lockChains(sql, scope);
-  const row = (yield* findOwnEntryRow(scope, key, sql.forUpdate)) ?? (yield* findUpgradedRow(sql, scope, key));
+  const row = yield* lockEntry(sql, scope, key);
   if (row !== null && sameJson(entryOf(row), asRead)) return;
   const message = `Entry "${key}" was changed since it was read: read it again, then write.`;
   throw new StemmaError("ENTRY_CONFLICT", { label: scope.label, key }, message);
@@ -301,7 +301,7 @@ export function* appendEntry(
 /** The operation behind `EntryStore.delete`. */
 export function* deleteEntry(sql: Dialect, scope: EntryScope, key: string, note: EntryNote): Operation<void> {
   yield* lockChains(sql, scope);
-  const present = (yield* findOwnEntryRow(scope, key, sql.forUpdate)) ?? (yield* findUpgradedRow(sql, scope, key));
+  const present = yield* lockEntry(sql, scope, key);
   assertExpected(scope, key, present, note);
   if (present !== null) {
     yield* dateSession(sql, scope.sessionId);
