@@ -30,7 +30,7 @@ export function install() {
     });
     if (status !== 0) throw new Error(`"npm ci" in compat/ failed: ${stderr.trim().split("\n")[0]}`);
     // The only one whose native part is not in its package. Where it can be neither fetched nor compiled, its tests are skipped. These
-    // need not be fast, and it is compiled in a quarter of the time.
+    // need not be fast, and it is compiled in a third of the time.
     spawnSync("npm", ["rebuild", "better-sqlite3-multiple-ciphers"], {
       cwd: HERE,
       stdio: "ignore",
