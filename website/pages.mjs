@@ -53,7 +53,7 @@ async function writeReference() {
     plugin: ["typedoc-plugin-markdown"],
     outputs: [{ name: "markdown", path: join(PAGES, "reference") }],
     entryPoints: sources,
-    tsconfig: join(ROOT, "tsconfig.json"),
+    tsconfig: join(HERE, "tsconfig.json"),
     readme: "none",
     name: "API reference",
     excludePrivate: true,
