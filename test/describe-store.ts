@@ -25,9 +25,6 @@ export const OF_CLIENTS = [
   "records",
 ] as const;
 
-/** Where builds of an engine differ, too. */
-export const OF_ENGINES = [...OF_CLIENTS, "search", "migrations", "check"] as const;
-
 /** Where storages of the runner's sessions differ: each holds a session as a whole. */
 export const OF_STORAGES = [
   "messages",

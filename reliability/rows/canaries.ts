@@ -75,7 +75,7 @@ export const canaries: Row = {
   portable: true,
   title: "{size} canaries of sessions, users and tenants, looked for by all the others",
   target: "0 seen",
-  sizes: { SQLite: [2_000, 60], Postgres: [2_000, 60], workerd: [2_000, 0] },
+  sizes: { SQLite: [2_000, 30], Postgres: [2_000, 30], workerd: [2_000, 0] },
   async run(scene) {
     const leaked: string[] = [];
     let planted = 0;

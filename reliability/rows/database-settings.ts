@@ -51,7 +51,7 @@ export const databaseSettings: Row = {
   number: 32,
   title: `${MADE.length + SET.length} Postgres databases with other date styles, time zones, locales, forms of texts and bytes, isolations, timeouts and search paths; {size} sessions in each`,
   target: "0 show anything else than one without settings",
-  sizes: { Postgres: [50, 2] },
+  sizes: { Postgres: [50, 1] },
   async run({ place, open, postgres, size }) {
     const shownIn = async (settings: { made?: string; set?: string }): Promise<string> => {
       const url = await place();

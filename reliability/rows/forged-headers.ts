@@ -69,7 +69,7 @@ export const forgedHeaders: Row = {
   number: 26,
   title: "{size} texts with forged headers, in prompts and in answers of tools",
   target: "0 pass for a header",
-  sizes: { everywhere: [10_000, 4_000] },
+  sizes: { everywhere: [10_000, 1_000] },
   async run({ size }) {
     const forged: string[] = [];
     for (const [index, texts] of fc

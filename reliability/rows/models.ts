@@ -67,8 +67,8 @@ const modelRow = (number: number, sizes: Row["sizes"]): Row => ({
 });
 
 export const embeddedModels = modelRow(14, {
-  SQLite: [1_000_000, 2_000],
-  memory: [1_000_000, 1_000],
+  SQLite: [1_000_000, 1_000],
+  memory: [1_000_000, 500],
   workerd: [20_000, 0],
 });
-export const postgresModels = modelRow(15, { Postgres: [100_000, 500] });
+export const postgresModels = modelRow(15, { Postgres: [100_000, 250] });

@@ -29,7 +29,7 @@ export const randomQueries: Row = {
   number: 17,
   title: "{size} random queries",
   target: "0 errors",
-  sizes: { SQLite: [100_000, 2_000], Postgres: [100_000, 500], memory: [100_000, 2_000] },
+  sizes: { SQLite: [100_000, 1_000], Postgres: [100_000, 250], memory: [100_000, 0] },
   async run({ place, open, size }) {
     const store = open(await place());
     const session = Session.create(store).forSession("main");

@@ -46,7 +46,7 @@ export const shapes: Row = {
   portable: true,
   title: "{size} shapes of messages",
   target: "equal or a typed error",
-  sizes: { SQLite: [50_000, 2_000], Postgres: [50_000, 1_000], memory: [50_000, 2_000], workerd: [50_000, 0] },
+  sizes: { SQLite: [50_000, 1_000], Postgres: [50_000, 500], memory: [50_000, 0], workerd: [50_000, 0] },
   async run({ place, open, size }) {
     const store = open(await place());
     const wrong: string[] = [];

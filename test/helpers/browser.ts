@@ -2,19 +2,18 @@ import { existsSync } from "node:fs";
 import { type Browser, chromium, type Page, type Request } from "playwright-core";
 
 // The shell has no windows to draw, which halves what a page costs.
-const CHROMIUM = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
-const installed = [process.env.STEMMA_CHROMIUM || CHROMIUM].flat().find((path) => existsSync(path));
+const PATHS = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
+const CHROMIUM = process.env.STEMMA_CHROMIUM || PATHS.find((path) => existsSync(path)) || PATHS.join(" or ");
 
 /** True where Chromium is installed. In CI it must be. */
 export function hasChromium(): boolean {
-  if (!installed && process.env.CI) {
-    throw new Error(`No Chromium at ${CHROMIUM.join(" or ")}: install it, or set STEMMA_CHROMIUM.`);
-  }
-  return installed !== undefined;
+  const found = existsSync(CHROMIUM);
+  if (!found && process.env.CI) throw new Error(`No Chromium at ${CHROMIUM}: install it, or set STEMMA_CHROMIUM.`);
+  return found;
 }
 
 export function startChromium(): Promise<Browser> {
-  return chromium.launch({ executablePath: installed, args: ["--no-sandbox"] });
+  return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
 }
 
 /** Goes to an address, and waits until what it asks its server for is there and drawn. Sooner than "networkidle", which waits half a second more. */
