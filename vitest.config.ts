@@ -105,7 +105,7 @@ export default defineConfig({
     coverage: {
       provider: "v8",
       include: ["packages/*/src/**/*.{ts,tsx}"],
-      reporter: ["text-summary", "json-summary", "html"],
+      reporter: ["text-summary", "json-summary", ...(process.env.CI ? [] : ["html"])],
       // A little below what was measured: 92, 83, 90 and 94 per cent.
       thresholds: { statements: 90, branches: 82, functions: 88, lines: 91 },
     },

@@ -14,7 +14,6 @@ export const ALL: boolean = process.env.STEMMA_CONFORMANCE === "all";
 /** Where clients of a database differ: in values, transactions, errors, and in what happens at once. */
 export const OF_CLIENTS = [
   "messages",
-  "branches",
   "fidelity",
   "boundary values",
   "concurrency",
