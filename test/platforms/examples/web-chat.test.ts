@@ -48,7 +48,10 @@ describe.skipIf(!isInstalled() || !hasChromium())(
       name: string,
       { width = 1280, height = 800, to = server, bypassCSP = false } = {},
     ): Promise<Page> {
-      const context = await browser.newContext({ viewport: { width, height }, colorScheme: "light", bypassCSP });
+      // What moves is drawn again and again.
+      const reducedMotion = IS_RECORDED ? "no-preference" : "reduce";
+      const view = { viewport: { width, height }, colorScheme: "light", reducedMotion } as const;
+      const context = await browser.newContext({ ...view, bypassCSP });
       return watch(await context.newPage(), name, to.url);
     }
 
@@ -443,7 +446,7 @@ describe.skipIf(!isInstalled() || !hasChromium())(
       await page.getByRole("button", { name: "Chats" }).click();
       page.on("dialog", (dialog) => void dialog.accept());
       await page.getByRole("button", { name: "Delete How does this work?" }).click();
-      await page.getByText("Your chats will be listed here.").waitFor();
+      await page.getByText("Your chats will be listed here.").waitFor({ state: "attached" });
       await page.keyboard.press("Escape");
       await page.getByText("Hello, Ida.").waitFor();
     });

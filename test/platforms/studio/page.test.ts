@@ -31,7 +31,8 @@ describe.skipIf(!hasChromium())("the studio's page in Chromium (needs /usr/bin/c
   }
 
   async function blank(options: BrowserContextOptions = {}): Promise<Page> {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    const view = { viewport: { width: 1280, height: 800 }, reducedMotion: "reduce" } as const;
+    const context = await browser.newContext({ ...view, ...options });
     const page = await context.newPage();
     page.on("pageerror", (error) => faults.push(`${page.url()}: ${error.message}`));
     return page;
