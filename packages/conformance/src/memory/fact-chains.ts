@@ -312,6 +312,23 @@ export const factChains = defineTopic("chains of facts", (it) => {
     expect([await known(second), await known(fifth)]).toEqual([["a"], ["a"]]);
   });
 
+  it("ends nothing before it was known, though what ended it was removed", async ({ store }) => {
+    const { write, keys, remove } = world(store);
+    await write("a", 2010);
+    await write("b", 2015);
+    await write("c", 2020, { supersedes: ["b"] });
+    const first = await moment();
+    await write("b", 2015, { supersedes: ["a"] });
+    const second = await moment();
+    await remove("b");
+    expect([await keys({ knownAt: first }), await keys({ knownAt: second }), await keys()]).toEqual([
+      ["a", "c"],
+      ["c"],
+      ["c"],
+    ]);
+    expect(await keys({ knownAt: second, asOf: year(2017) })).toEqual(["b"]);
+  });
+
   it("reads what was known before the beginning of a successor was corrected", async ({ store }) => {
     const { write, keys, remove } = world(store);
     await write("a", 2010);

@@ -136,7 +136,7 @@ function* supersedeNoMore(sql: Dialect, scope: EntryScope, key: string, ends: re
   }));
 }
 
-/** Hangs what an entry superseded, which is removed, on its successors: it ends where they begin. */
+/** Hangs what an entry superseded, which is removed, on its successors: it ends where they begin. Before `openPredecessors`, which forgets its ends. */
 export function* bridge(sql: Dialect, scope: EntryScope, key: string, fact: KeptFact): Operation<void> {
   for (const { by, validTo, invalidatedAt } of fact.ends) {
     const row = by === null ? null : yield* lockEntry(sql, scope, by);
@@ -145,10 +145,11 @@ export function* bridge(sql: Dialect, scope: EntryScope, key: string, fact: Kept
     const added = fact.supersedes.filter((each) => !successor.supersedes.includes(each));
     if (added.length === 0) continue;
     yield* putFact(sql, scope, row, { ...successor, supersedes: [...successor.supersedes, ...added] });
-    yield* changeEach(sql, scope, added, (each) => ({
-      ...each,
-      ends: endedBy(each.ends, by, validTo, invalidatedAt),
-    }));
+    yield* changeEach(sql, scope, added, ({ ends, ...each }) => {
+      // That it ends was known no earlier than by the removed one.
+      const known = ends.find((end) => end.by === key)?.invalidatedAt ?? "";
+      return { ...each, ends: endedBy(ends, by, validTo, known > invalidatedAt ? known : invalidatedAt) };
+    });
   }
 }
 
