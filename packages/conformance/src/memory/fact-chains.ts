@@ -327,6 +327,30 @@ export const factChains = defineTopic("chains of facts", (it) => {
       ["c"],
     ]);
     expect(await keys({ knownAt: second, asOf: year(2017) })).toEqual(["b"]);
+    await write("d", null, {}, {});
+    await write("e", 2030, { supersedes: ["d"] });
+    const third = await moment();
+    await write("all", null, { supersedes: ["d", "e"] }, { merges: true });
+    await remove("e");
+    expect(await keys({ knownAt: third, asOf: year(2027) })).toEqual(["c", "d"]);
+  });
+
+  it("reads what had ended before it was removed and said again", async ({ store }) => {
+    const { write, keys, remove } = world(store);
+    await write("bern", 2010);
+    await write("ulm", 2015, { supersedes: ["bern"] });
+    const before = await moment();
+    await remove("bern");
+    const without = await moment();
+    await write("bern", 2020);
+    const known = (knownAt: string) => keys({ knownAt, includeEnded: true });
+    expect([await keys({ knownAt: before }), await keys({ knownAt: without }), await keys()]).toEqual([
+      ["ulm"],
+      ["ulm"],
+      ["bern", "ulm"],
+    ]);
+    expect(await keys({ knownAt: before, asOf: year(2012) })).toEqual(["bern"]);
+    expect([await known(before), await known(without)]).toEqual([["bern", "ulm"], ["ulm"]]);
   });
 
   it("reads what was known before the beginning of a successor was corrected", async ({ store }) => {

@@ -306,8 +306,8 @@ export function* deleteEntry(sql: Dialect, scope: EntryScope, key: string, note:
   if (present !== null) {
     yield* dateSession(sql, scope.sessionId);
     const fact = factOf(present);
-    yield* bridge(sql, scope, key, fact);
     yield* openPredecessors(sql, scope, key, fact.supersedes);
+    yield* bridge(sql, scope, key, fact);
     if (note.keepVersions !== 0) yield* recordEntry(scope, key, present, { content: null, fact }, note);
   }
   if (note.keepVersions === 0) {
