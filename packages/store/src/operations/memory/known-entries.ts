@@ -81,7 +81,7 @@ export class KnownEntries {
   }
 }
 
-/** What entries that were written or removed since a time were. */
+/** Entries that were written or removed since a time, as they were. */
 interface Since {
   /** Their versions until then, the newest first. */
   readonly changed: ReadonlyMap<string, readonly StoredVersion[]>;
