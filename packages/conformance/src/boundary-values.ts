@@ -91,6 +91,26 @@ export const boundaryValues = defineTopic("boundary values", (it) => {
     expect(await store.records.get(scope, "k")).toEqual({ key: "k", value: new Uint8Array(), ...options });
   });
 
+  it("refuses a time outside of the years 1 to 9999, and reads by one", async ({ store }) => {
+    const scope = { sessionId: "s", label: "l" };
+    const entry = { key: "k", content: "tea" };
+    await store.session("s").append([message("m")]);
+    await store.entries.set(scope, entry);
+    for (const time of ["0000-06-01T00:00:00.000Z", "-000001-06-01T00:00:00.000Z", "+010000-01-01T00:00:00.000Z"]) {
+      const writes = [
+        () => store.sessions.restore("s", { updatedAt: time }),
+        () => store.session("t").importTree({ messages: [{ message: message("m"), parentId: null, storedAt: time }] }),
+        () => store.blocks.set({ ...scope, kind: "block" }, "", { updatedAt: time }),
+        () => store.entries.set(scope, { ...entry, key: "new" }, { createdAt: time }),
+        () => store.sessions.due({ changedBefore: time }),
+      ];
+      for (const write of writes) await expectError(write, "INVALID_ARGUMENT");
+    }
+    expect(await store.entries.list(scope, { knownAt: "0000-06-01", includeEnded: true })).toEqual([]);
+    const tooEarly = { limit: 1, after: Date.parse("0000-06-01") };
+    await expectError(() => store.entries.search(scope, "tea", tooEarly), "INVALID_ARGUMENT");
+  });
+
   it("keeps a thousand children of one message in their order, and so does a copy", async (workspace) => {
     const { store } = workspace;
     const session = store.session("s");
@@ -125,6 +145,21 @@ export const boundaryValues = defineTopic("boundary values", (it) => {
     for (const text of UNSTORABLE) for (const write of writesOf(store, text)) await expectError(write, "INVALID_TEXT");
     expect((await store.sessions.list({})).sessions.map(({ id }) => id)).toEqual(["s"]);
     expect(await store.blocks.list({ sessionId: "s" })).toEqual([]);
+  });
+
+  it("finds nothing by a text that no column holds", ["search"], async ({ store }) => {
+    const session = store.session("\ufffd");
+    await store.sessions.create({ id: "\ufffd", name: "s", metadata: { field: "\ufffd", "\ufffd": 1 } });
+    await session.append([message("\ufffd", "tea")]);
+    for (const text of ["\0", "\ud800", "\udc00"]) {
+      expect(await session.siblingIds([text])).toEqual({});
+      expect(await store.search("tea", { limit: 1, sessionId: text })).toEqual([]);
+      for (const metadata of [{ field: text }, { [text]: 1 }]) {
+        expect((await store.sessions.list({ metadata })).sessions).toEqual([]);
+        expect(await store.search("tea", { limit: 1, sessionMetadata: metadata })).toEqual([]);
+      }
+      expect((await store.sessions.list({ metadata: { [text]: null } })).sessions.length).toBe(1);
+    }
   });
 });
 

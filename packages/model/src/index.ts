@@ -163,7 +163,17 @@ export {
   utf8Length,
 } from "./messages/storable-text.js";
 export { takenBack } from "./messages/taken-back.js";
-export { cut, documentOf, embeddedText, isoTime, searchableText, searchedText, senderName } from "./messages/text.js";
+export {
+  cut,
+  documentOf,
+  embeddedText,
+  FIRST_TIME,
+  isoTime,
+  isStoredTime,
+  searchableText,
+  searchedText,
+  senderName,
+} from "./messages/text.js";
 export {
   CHARS_PER_TOKEN,
   estimateMessageTokens,

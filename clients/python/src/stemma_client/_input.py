@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .errors import InvalidRequestError
 from .models import Message
 
 MessageInput = Message | Mapping[str, Any]
@@ -16,6 +17,11 @@ def text_message(role: str, text: str, *, id: str | None = None, metadata: Any =
 
 
 def message_json(message: MessageInput) -> dict[str, Any]:
+    """Errors: `INVALID_ARGUMENT` for what is no message."""
+    if not isinstance(message, Message | Mapping):
+        given = type(message).__name__
+        text = f"A message is a Message, or a dict as text_message() gives it; got {given}."
+        raise InvalidRequestError(text, code="INVALID_ARGUMENT")
     return message.to_json() if isinstance(message, Message) else dict(message)
 
 

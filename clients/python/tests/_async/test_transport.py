@@ -159,6 +159,7 @@ async def test_changes_go_on_behind_the_last_one() -> None:
         lambda stemma: stemma.session("a").set_record("state", "key", {1, 2}),
         lambda stemma: stemma.memory("user:ada").set_block("notes", "x", if_match="ä"),
         lambda stemma: stemma.session("a").message("\ud800"),
+        lambda stemma: stemma.session("a").append("a text"),
     ],
 )
 async def test_what_cannot_be_sent_has_a_code(send: Callable[[AsyncStemma], Any]) -> None:

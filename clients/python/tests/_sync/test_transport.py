@@ -158,6 +158,7 @@ def test_changes_go_on_behind_the_last_one() -> None:
         lambda stemma: stemma.session("a").set_record("state", "key", {1, 2}),
         lambda stemma: stemma.memory("user:ada").set_block("notes", "x", if_match="ä"),
         lambda stemma: stemma.session("a").message("\ud800"),
+        lambda stemma: stemma.session("a").append("a text"),
     ],
 )
 def test_what_cannot_be_sent_has_a_code(send: Callable[[Stemma], Any]) -> None:

@@ -312,6 +312,47 @@ export const factChains = defineTopic("chains of facts", (it) => {
     expect([await known(second), await known(fifth)]).toEqual([["a"], ["a"]]);
   });
 
+  it("ends nothing before it was known, though what ended it was removed", async ({ store }) => {
+    const { write, keys, remove } = world(store);
+    await write("a", 2010);
+    await write("b", 2015);
+    await write("c", 2020, { supersedes: ["b"] });
+    const first = await moment();
+    await write("b", 2015, { supersedes: ["a"] });
+    const second = await moment();
+    await remove("b");
+    expect([await keys({ knownAt: first }), await keys({ knownAt: second }), await keys()]).toEqual([
+      ["a", "c"],
+      ["c"],
+      ["c"],
+    ]);
+    expect(await keys({ knownAt: second, asOf: year(2017) })).toEqual(["b"]);
+    await write("d", null, {}, {});
+    await write("e", 2030, { supersedes: ["d"] });
+    const third = await moment();
+    await write("all", null, { supersedes: ["d", "e"] }, { merges: true });
+    await remove("e");
+    expect(await keys({ knownAt: third, asOf: year(2027) })).toEqual(["c", "d"]);
+  });
+
+  it("reads what had ended before it was removed and said again", async ({ store }) => {
+    const { write, keys, remove } = world(store);
+    await write("bern", 2010);
+    await write("ulm", 2015, { supersedes: ["bern"] });
+    const before = await moment();
+    await remove("bern");
+    const without = await moment();
+    await write("bern", 2020);
+    const known = (knownAt: string) => keys({ knownAt, includeEnded: true });
+    expect([await keys({ knownAt: before }), await keys({ knownAt: without }), await keys()]).toEqual([
+      ["ulm"],
+      ["ulm"],
+      ["bern", "ulm"],
+    ]);
+    expect(await keys({ knownAt: before, asOf: year(2012) })).toEqual(["bern"]);
+    expect([await known(before), await known(without)]).toEqual([["bern", "ulm"], ["ulm"]]);
+  });
+
   it("reads what was known before the beginning of a successor was corrected", async ({ store }) => {
     const { write, keys, remove } = world(store);
     await write("a", 2010);

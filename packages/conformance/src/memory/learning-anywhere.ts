@@ -110,7 +110,8 @@ export const learningAnywhere = defineTopic("learning anywhere", (it) => {
     const { learn, given } = learning();
     const manager = managerOf(store, learn);
     for (const id of ["a", "b", "c", "d"]) await manager.append(id, message("u1"));
-    expectParts(await manager.learnDue({ idleFor: 60_000 }), { sessions: 0, isMoreDue: false });
+    for (const idleFor of [60_000, 1e14, Number.MAX_SAFE_INTEGER])
+      expectParts(await manager.learnDue({ idleFor }), { sessions: 0, isMoreDue: false });
     expectParts(await manager.learnDue({ deadline: Date.now() - 1 }), { sessions: 0, isMoreDue: true });
     expectParts(await manager.learnDue({ limit: 1 }), { sessions: 1, isMoreDue: true });
     expectParts(await manager.learnDue({ maxCost: 0.3 }), { sessions: 2, isMoreDue: true });

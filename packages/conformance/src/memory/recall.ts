@@ -213,6 +213,22 @@ export const recall = defineTopic("recall", (it) => {
     expect(placesIn(recalled)).toExclude("now u3");
   });
 
+  it("quotes no half of an exchange that stands beside the summary of the other", ["search"], async ({ store }) => {
+    const session = SessionManager.create(store).forUser("ada").getSession("now");
+    const talk = [
+      message("u1", "My boat is called Albatross."),
+      answer("a1"),
+      message("u2"),
+      answer("a2", "A violin."),
+    ];
+    await session.appendAll([...talk, message("u3", "Tell me the name of my boat, please.")]);
+    await session.addCompaction("They talked.", "u1", "u1");
+    expect(placesIn((await session.prepareTurn({ recall: {} })).recalled)).toEqual(["now u1"]);
+    await session.addCompaction("They played.", "a2", "a2");
+    await session.appendMessage(message("u4", "Which instrument was it, a violin perhaps?"));
+    expect(placesIn((await session.prepareTurn({ recall: {} })).recalled)).toEqual(["now a2"]);
+  });
+
   it("recalls by itself, of a session and of all, within its budget", ["search"], async ({ store }) => {
     const session = await chats(store);
     await remember(store, "ada", "sauce", "Likes peanuts in a sauce.");

@@ -1,5 +1,5 @@
 import type { SessionMessage, SkillState } from "@stemma/model";
-import { isJsonObject, isoTime, type JsonObject } from "@stemma/model";
+import { isJsonObject, isoTime, isStoredTime, type JsonObject } from "@stemma/model";
 import type { ImportedCompaction, KeptItem, MemoryOwner, SessionDates, UsageRow } from "@stemma/store";
 
 /**
@@ -141,9 +141,10 @@ export function findText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** The time that a text tells, as ISO text in UTC; undefined for any other value. */
+/** The time that a text tells, as ISO text in UTC that a store takes; undefined for any other value. */
 export function findTime(value: unknown): string | undefined {
-  return (typeof value === "string" ? isoTime(value) : null) ?? undefined;
+  const time = typeof value === "string" ? isoTime(value) : null;
+  return time !== null && isStoredTime(time) ? time : undefined;
 }
 
 /** True for a list that can be the parts of a message. */

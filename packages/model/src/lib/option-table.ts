@@ -177,12 +177,12 @@ export const finite = shown<number>("a finite number", Number.isFinite);
 export const messageId = (standsFor: string): Check<string | null | undefined> =>
   rule(`the id of a message, or null for ${standsFor}`, (value) => value == null || typeof value === "string");
 
-/** A time in milliseconds since 1970, in a year of four digits: those that are stored compare as texts. */
+/** A time in milliseconds since 1970, in a year that each database has. */
 export const time = shown<number>(
-  "milliseconds since 1970, from the year 0 to 9999",
+  "milliseconds since 1970, from the year 1 to 9999",
   (value) => typeof value === "number" && value >= FIRST_TIME && value <= LAST_TIME,
 );
-const FIRST_TIME = Date.parse("0000-01-01T00:00Z");
+const FIRST_TIME = Date.parse("0001-01-01T00:00:00.000Z");
 const LAST_TIME = Date.parse("9999-12-31T23:59:59.999Z");
 
 /** A number of such units from 0 on; `Infinity` is one. */

@@ -51,6 +51,12 @@ export function isoTime(createdAt: SessionMessage["createdAt"]): string | null {
   return Number.isNaN(time.getTime()) ? null : time.toISOString();
 }
 
+/** The first time that a store dates by: Postgres has no year 0. */
+export const FIRST_TIME = "0001-01-01T00:00:00.000Z";
+
+/** True for a time in the form in which a store dates what it holds. Years of more digits do not compare as texts. */
+export const isStoredTime = (text: string) => isoTime(text) === text && text >= FIRST_TIME;
+
 const MONTHS = "January February March April May June July August September October November December".split(" ");
 
 /** The date of an ISO time, as people write it and as machines do. */

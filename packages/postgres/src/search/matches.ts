@@ -57,7 +57,7 @@ export function* callMatches(
   shown: number,
 ): Operation<FoundMatches> {
   const { sessionId = null, several } = range ?? {};
-  const ids = sessionId === null ? several?.ids : [sessionId];
+  const ids = sessionId === null ? several?.ids : [sessionId].filter(isStorable);
   // Sessions are found by their ids.
   const { lo = null, hi = null } = ids === undefined ? (range ?? {}) : {};
   const values = [ids === undefined ? null : arrayLiteral(ids), lo, hi, ...wantedOf(sequences, limit, shown)];
@@ -81,9 +81,7 @@ export function* callMatchesOf(
 ): Operation<FoundMatches | null> {
   // Not `= ANY`: where such an array is long, Postgres may compare each session with each of its ids.
   const [named, names] =
-    ids === null
-      ? ["", []]
-      : ["s.id IN (SELECT unnest(?::text::text[])) AND ", [arrayLiteral(ids.filter((id) => isStorable(id)))]];
+    ids === null ? ["", []] : ["s.id IN (SELECT unnest(?::text::text[])) AND ", [arrayLiteral(ids.filter(isStorable))]];
   const statement = `SELECT c.amount, f.* FROM (
       SELECT count(*)::INTEGER AS amount, array_agg(s.id) AS ids FROM (
         SELECT s.id FROM assistant_sessions s WHERE ${named}${condition} LIMIT ${MOST_NAMED + 1}) AS s) AS c

@@ -1,4 +1,4 @@
-import { check, defineOptions, estimateMessageTokens, reasonOf, StemmaError } from "@stemma/model";
+import { check, defineOptions, estimateMessageTokens, FIRST_TIME, reasonOf, StemmaError } from "@stemma/model";
 import { listAll, type Store, storeTime } from "@stemma/store";
 import type { Learner } from "../learning/learner.js";
 import type { Learned } from "../learning/learning-run.js";
@@ -60,7 +60,8 @@ export async function learnDue(
   learnerOf: (sessionId: string) => Learner,
 ): Promise<LearnDueReceipt> {
   const { idleFor = 0 } = options;
-  const changedBefore = idleFor === 0 ? undefined : new Date((await storeTime(store)) - idleFor).toISOString();
+  const idleSince = async () => Math.max(Date.parse(FIRST_TIME), (await storeTime(store)) - idleFor);
+  const changedBefore = idleFor === 0 ? undefined : new Date(await idleSince()).toISOString();
   const run = new DueRun(store, options, learnerOf);
   const left: string[] = [];
   for await (const id of listAll((page) => store.sessions.due({ ...page, changedBefore }), String)) {

@@ -1,4 +1,4 @@
-import { assertArgument, assertStorableText, check, invalid } from "@stemma/model";
+import { assertArgument, assertStorableText, check, invalid, isStoredTime } from "@stemma/model";
 
 /** Throws `INVALID_TEXT` for a field that no column keeps; what is no text passes. `whose` begins the name of each: "A session's". */
 export function assertStorable(whose: string, fields: Readonly<Record<string, unknown>>): void {
@@ -15,14 +15,11 @@ export function assertNamed(name: string, what: string): void {
 /** Throws `INVALID_ARGUMENT` for a time that is not in the one form in which all are stored; those that are missing pass. */
 export function assertTimes(whose: string, times: Readonly<Record<string, string | undefined>>): void {
   for (const [name, time] of Object.entries(times)) {
-    if (time === undefined || isIsoTime(time)) continue;
-    throw invalid(`${whose} ${name} must be ISO text as new Date().toISOString() gives it.`, { [name]: time });
+    if (time === undefined || isStoredTime(time)) continue;
+    throw invalid(`${whose} ${name} must be ISO text as new Date().toISOString() gives it, of the years 1 to 9999.`, {
+      [name]: time,
+    });
   }
-}
-
-function isIsoTime(text: string): boolean {
-  const time = new Date(text);
-  return !Number.isNaN(time.getTime()) && time.toISOString() === text;
 }
 
 /** Throws `INVALID_ARGUMENT` for a version that is no whole number above 0; one that is missing passes. */

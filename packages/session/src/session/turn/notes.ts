@@ -197,9 +197,12 @@ export function filtersOf(
     return standsAlone(plain(text), plainTexts);
   };
   return {
-    isShown: (hit) => hit.sessionId === sessionId && (ids.has(hit.id) || !isSummarised(hit, ids)),
+    isShown: (hit) => hit.sessionId === sessionId && !isSummarised(hit, ids),
     isKnown: (found) =>
-      isTold(found, told.get(keyOf(found))) || (found.kind === "entry" && stands(found.content.trim())),
+      isTold(found, told.get(keyOf(found))) ||
+      (found.kind === "entry"
+        ? stands(found.content.trim())
+        : found.sessionId === sessionId && ids.has(found.messageId)),
   };
 }
 

@@ -1,4 +1,4 @@
-import { defineOptions, invalid, isJsonObject } from "@stemma/model";
+import { defineOptions, FIRST_TIME, invalid, isJsonObject } from "@stemma/model";
 import {
   type EntryFilter,
   type EntryScope,
@@ -35,7 +35,8 @@ export const EVERY: EntryView = { includeEnded: true, includeExpired: true };
 export function* chosenBy(sql: Dialect, scope: EntryScope, view: EntryView): Operation<ChosenEntries> {
   const { includeEnded = false, includeExpired = false, filter } = view;
   const now = isoNow();
-  const knownAt = view.knownAt === undefined ? null : timeIn(view.knownAt, "knownAt");
+  const given = view.knownAt === undefined ? null : timeIn(view.knownAt, "knownAt");
+  const knownAt = given !== null && given < FIRST_TIME ? FIRST_TIME : given;
   const asOf = view.asOf === undefined ? (knownAt ?? now) : timeIn(view.asOf, "asOf");
   if (filter !== undefined) assertFilter(filter);
   const isPast = !includeEnded && asOf < (knownAt ?? now);

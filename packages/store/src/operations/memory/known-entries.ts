@@ -30,8 +30,7 @@ export function withRemoved(sql: Dialect, scope: EntryScope, time: string): Cond
 
 /** The entries of a scope as they were known at a time. */
 export class KnownEntries {
-  // Of those that were written or removed later: their versions until then, the newest first.
-  #changed: ReadonlyMap<string, readonly StoredVersion[]> | null = null;
+  #since: Since | null = null;
 
   constructor(
     private readonly scope: EntryScope,
@@ -40,9 +39,10 @@ export class KnownEntries {
 
   /** The entry of a row as it was known; null for one that was not. */
   *show(row: KnownRow): Operation<ListedEntry | null> {
-    this.#changed ??= yield* changedSince(this.scope, this.time);
+    this.#since ??= yield* changedSince(this.scope, this.time);
+    const { changed, removed } = this.#since;
     const { key, created_at, updated_at } = row;
-    const versions = this.#changed.get(key);
+    const versions = changed.get(key);
     const then = versions?.[0];
     const isMissing =
       then === undefined ? isRemoved(row) || created_at > this.time || updated_at > this.time : then.content === null;
@@ -50,15 +50,15 @@ export class KnownEntries {
     const present = isRemoved(row) ? (yield* lastVersion(entryVersionKey(this.scope, key))).fact : factOf(row);
     const fact = then === undefined ? present : keptFact(then.fact);
     const own = fact.ends.filter(({ by }) => by === null);
-    const ends = [...own, ...(yield* this.#endsBySuccessors(key, present.ends))];
+    const lost = removed.get(key)?.fact?.ends.filter((end) => present.ends.every(({ by }) => by !== end.by)) ?? [];
+    const ends = [...own, ...(yield* this.#endsBySuccessors(changed, key, [...present.ends, ...lost]))];
     const shown = shownFact({ ...fact, ends: ends.filter(({ invalidatedAt }) => invalidatedAt <= this.time) });
     const said = then === undefined ? {} : { content: then.content ?? "", updatedAt: then.writtenAt };
     return { ...entryOf(row), ...said, ...shown };
   }
 
   // By those that stand as they stood then, and by the others as their versions of then say.
-  *#endsBySuccessors(key: string, present: readonly EntryEnd[]): Operation<EntryEnd[]> {
-    const changed = this.#changed ?? new Map<string, readonly StoredVersion[]>();
+  *#endsBySuccessors(changed: Since["changed"], key: string, present: readonly EntryEnd[]): Operation<EntryEnd[]> {
     const ends = present.filter(({ by }) => by !== null && !changed.has(by));
     for (const [by, versions] of changed) {
       const [then] = versions;
@@ -81,19 +81,29 @@ export class KnownEntries {
   }
 }
 
-function* changedSince(scope: EntryScope, time: string): Operation<ReadonlyMap<string, readonly StoredVersion[]>> {
+/** Entries that were written or removed since a time, as they were. */
+interface Since {
+  /** Their versions until then, the newest first. */
+  readonly changed: ReadonlyMap<string, readonly StoredVersion[]>;
+  /** The version of their first removal since. It tells all that had ended them, which one that comes back may have lost. */
+  readonly removed: ReadonlyMap<string, StoredVersion>;
+}
+
+function* changedSince(scope: EntryScope, time: string): Operation<Since> {
   const query = `SELECT v.key AS key, ${VERSION_COLUMNS} FROM assistant_versions v
-    WHERE v.session_id = ? AND v.kind = 'entry' AND v.label = ? AND v.written_at <= ? AND EXISTS (
+    WHERE v.session_id = ? AND v.kind = 'entry' AND v.label = ? AND (v.written_at <= ? OR v.content IS NULL) AND EXISTS (
       SELECT 1 FROM assistant_versions w WHERE w.session_id = v.session_id AND w.kind = v.kind AND w.label = v.label
         AND w.key = v.key AND w.written_at > ?) ORDER BY version DESC`;
   const rows = yield* all<VersionRow & { key: string }>(query, scope.sessionId, scope.label, time, time);
-  const found = new Map<string, StoredVersion[]>();
+  const changed = new Map<string, StoredVersion[]>();
+  const removed = new Map<string, StoredVersion>();
   for (const row of rows) {
-    const versions = found.get(row.key);
-    if (versions === undefined) found.set(row.key, [versionOf(row)]);
+    const versions = changed.get(row.key);
+    if (row.written_at > time) removed.set(row.key, versionOf(row));
+    else if (versions === undefined) changed.set(row.key, [versionOf(row)]);
     else versions.push(versionOf(row));
   }
-  return found;
+  return { changed, removed };
 }
 
 /**

@@ -3,6 +3,7 @@ import type { EntryEnd, EntryScope, FactOrigin, StoredVersion } from "../../cont
 import type { Dialect } from "../../engine/dialect.js";
 import { all, type Operation } from "../../engine/operation.js";
 import { inScope } from "../messages/upgraded-rows.js";
+import { isoNow } from "../registry/session-head.js";
 import { EARLIEST, endedBy, inOrder, type KeptFact, weakest } from "./entry-fact.js";
 import {
   ENTRY_COLUMNS,
@@ -138,17 +139,16 @@ function* supersedeNoMore(sql: Dialect, scope: EntryScope, key: string, ends: re
 
 /** Hangs what an entry superseded, which is removed, on its successors: it ends where they begin. */
 export function* bridge(sql: Dialect, scope: EntryScope, key: string, fact: KeptFact): Operation<void> {
-  for (const { by, validTo, invalidatedAt } of fact.ends) {
+  for (const { by, validTo } of fact.ends) {
     const row = by === null ? null : yield* lockEntry(sql, scope, by);
     const successor = row === null ? null : factOf(row);
     if (row === null || successor === null || !successor.supersedes.includes(key)) continue;
     const added = fact.supersedes.filter((each) => !successor.supersedes.includes(each));
     if (added.length === 0) continue;
     yield* putFact(sql, scope, row, { ...successor, supersedes: [...successor.supersedes, ...added] });
-    yield* changeEach(sql, scope, added, (each) => ({
-      ...each,
-      ends: endedBy(each.ends, by, validTo, invalidatedAt),
-    }));
+    // Until now it ended by the removed one, as its versions say.
+    const now = isoNow();
+    yield* changeEach(sql, scope, added, (each) => ({ ...each, ends: endedBy(each.ends, by, validTo, now) }));
   }
 }
 

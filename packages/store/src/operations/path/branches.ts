@@ -1,4 +1,4 @@
-import { type EncodedMessage, isSummaryMessage, type SessionMessage, setField } from "@stemma/model";
+import { type EncodedMessage, isStorableText, isSummaryMessage, type SessionMessage, setField } from "@stemma/model";
 import type { Appended, Dialect } from "../../engine/dialect.js";
 import { first, type Operation, ownOf, pause, type SessionRows, tuples } from "../../engine/operation.js";
 import { type ContentTuple, readable, readRows } from "../messages/content.js";
@@ -293,7 +293,7 @@ export function* findWithParent(sql: Dialect, sessionId: string, name: string): 
 export function* findAllWithParents(sql: Dialect, sessionId: string, ids: readonly string[]): Operation<WithParent[]> {
   const query = `SELECT ${COLUMNS} FROM ${sql.textTable} AS g CROSS JOIN assistant_messages m ${PARENT}
     WHERE m.session_id = ? AND m.id = g.text`;
-  const rows = yield* tuples<WithParentRow>(query, JSON.stringify([...new Set(ids)]), sessionId);
+  const rows = yield* tuples<WithParentRow>(query, JSON.stringify([...new Set(ids)].filter(isStorableText)), sessionId);
   return rows.map((row) => inOrder(readRow(row)));
 }
 

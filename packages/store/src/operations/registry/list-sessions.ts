@@ -1,3 +1,4 @@
+import { isStorableText } from "@stemma/model";
 import type {
   DueRequest,
   MetadataValue,
@@ -16,7 +17,7 @@ import {
   ofSession,
   registeredOrder,
 } from "../../engine/operation.js";
-import { assertLimit } from "../assert-storable.js";
+import { assertLimit, assertTimes } from "../assert-storable.js";
 import { orderedPage } from "../memory/ordered-page.js";
 import { APPENDS_UNDATED, LATEST_CHANGE } from "./session-head.js";
 import { behind, cursorOf, isBehind, type ListPosition, ordersOf, parseCursor } from "./session-order.js";
@@ -137,6 +138,9 @@ function hasPrefix(sql: Dialect, prefix: string): Condition {
 }
 
 function hasField(sql: Dialect, name: string, value: MetadataValue): Condition {
+  // No metadata holds such a text, and some engines cannot be asked for it.
+  if (!isStorableText(name) || !isStorableText(String(value)))
+    return { condition: value === null ? "TRUE" : "FALSE", values: [] };
   const { condition, values } = sql.hasField("s.metadata", name, value);
   return { condition: `(s.metadata IS ${value === null ? "NULL OR" : "NOT NULL AND"} ${condition})`, values };
 }
@@ -148,6 +152,7 @@ export function* listDue(
   sql: Dialect,
   { sessionId, changedBefore, userId, ...page }: DueRequest & { readonly userId?: string | undefined },
 ): Operation<string[]> {
+  assertTimes("The request's", { changedBefore });
   const { condition, values, order, limit } = orderedPage(sql, "id", page);
   const more = [
     ["id = ?", sessionId],
