@@ -130,6 +130,8 @@ export function addressOfKey(key: number | string): RowAddress {
 /** A message, and how well it matches; higher is better. */
 export interface Ranked extends RowAddress {
   readonly score: number;
+  /** How much of the score comes of its similarity, where that was asked for too. */
+  readonly meaning?: number;
   /** Where it was asked for. */
   readonly reasons?: RankReasons;
 }
@@ -140,6 +142,8 @@ export interface RankReasons {
   readonly shares: readonly number[];
   /** How much of what was asked for it holds itself, from 0 to 1; 0 where it was found by meaning alone. */
   readonly coverage: number;
+  /** How much of its score comes of its similarity; 0 where that was not asked for. */
+  readonly meaning: number;
   /** Its places in the ranking by words and in that by meaning, from 1; null where it is not in that. */
   readonly ranks: { readonly words: number | null; readonly meaning: number | null };
 }
@@ -209,6 +213,7 @@ export function rankMatches(
     const reasonsOf = (): RankReasons => ({
       shares: shares.map((each) => at(each, index) * at(priors, index)),
       coverage: at(coverages, index),
+      meaning: 0,
       ranks,
     });
     ranked.push(explain ? { ...message, reasons: reasonsOf() } : message);
