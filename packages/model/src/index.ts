@@ -200,6 +200,7 @@ export {
   COUNTED,
   FEWEST,
   keyOf,
+  type Lengths,
   type Matches,
   messagesOf,
   NEAR,

@@ -1,5 +1,6 @@
 import type {
   EncodedMessage,
+  Lengths,
   Matches,
   Ranked,
   RowAddress,
@@ -218,7 +219,7 @@ export interface ChosenSessions {
 export interface FoundMatches {
   readonly sequences: readonly SequenceMatches[];
   /** How many terms each of the messages has, the others too. */
-  readonly lengths: ReadonlyMap<number, number>;
+  readonly lengths: Lengths;
   /** The branches of messages of sessions that have several, by their numbers; null where they are to be looked for. */
   readonly branches: ReadonlyMap<number, number> | null;
   /**
@@ -282,7 +283,7 @@ export const INDEX_TABLES = { messages: "assistant_fts", entries: "cf_agents_sea
 export function rankEntries(
   query: SearchQuery,
   matches: readonly Matches[],
-  lengths: ReadonlyMap<number, number>,
+  lengths: Lengths,
   limit: number,
 ): Ranked[] {
   const alone = { sessionOf: (n: number) => n, branchOf: (n: number) => n };
