@@ -178,9 +178,9 @@ interface RankOptions {
 /**
  * Ranks messages by the terms they hold, each with its own BM25 score. In a conversation the answer stands beside the
  * words that were asked for: a message that holds some of them counts the others where its neighbours on the same branch
- * hold them, though for less, and never twice. A message of a session with several matches gains a little. A long message
- * holds many words by chance: the longer it is, and the less it holds of what was asked for, the less it counts, and the less
- * it lends. The terms from `quotedFrom` on are quoted phrases: they count more, and are not lent. Every message in the result
+ * hold them, though for less, and never twice; so a term alone is not lent. A message of a session with several matches gains a
+ * little. A long message holds many words by chance: the longer it is, and the less it holds of what was asked for, the less it
+ * counts, and the less it lends. The terms from `quotedFrom` on are quoted phrases: they count more, and are not lent. Every message in the result
  * holds a term itself. The `best` so many, best first; of equals the later one. With `explain` each has its reasons.
  */
 export function rankMatches(
@@ -199,8 +199,9 @@ export function rankMatches(
   for (const [index, term] of terms.entries()) {
     const share = explain ? new Float64Array(messages.length) : shared.fill(0);
     if (explain) shares.push(share);
-    if (index < quotedFrom) takeNearby(share, term, priors, found);
-    else addMatches(share, term, QUOTED);
+    if (index >= quotedFrom) addMatches(share, term, QUOTED);
+    else if (terms.length === 1) addMatches(share, term, 1);
+    else takeNearby(share, term, priors, found);
     for (let index = 0; index < share.length; index += 1) sums[index] = at(sums, index) + at(share, index);
   }
   const coverages = coveragesOf(terms, messages);

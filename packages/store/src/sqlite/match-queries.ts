@@ -45,8 +45,10 @@ export function createMatches(): SearchDialect["matches"] {
     }
     if (needOthers(found)) yield* findOthers(range, found);
     const messages = messagesOf([...found, ...found.map(({ others }) => ({ numbers: others, scores: [] }))]);
-    const lengths = yield* lengthsOf("messages", messages, size.length);
-    for (const matches of found) yield* scoreMatches(matches, lengths, { size, rarities });
+    const [only] = found;
+    const isScored = found.length === 1 && only !== undefined && scoreAlone(only, rarities.find(only.match, documents));
+    const lengths = isScored ? new Map() : yield* lengthsOf("messages", messages, size.length);
+    if (!isScored) for (const matches of found) yield* scoreMatches(matches, lengths, { size, rarities });
     return { sequences: found, lengths, branches: null, sessions: null };
   };
 }
@@ -335,6 +337,19 @@ function* scoreMatches(matches: Counted, lengths: Lengths, index: KnownIndex): O
   }
   const score = scoreBy(yield* findRarity(match, index), size.length);
   matches.scores = own.map((each) => score(1, each));
+}
+
+/**
+ * Scores the matches of a search for one sequence. All of them hold all of it, so their lengths tell nothing that bm25() does not; false
+ * where that was not asked, or where only lengths would tell how rare the words are.
+ */
+function scoreAlone(matches: Counted, rarity = Number.POSITIVE_INFINITY): boolean {
+  const { bm25 } = matches;
+  // That of FTS5.
+  const own = Math.log(Math.expm1(rarity));
+  if (bm25 === null || !(own > 0 && Number.isFinite(own))) return false;
+  matches.scores = bm25.map((score) => (score * rarity) / own);
+  return true;
 }
 
 function* findRarity(match: string, { size: { documents }, rarities }: KnownIndex): Operation<number> {
