@@ -200,7 +200,6 @@ export {
   COUNTED,
   FEWEST,
   keyOf,
-  type Lengths,
   type Matches,
   messagesOf,
   NEAR,

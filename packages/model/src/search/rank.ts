@@ -3,15 +3,12 @@ interface FoundMessages {
   /** All that hold a term: `messagesOf` these. */
   readonly messages: Float64Array;
   /** How many terms each of them has. */
-  readonly lengths: Lengths;
+  readonly lengths: ReadonlyMap<number, number>;
   /** The session of a message. Numbers grow along a session. */
   sessionOf(n: number): number;
   /** The branch of a message of a session that has several; undefined where it has one. Null where each session has one. */
   readonly branchOf: ((n: number) => number | undefined) | null;
 }
-
-/** The lengths of messages, by their numbers. */
-export type Lengths = Pick<ReadonlyMap<number, number>, "get">;
 
 /** How much of a match a message lends to those next to it, one, two, three and four places away. */
 const LENT = [0.6, 0.4, 0.25, 0.15] as const;

@@ -1,6 +1,5 @@
 import type {
   EncodedMessage,
-  Lengths,
   Matches,
   Ranked,
   RowAddress,
@@ -219,7 +218,7 @@ export interface ChosenSessions {
 export interface FoundMatches {
   readonly sequences: readonly SequenceMatches[];
   /** How many terms each of the messages has, the others too. */
-  readonly lengths: Lengths;
+  readonly lengths: ReadonlyMap<number, number>;
   /** The branches of messages of sessions that have several, by their numbers; null where they are to be looked for. */
   readonly branches: ReadonlyMap<number, number> | null;
   /**
@@ -283,7 +282,7 @@ export const INDEX_TABLES = { messages: "assistant_fts", entries: "cf_agents_sea
 export function rankEntries(
   query: SearchQuery,
   matches: readonly Matches[],
-  lengths: Lengths,
+  lengths: ReadonlyMap<number, number>,
   limit: number,
 ): Ranked[] {
   const alone = { sessionOf: (n: number) => n, branchOf: (n: number) => n };

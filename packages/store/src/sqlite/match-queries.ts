@@ -2,7 +2,6 @@
 import {
   COUNTED,
   FEWEST,
-  type Lengths,
   messagesOf,
   NEAR,
   nearMessages,
@@ -324,7 +323,7 @@ const SCORES = matchQuery(
  * Scores matches by BM25. Common words, and others that bm25() was not asked for, are scored as if each message held them once: of
  * all that FTS5 has, only bm25() tells how often one does.
  */
-function* scoreMatches(matches: Counted, lengths: Lengths, index: KnownIndex): Operation<void> {
+function* scoreMatches(matches: Counted, lengths: ReadonlyMap<number, number>, index: KnownIndex): Operation<void> {
   const { match, numbers, bm25 } = matches;
   if (numbers.length === 0) return;
   const { size, rarities } = index;
@@ -410,35 +409,22 @@ export function* sizeOfIndex(index: SearchIndex): Operation<ScopeSize> {
   return { documents: lengths.length, length: sum / lengths.length || 1 };
 }
 
-/** How many terms documents have, by their rows, ascending: as many as most where that is missing, or one of them is damaged. */
-export function* lengthsOf(index: SearchIndex, rows: Float64Array, usual: number): Operation<Lengths> {
+/** How many terms documents have, by their rows: as many as most where that is missing, or one of them is damaged. */
+export function* lengthsOf(
+  index: SearchIndex,
+  rows: Float64Array,
+  usual: number,
+): Operation<ReadonlyMap<number, number>> {
   // Small numbers are written and read several times as fast.
   const base = rows[0] ?? 0;
   const query = `SELECT group_concat(coalesce(nullif(hex(d.sz), ''), '00'), '')
     FROM json_each(?) AS r LEFT JOIN ${INDEX_TABLES[index]}_docsize d ON d.id = r.value + ${INTEGER}`;
   const above = `[${rows.map((n) => n - base).join()}]`;
   const found = rows.length === 0 ? [] : numbersOf((yield* column<string>(query, above, base))[0] ?? "");
+  const lengths = new Map<number, number>();
   const isWhole = found.length === rows.length;
-  // They are asked for in order. A map of hundreds takes longer to make than all that is looked for in it.
-  let next = 0;
-  const get = (n: number): number => {
-    if (rows[next] !== n) next = lowerBound(rows, n);
-    const length = isWhole && rows[next] === n ? found[next] : undefined;
-    next += 1;
-    return length || usual;
-  };
-  return { get };
-}
-
-/** Where in ascending numbers the first one stands that is not below another. */
-function lowerBound(numbers: Float64Array, n: number): number {
-  let [from, to] = [0, numbers.length];
-  while (from < to) {
-    const middle = (from + to) >> 1;
-    if ((numbers[middle] as number) < n) from = middle + 1;
-    else to = middle;
-  }
-  return from;
+  for (let at = 0; at < rows.length; at += 1) lengths.set(rows[at] as number, (isWhole && found[at]) || usual);
+  return lengths;
 }
 
 /** Numbers as FTS5 writes them: seven bits in each byte, of which all but the last of a number have the highest one set. */
