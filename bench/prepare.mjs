@@ -1,7 +1,7 @@
 // What must be there before anything is measured: the peers, in this folder's own node_modules, and the package as built
 // from the sources as they are now.
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { FROM_SOURCES } from "../scripts/entry-points.mjs";
@@ -21,14 +21,8 @@ export function installPeers() {
 
 /** Builds the entry points, and the parts that one row measures alone, which `stemma-internals.mjs` exports. */
 export async function buildStemma() {
-  const parts = [
-    ...["messages/codec", "messages/text", "search/query", "search/rank", "search/terms"].map(
-      (name) => `model/src/${name}`,
-    ),
-    ...["engine/runner", "operations/search/run-search", "sqlite/dialect", "sqlite/client"].map(
-      (name) => `store/src/${name}`,
-    ),
-  ];
+  const internals = readFileSync(`${HERE}stemma-internals.mjs`, "utf8");
+  const parts = [...internals.matchAll(/\.stemma\/(\w+)\/(.+)\.js"/g)].map(([, wing, file]) => `${wing}/src/${file}`);
   const entries = ["session", "sqlite", "utils", "postgres", "agent"].map((name) => [name, `stemma/src/${name}`]);
   await build({
     entryPoints: Object.fromEntries(

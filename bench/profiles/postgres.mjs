@@ -2,7 +2,7 @@ import { barePostgres, stemmaPostgres } from "../candidates/postgres.mjs";
 import { fillDataset, MAIN } from "../datasets.mjs";
 import { startServer } from "../postgres-server.mjs";
 import { spread } from "../runner.mjs";
-import { documentTerms, encodeMessage, searchDocument } from "../stemma-internals.mjs";
+import { encodeMessage, joinedTerms } from "../stemma-internals.mjs";
 import { printTime } from "./print.mjs";
 
 const FILLED = 10_000;
@@ -66,8 +66,7 @@ const WITH_TERMS =
   ", (SELECT length FROM assistant_fts WHERE n = m.n), (SELECT array_to_string(terms, ' ') FROM assistant_fts WHERE n = m.n) AS terms";
 
 function prepareRow(message) {
-  const encoded = encodeMessage(message);
-  return documentTerms(searchDocument(encoded)).join(" ");
+  return joinedTerms(encodeMessage(message).document);
 }
 
 // Copies of messages that were just written, for a loop in the server.

@@ -229,6 +229,37 @@ export const reranking = defineTopic("reranking", (it) => {
     for (const each of both) await each.close();
   });
 
+  it("counts words beside its numbers, and not the similarity that an embedder finds by", NEEDS, async (workspace) => {
+    const texts = [
+      "The restaurant in Lisbon",
+      "A resturant",
+      "Lisbon, Lisbon!",
+      "Restaurants",
+      "It rained in Lisbon",
+      "Fish",
+    ];
+    await workspace.session.appendAll(texts.map((text, at) => message(`m${at}`, text)));
+    const embedder = { ...hashingEmbedder({ dimensions: 64 }), minSimilarity: 0.2 };
+    const store = (workspace.store as EmbeddableStore).withEmbedder(embedder);
+    await store.embeddings.flush();
+    const search = (reranker: RerankFunction, options: object) =>
+      store.withReranker(reranker).search("restaurant Lisbon", { limit: 9, explain: true, ...options });
+    const before = await search(inverse, { rerank: false });
+    const meant = before.map(({ explanation }) => explanation?.meaning ?? 0);
+    const own = before.map(({ score }, at) => score - (meant[at] as number));
+    expect(meant.some((each) => each > 0) && own.includes(0)).toBe(true);
+    const middle = (own.length - 1) / 2;
+    const deviation = Math.sqrt(own.reduce((sum, _, at) => sum + (at - middle) ** 2, 0) / own.length);
+    const expected = before
+      .map(({ id }, at) => ({ id, score: (own[at] as number) / Math.max(...own) + (0.2 * (at - middle)) / deviation }))
+      .sort((a, b) => b.score - a.score);
+    const hits = await search(inverse, {});
+    expect(idsOf(hits)).toEqual(idsOf(expected));
+    expect(hits.every(({ score }, at) => Math.abs(score - (expected[at]?.score ?? 9)) < 1e-9)).toBe(true);
+    expect(idsOf(await search((_query, passages) => passages.map(() => 1), {}))).toEqual(idsOf(before));
+    await store.close();
+  });
+
   it("reranks what one user may find, and entries", NEEDS, async (workspace) => {
     const { manager, store } = workspace.rerank(inverse);
     const user = manager.forUser("ada");

@@ -130,6 +130,8 @@ export function addressOfKey(key: number | string): RowAddress {
 /** A message, and how well it matches; higher is better. */
 export interface Ranked extends RowAddress {
   readonly score: number;
+  /** How much of the score comes of its similarity, where that was asked for too. */
+  readonly meaning?: number;
   /** Where it was asked for. */
   readonly reasons?: RankReasons;
 }
@@ -140,6 +142,8 @@ export interface RankReasons {
   readonly shares: readonly number[];
   /** How much of what was asked for it holds itself, from 0 to 1; 0 where it was found by meaning alone. */
   readonly coverage: number;
+  /** How much of its score comes of its similarity; 0 where that was not asked for. */
+  readonly meaning: number;
   /** Its places in the ranking by words and in that by meaning, from 1; null where it is not in that. */
   readonly ranks: { readonly words: number | null; readonly meaning: number | null };
 }
@@ -171,9 +175,9 @@ interface RankOptions {
 /**
  * Ranks messages by the terms they hold, each with its own BM25 score. In a conversation the answer stands beside the
  * words that were asked for: a message that holds some of them counts the others where its neighbours on the same branch
- * hold them, though for less, and never twice. A message of a session with several matches gains a little. A long message
- * holds many words by chance: the longer it is, and the less it holds of what was asked for, the less it counts, and the less
- * it lends. The terms from `quotedFrom` on are quoted phrases: they count more, and are not lent. Every message in the result
+ * hold them, though for less, and never twice; so a term alone is not lent. A message of a session with several matches gains a
+ * little. A long message holds many words by chance: the longer it is, and the less it holds of what was asked for, the less it
+ * counts, and the less it lends. The terms from `quotedFrom` on are quoted phrases: they count more, and are not lent. Every message in the result
  * holds a term itself. The `best` so many, best first; of equals the later one. With `explain` each has its reasons.
  */
 export function rankMatches(
@@ -192,8 +196,9 @@ export function rankMatches(
   for (const [index, term] of terms.entries()) {
     const share = explain ? new Float64Array(messages.length) : shared.fill(0);
     if (explain) shares.push(share);
-    if (index < quotedFrom) takeNearby(share, term, priors, found);
-    else addMatches(share, term, QUOTED);
+    if (index >= quotedFrom) addMatches(share, term, QUOTED);
+    else if (terms.length === 1) addMatches(share, term, 1);
+    else takeNearby(share, term, priors, found);
     for (let index = 0; index < share.length; index += 1) sums[index] = at(sums, index) + at(share, index);
   }
   const coverages = coveragesOf(terms, messages);
@@ -209,6 +214,7 @@ export function rankMatches(
     const reasonsOf = (): RankReasons => ({
       shares: shares.map((each) => at(each, index) * at(priors, index)),
       coverage: at(coverages, index),
+      meaning: 0,
       ranks,
     });
     ranked.push(explain ? { ...message, reasons: reasonsOf() } : message);

@@ -37,7 +37,8 @@ export function fuseRankings(
     for (const { n, sessionId, score } of meaning.ranked) {
       const key = keyOf({ n, sessionId });
       const standout = Math.max(0, score - meaning.mean) / (meaning.deviation || 1);
-      fused.set(key, { n, sessionId, score: (fused.get(key)?.score ?? 0) + (weights.vectors * standout) / FAR });
+      const added = (weights.vectors * standout) / FAR;
+      fused.set(key, { n, sessionId, score: (fused.get(key)?.score ?? 0) + added, meaning: added });
       similarities.set(key, score);
     }
   }
@@ -63,7 +64,8 @@ export function withReasons(
   return fused.map((each) => {
     const own = byWords.get(keyOf(each));
     const ranks = { words: own?.ranks.words ?? null, meaning: ranksByMeaning.get(keyOf(each)) ?? null };
-    return { ...each, reasons: { shares: own?.shares ?? [], coverage: own?.coverage ?? 0, ranks } };
+    const { meaning: added = 0 } = each;
+    return { ...each, reasons: { shares: own?.shares ?? [], coverage: own?.coverage ?? 0, meaning: added, ranks } };
   });
 }
 
@@ -105,6 +107,8 @@ export interface SearchExplanation {
    * 0 where it was found by meaning alone.
    */
   readonly coverage: number;
+  /** How much of its score comes of its similarity to the query; 0 without an embedder. */
+  readonly meaning: number;
   /** Its places in the ranking by words and in that by meaning, from 1; null where it is not in that. */
   readonly ranks: RankReasons["ranks"];
   /** The part of a reranker in its place. Missing where the search asked none. */
@@ -124,7 +128,7 @@ interface RerankerReasons {
 export function explainResult(
   query: SearchQuery,
   document: string,
-  { shares, coverage, ranks }: RankReasons,
+  { shares, coverage, meaning, ranks }: RankReasons,
 ): SearchExplanation {
   const terms = documentTerms(document);
   const sequences = queryTerms(query);
@@ -134,7 +138,7 @@ export function explainResult(
     score: shares[index] ?? 0,
   }));
   const counted = words.filter(({ count, score }) => count > 0 || score > 0).sort((a, b) => b.score - a.score);
-  return { words: counted, length: terms.length, coverage, ranks };
+  return { words: counted, length: terms.length, coverage, meaning, ranks };
 }
 
 function occurrences(terms: readonly string[], sequence: readonly string[]): number {

@@ -93,7 +93,10 @@ export interface Match extends Range {
 /** Characters of a long text in which every word is looked at; beyond them only the first place that may match. */
 const LOOKED_AT = 100_000;
 
-/** The marked words of a query, and the words of a text of nothing but ASCII of which one may be a form of a term: forms differ at the end. */
+/**
+ * The marked words of a query, and the words of a text of nothing but ASCII of which one may be a form of a term: of a word, its stem
+ * has all but the last two letters, and the first one.
+ */
 interface Marked {
   readonly terms: ReadonlySet<string>;
   readonly runs: ReadonlySet<string>;
@@ -108,8 +111,11 @@ const markedOf = perObject((query: SearchQuery): Marked => {
     if (isUnspaced(sequence[0] ?? "")) runs.add(sequence.join(""));
     else if (sequence.length === 1) terms.add(termOf(sequence[0] as string));
   }
-  const first = [...terms].map((term) => term.charAt(0)).filter((letter) => /[\da-z]/.test(letter));
-  return { terms, runs, plain: new RegExp(`(?<![\\dA-Za-z])[${first.join("")}][\\dA-Za-z]*`, "gi") };
+  const plain = [...terms]
+    .filter((term) => /^[\da-z]+$/.test(term))
+    .map((term) => term.slice(0, Math.max(1, term.length - 2)));
+  const beginning = plain.length === 0 ? "(?!)" : `(?:${plain.join("|")})`;
+  return { terms, runs, plain: new RegExp(`(?<![\\dA-Za-z])${beginning}[\\dA-Za-z]*`, "gi") };
 });
 
 /**

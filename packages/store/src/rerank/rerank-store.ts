@@ -7,6 +7,7 @@ import {
   parseQuery,
   Recent,
   reasonOf,
+  type SearchExplanation,
   type SearchQuery,
   StemmaError,
   snippetOfStretch,
@@ -161,37 +162,42 @@ interface Place {
   readonly rerankScore?: number;
 }
 
+/** A hit, and how its score comes about where that is known. */
+interface Scored {
+  readonly score: number;
+  readonly explanation?: Pick<SearchExplanation, "meaning"> | undefined;
+}
+
 /**
- * The order of hits of which the first were asked a reranker about: their shares of the best score, and how far its numbers stand
- * out among each other. Those without a number come behind them in their order.
+ * The order of hits of which the first were asked a reranker about: their shares of the best score by words, and how far its numbers
+ * stand out among each other. Their similarity is left out: it has chosen them, and the reranker has read what vectors only compare.
+ * Those without a number come behind them in their order, and all stay in it where all numbers are equal.
  */
 function rankAgain(
-  hits: readonly { readonly score: number }[],
+  hits: readonly Scored[],
   scores: readonly (number | null)[],
   threshold = Number.NEGATIVE_INFINITY,
 ): Place[] {
-  const [best] = hits;
   const scored = scores.flatMap((rerankScore, from) => (rerankScore === null ? [] : [{ from, rerankScore }]));
   const standing = standardised(scored.map(({ rerankScore }) => rerankScore));
+  const isTold = standing.some((each) => each !== 0);
+  const own = hits.map(({ score, explanation }) => (isTold ? Math.max(0, score - (explanation?.meaning ?? 0)) : score));
+  const best = Math.max(...own.slice(0, scores.length)) || 1;
   const places = scored.map(({ from, rerankScore }, at): Place => {
-    return { from, score: shareOf(hits[from], best) + WEIGHT * (standing[at] as number), rerankScore };
+    return { from, score: (own[from] as number) / best + WEIGHT * (standing[at] as number), rerankScore };
   });
   const ranked = places.filter(({ rerankScore = 0 }) => rerankScore >= threshold);
   ranked.sort((a, b) => b.score - a.score || a.from - b.from);
   if (threshold !== Number.NEGATIVE_INFINITY) return ranked;
   const others = hits.flatMap((hit, from): Place[] =>
-    scores[from] == null ? [{ from, score: scoreBehind(hit, best, scores.length) }] : [],
+    scores[from] == null ? [{ from, score: scoreBehind(hit, hits[0], scores.length) }] : [],
   );
   return [...ranked, ...others];
 }
 
-type Scored = { readonly score: number } | undefined;
-
-const shareOf = (hit: Scored, best: Scored): number => (hit?.score ?? 0) / (best?.score || 1);
-
-/** As if the reranker had found nothing worse: of so many numbers none is further below the others than this. */
-const scoreBehind = (hit: Scored, best: Scored, candidates: number): number =>
-  shareOf(hit, best) - WEIGHT * Math.sqrt(candidates - 1);
+/** Below what any candidate has: of so many numbers none is further below the others than this. */
+const scoreBehind = (hit: Scored, best: Scored | undefined, candidates: number): number =>
+  hit.score / (best?.score || 1) - 1 - WEIGHT * Math.sqrt(candidates - 1);
 
 /** Numbers as standard deviations from their mean; 0 each where they are all equal. */
 function standardised(numbers: readonly number[]): number[] {

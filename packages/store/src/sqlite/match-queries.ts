@@ -44,8 +44,10 @@ export function createMatches(): SearchDialect["matches"] {
     }
     if (needOthers(found)) yield* findOthers(range, found);
     const messages = messagesOf([...found, ...found.map(({ others }) => ({ numbers: others, scores: [] }))]);
-    const lengths = yield* lengthsOf("messages", messages, size.length);
-    for (const matches of found) yield* scoreMatches(matches, lengths, { size, rarities });
+    const [only] = found;
+    const isScored = found.length === 1 && only !== undefined && scoreAlone(only, rarities.find(only.match, documents));
+    const lengths = isScored ? new Map() : yield* lengthsOf("messages", messages, size.length);
+    if (!isScored) for (const matches of found) yield* scoreMatches(matches, lengths, { size, rarities });
     return { sequences: found, lengths, branches: null, sessions: null };
   };
 }
@@ -336,6 +338,19 @@ function* scoreMatches(matches: Counted, lengths: ReadonlyMap<number, number>, i
   matches.scores = own.map((each) => score(1, each));
 }
 
+/**
+ * Scores the matches of a search for one sequence. All of them hold all of it, so their lengths tell nothing that bm25() does not; false
+ * where that was not asked, or where only lengths would tell how rare the words are.
+ */
+function scoreAlone(matches: Counted, rarity = Number.POSITIVE_INFINITY): boolean {
+  const { bm25 } = matches;
+  // That of FTS5.
+  const own = Math.log(Math.expm1(rarity));
+  if (bm25 === null || !(own > 0 && Number.isFinite(own))) return false;
+  matches.scores = bm25.map((score) => (score * rarity) / own);
+  return true;
+}
+
 function* findRarity(match: string, { size: { documents }, rarities }: KnownIndex): Operation<number> {
   const known = rarities.find(match, documents);
   if (known !== undefined && Number.isFinite(known)) return known;
@@ -400,9 +415,12 @@ export function* lengthsOf(
   rows: Float64Array,
   usual: number,
 ): Operation<ReadonlyMap<number, number>> {
+  // Small numbers are written and read several times as fast.
+  const base = rows[0] ?? 0;
   const query = `SELECT group_concat(coalesce(nullif(hex(d.sz), ''), '00'), '')
-    FROM json_each(?) AS r LEFT JOIN ${INDEX_TABLES[index]}_docsize d ON d.id = r.value`;
-  const found = rows.length === 0 ? [] : numbersOf((yield* column<string>(query, `[${rows.join()}]`))[0] ?? "");
+    FROM json_each(?) AS r LEFT JOIN ${INDEX_TABLES[index]}_docsize d ON d.id = r.value + ${INTEGER}`;
+  const above = `[${rows.map((n) => n - base).join()}]`;
+  const found = rows.length === 0 ? [] : numbersOf((yield* column<string>(query, above, base))[0] ?? "");
   const lengths = new Map<number, number>();
   const isWhole = found.length === rows.length;
   for (let at = 0; at < rows.length; at += 1) lengths.set(rows[at] as number, (isWhole && found[at]) || usual);

@@ -55,6 +55,15 @@ describe("ranking", () => {
     }
   });
 
+  it("lends no term that stands alone, since each message has it", () => {
+    const harbour = new Map([
+      [10, 10],
+      [11, 0.01],
+      [20, 2],
+    ]);
+    expect(order([harbour], oneBranch)).toEqual([10, 20, 11]);
+  });
+
   it("lets a neighbour lend the words that a message lacks", () => {
     const harbour = new Map([
       [10, 2],

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { parseQuery } from "../../../src/search/query.js";
 import { beginning, excerpt, markedSnippet } from "../../../src/search/snippet.js";
@@ -21,6 +23,21 @@ describe("a snippet", () => {
     ["nothing of an empty text", "", "zebra", ""],
   ])("marks %s", (_, text, query, expected) => {
     expect(marked(text, query)).toBe(expected);
+  });
+
+  it("marks all forms of each word of Snowball's list", () => {
+    const list = new URL("../../../../../test/fixtures/snowball-english.txt.gz", import.meta.url);
+    const forms = new Map<string, string[]>();
+    for (const line of gunzipSync(readFileSync(list)).toString().trimEnd().split("\n")) {
+      const [word = "", stem = ""] = line.split("\t");
+      if (/^[a-z]+$/.test(word)) forms.set(stem, [...(forms.get(stem) ?? []), word]);
+    }
+    expect(forms.size).toBeGreaterThan(20_000);
+    const unmarked = [...forms.values()].filter((words) => {
+      const found = excerpt(words.join(" "), parseQuery(words[0] as string), 10_000, ["«", "»"]);
+      return found !== words.map((word) => `«${word}»`).join(" ");
+    });
+    expect(unmarked).toEqual([]);
   });
 
   it("is the piece in which the most different words match", () => {

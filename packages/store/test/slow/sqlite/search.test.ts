@@ -235,6 +235,19 @@ describe("a word that tens of thousands of messages hold", () => {
     expect(index.asked.slice(first + later.length).join()).not.toContain("bm25");
   });
 
+  it("stands beside a rarer one, of which alone only the first search reads lengths", () => {
+    const expected = index.bm25("rare", lo);
+    const scores = index.ask(["rare"], null)[0]?.scores ?? [];
+    const first = index.asked.length;
+    const later = index.ask(["rare"], null)[0]?.scores ?? [];
+    expect(index.asked.slice(0, first).join()).toContain("d.sz");
+    expect(index.asked.slice(first).join()).not.toContain("d.sz");
+    for (const [at, { score }] of expected.entries()) {
+      expect(scores[at]).toBeCloseTo(score, 7);
+      expect(later[at]).toBeCloseTo(score, 7);
+    }
+  });
+
   it("is found beside a rare one, and as far as a search goes", () => {
     for (const within of [null, range]) {
       const [rare, common] = index.ask(["rare", "common"], within);
