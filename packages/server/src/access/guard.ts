@@ -37,9 +37,6 @@ const LISTS: ReadonlySet<string> = new Set(["blocks.list", "entries.labels", "en
 
 const ENTRIES = "entries.";
 
-/** The store's own methods that are done once. */
-const STORE_WRITES = Object.fromEntries(Object.entries<MethodRow>(STORE_METHODS).filter(([, { isOnce }]) => isOnce));
-
 const METHOD = Symbol("method");
 
 /** Asks for each method of a session when it is called: there are forty. */
@@ -166,7 +163,7 @@ class Guard {
     return new Guard(this.whole, inner.forUser(userId), principal, this.options, this.store).store;
   }
 
-  // A store with one of its own for what writes, and nothing else: it is made for each write of a request.
+  // It is made for each write of a request.
   #once({ id, together, ...operation }: OnceOperation): Store {
     const own = {
       ...operation,
@@ -175,7 +172,7 @@ class Guard {
     };
     const inner = this.inner.once?.(own) ?? this.inner;
     const once: Store = Object.create(this.store);
-    Object.assign(once, this.#part("store.", inner as Omit<Store, keyof PartMethods>, STORE_WRITES), {
+    Object.assign(once, this.#part("store.", inner as Omit<Store, keyof PartMethods>, STORE_METHODS), {
       session: (sessionId: string) => this.#session(inner.session(sessionId), sessionId),
       forUser: (userId: string) => (inner.userId === userId ? once : this.#forUser(inner, userId)),
     });

@@ -46,8 +46,7 @@ export function gate(app: ServerApp, options: ServerOptions, routes: Routes, stu
     c.set("principal", principal);
     c.set("isLetIn", letIn(principal, request, authenticate));
     c.set("spend", async (cost, isAgain) => {
-      const isLimited = quotas !== undefined && quotas.states(principal).length > 0;
-      if (isLimited && (await isAgain?.()) !== true) await quotas.count(principal, cost);
+      if (quotas?.states(principal).length && !(await isAgain?.())) await quotas.count(principal, cost);
     });
     // A limit counts before it is known what a request costs.
     limits?.count(principal);

@@ -1,5 +1,5 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { once, Recent, StemmaError } from "@stemma/model";
+import { Recent, StemmaError } from "@stemma/model";
 import { SessionManager } from "@stemma/session";
 import { fingerprintOf, type OnceCall, type Store } from "@stemma/store";
 import type { Context } from "hono";
@@ -72,15 +72,10 @@ export class Contexts {
       throw new StemmaError("STORE_UNSUPPORTED", {}, "This store has no transactions: leave Idempotency-Key out.");
     }
     const isAgain = async () => {
-      const done = await doneBy(principal, whole, key);
+      const done = await fingerprintOf(whole, operationOf(principal, key));
       if (done === null || done === fingerprint) return done !== null;
       throw new StemmaError("OPERATION_CONFLICT", {}, "Another request had this Idempotency-Key: make one for each.");
     };
-    return { ...this.#reached(made), isAgain: once(isAgain) };
+    return { ...this.#reached(made), isAgain };
   }
-}
-
-/** The fingerprint of an operation, or of a call of it, that a principal had done within a day; null where none was. */
-export function doneBy(principal: Principal, whole: Store, id: string, call?: OnceCall): Promise<string | null> {
-  return fingerprintOf(whole, operationOf(principal, id), call);
 }

@@ -49,9 +49,9 @@ export function fingerprintOfRequest({ method, url, headers }: Request, body: un
 }
 
 /** A request, without its conditions where it is asked for again: they held when it was done. */
-export async function withoutConditions(request: Request, isAgain: () => Promise<boolean>): Promise<Request> {
+export async function withoutConditions(request: Request, isAgain?: () => Promise<boolean>): Promise<Request> {
   const isConditional = request.headers.has("if-match") || request.headers.has("if-none-match");
-  if (!isConditional || !(await isAgain())) return request;
+  if (!isConditional || !(await isAgain?.())) return request;
   const headers = new Headers(request.headers);
   headers.delete("if-match");
   headers.delete("if-none-match");

@@ -50,11 +50,9 @@ export interface Call<Path extends string = string, Q = unknown, Body = unknown>
   /** Behind the guard, as the manager's. */
   readonly store: Store;
   readonly sessions: SessionManager;
-  /** Tells whether its write was done before, under the same key: then it asks no more whether it may. */
-  readonly isAgain: () => Promise<boolean>;
+  /** Tells whether its write was done before, under the same key: then it asks no more whether it may. Undefined without a key. */
+  readonly isAgain: (() => Promise<boolean>) | undefined;
 }
-
-const notAgain = async () => false;
 
 /** Codes that would tell a session which is there from one that is not. */
 const OF_A_SESSION: ReadonlySet<string> = new Set([
@@ -104,7 +102,7 @@ export class Routes {
       const json = body === undefined ? undefined : parsed(body, await readBody(request, maxBytes), "body");
       const key = definition.access === "write" && definition.isDoneOnce !== false ? keyOf(request) : null;
       const { store, sessions, isAgain } =
-        key === null ? { ...known, isAgain: notAgain } : known.once(key, fingerprintOfRequest(request, json));
+        key === null ? { ...known, isAgain: undefined } : known.once(key, fingerprintOfRequest(request, json));
       if (definition.access === "write") {
         const writes = definition.writesOf?.(json as z.output<Body>) ?? 1;
         await known.spend({ writes, bytes: bytesOf(request, maxBytes) }, isAgain);

@@ -29,7 +29,7 @@ export async function fingerprintOf(store: Store, id: string, call?: OnceCall): 
   const row = await rowAt(store, key);
   if (row === null || call === undefined) return row?.fingerprint ?? null;
   const name = `${nameOf(call)}/0/0`;
-  return row.names.has(name) ? row.fingerprint : ((await rowAt(store, `${key}/${name}`))?.fingerprint ?? null);
+  return row.names.includes(name) ? row.fingerprint : ((await rowAt(store, `${key}/${name}`))?.fingerprint ?? null);
 }
 
 /** The numbers of an id's writes to a session that were done together within a day. Of a store of everybody's. */
@@ -40,7 +40,7 @@ export async function numbersDone(
   userId: string | undefined,
 ): Promise<ReadonlySet<number>> {
   const row = await rowAt(store, keyTogether(id, sessionId, userId));
-  return new Set([...(row?.names ?? [])].map(Number));
+  return new Set(row?.names.map(Number));
 }
 
 async function rowAt(store: Store, key: string): Promise<ReturnType<typeof rowIn> | null> {
@@ -88,9 +88,9 @@ export function onceStore(
     targetOf: (name: string, values: readonly unknown[]) => object,
   ): P =>
     new Proxy(part, {
-      get: (_, name) => {
+      get(_, name: string) {
         const method = Reflect.get(part, name);
-        if (typeof name === "symbol" || rows[name]?.isOnce !== true || method === undefined) return method;
+        if (method === undefined || rows[name]?.isOnce !== true) return method;
         return (...values: unknown[]) => {
           const target = targetOf(name, values);
           return (target as Record<string, Method>)[name]?.apply(target, values);

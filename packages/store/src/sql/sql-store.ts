@@ -115,13 +115,11 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
     fingerprint: string,
     { id: operationId, number, group }: OnceTogether,
   ) => {
-    const doAll = (writes: readonly OnceWrite[]) => {
-      const key = keyTogether(operationId, id, userId);
-      return callOrder.write(id, () => runner.writeEach(writes, (some) => onceEach(sql, key, fingerprint, some)));
-    };
-    const lot = JSON.stringify([operationId, userId, id]);
+    const key = keyTogether(operationId, id, userId);
+    const doAll = (writes: readonly OnceWrite[]) =>
+      callOrder.write(id, () => runner.writeEach(writes, (some) => onceEach(sql, key, fingerprint, some)));
     const together = onceRunner(runner, (operation, count) =>
-      group.add(number, lot, { name: count === 0 ? `${number}` : `${number}/${count}`, operation }, doAll),
+      group.add(number, key, { name: count === 0 ? `${number}` : `${number}/${count}`, operation }, doAll),
     );
     return sqlSession(sql, id, callsOf(userId, together, NO_WAIT));
   };

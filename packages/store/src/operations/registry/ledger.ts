@@ -23,9 +23,9 @@ interface Done {
 }
 
 /** A row of the ledger: the fingerprint of what was asked for, and the names of the writes that were done. */
-export function rowIn(value: Uint8Array): { readonly fingerprint: string; readonly names: ReadonlySet<string> } {
+export function rowIn(value: Uint8Array): { readonly fingerprint: string; readonly names: readonly string[] } {
   const { fingerprint, writes } = doneIn(value);
-  return { fingerprint, names: new Set(writes.map(([name]) => name)) };
+  return { fingerprint, names: writes.map(([name]) => name) };
 }
 
 const doneIn = (value: Uint8Array): Done => parseTagged(new TextDecoder().decode(value)) as Done;
@@ -54,11 +54,12 @@ export function* onceIn<T>(sql: Dialect, place: LedgerPlace, operation: () => Op
   const { operation: key, name, fingerprint, isOfAll, isFirst } = place;
   const writes = [{ name, operation }];
   const row = yield* begin(sql, key, fingerprint, writes, isFirst);
-  if (row === null || row.writes.some(([done]) => done === name)) {
-    return (yield* doNew(sql, key, fingerprint, writes, row))[0] as T;
-  }
-  if (isOfAll) assertSame(row, fingerprint);
-  return (yield* onceEach(sql, `${key}/${name}`, fingerprint, writes))[0] as T;
+  const isOfAnother = row?.writes.every(([done]) => done !== name);
+  if (row && isOfAll) assertSame(row, fingerprint);
+  const [result] = isOfAnother
+    ? yield* onceEach(sql, `${key}/${name}`, fingerprint, writes)
+    : yield* doNew(sql, key, fingerprint, writes, row);
+  return result as T;
 }
 
 /**
