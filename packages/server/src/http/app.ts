@@ -1,6 +1,6 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { raceWithTimer, StemmaError } from "@stemma/model";
-import { numbersDone, type Store } from "@stemma/store";
+import { fingerprintOf, numbersDone, type Store } from "@stemma/store";
 import { operationOf } from "../access/guard.js";
 import { Quotas } from "../quotas/quotas.js";
 import { remoteRoute } from "../remote/remote-route.js";
@@ -8,7 +8,7 @@ import { bytesOf } from "../rest/body.js";
 import { DEFAULT_BODY_BYTES, registerRest } from "../rest/register-rest.js";
 import { Routes } from "../rest/route.js";
 import { begin, gate, OAUTH_METADATA, STUDIO, type StudioParts } from "./entrance.js";
-import { Contexts, doneBy, type ServerApp, type ServerEnv } from "./server-app.js";
+import { Contexts, type ServerApp, type ServerEnv } from "./server-app.js";
 import type { ServerContext, ServerHandler, ServerOptions } from "./server-options.js";
 import { onStoreOf } from "./tenant-answers.js";
 
@@ -64,7 +64,7 @@ function reach(app: ServerApp, store: Store, options: ServerOptions): void {
       c.set("store", store);
       c.set("sessions", sessions);
       c.set("once", (key, fingerprint) => contexts.once(principal, whole, key, fingerprint));
-      c.set("wasDone", async (id, call) => (await doneBy(principal, whole, id, call)) !== null);
+      c.set("wasDone", async (id, call) => (await fingerprintOf(whole, operationOf(principal, id), call)) !== null);
       c.set("numbersDone", (id, ...of) => numbersDone(whole, operationOf(principal, id), ...of));
       return next();
     });

@@ -45,7 +45,9 @@ export function gate(app: ServerApp, options: ServerOptions, routes: Routes, stu
     const principal = await authenticate(request);
     c.set("principal", principal);
     c.set("isLetIn", letIn(principal, request, authenticate));
-    c.set("spend", async (cost) => quotas?.count(principal, cost));
+    c.set("spend", async (cost, isAgain) => {
+      if (quotas?.states(principal).length && !(await isAgain?.())) await quotas.count(principal, cost);
+    });
     // A limit counts before it is known what a request costs.
     limits?.count(principal);
     await quotas?.count(principal);

@@ -18,8 +18,8 @@ export interface ServerEnv {
     wasDone: (id: string, call: OnceCall) => Promise<boolean>;
     /** The numbers of those of an operation's writes to a session that were done together within a day. */
     numbersDone: (id: string, sessionId: string, userId: string | undefined) => Promise<ReadonlySet<number>>;
-    /** Counts what the request costs beside itself. Errors: `QUOTA_EXCEEDED`. */
-    spend: (cost: QuotaCost) => Promise<void>;
+    /** Counts what the request costs beside itself, if it was not done before. Errors: `QUOTA_EXCEEDED`; those of `isAgain`. */
+    spend: (cost: QuotaCost, isAgain?: () => Promise<boolean>) => Promise<void>;
   };
 }
 
@@ -29,8 +29,8 @@ export type ServerCall = Context<ServerEnv>;
 type Reached = Pick<ServerContext, "store" | "sessions">;
 
 interface ReachedOnce extends Reached {
-  /** A write of the request was done before. */
-  readonly isAgain: boolean;
+  /** Tells whether a write of the request was done before. Errors: `OPERATION_CONFLICT` for a key that another request had. */
+  isAgain(): Promise<boolean>;
 }
 
 /** Where each tenant has a store, that of nobody: no principal is of it. */
@@ -64,25 +64,18 @@ export class Contexts {
     return { store, sessions: sessions(SessionManager.create(store)) };
   }
 
-  /**
-   * The store of a request that may come again: what it writes is written once. Errors: `OPERATION_CONFLICT` for a key that another
-   * request had; `STORE_UNSUPPORTED`.
-   */
-  async once(principal: Principal, whole: Store, key: string, fingerprint: string): Promise<ReachedOnce> {
+  /** For a request that may come again: what it writes is written once. Errors: `STORE_UNSUPPORTED`; of its writes, as `isAgain`. */
+  once(principal: Principal, whole: Store, key: string, fingerprint: string): ReachedOnce {
     const { store } = this.of(principal, whole);
-    const once = store.once?.({ id: key, fingerprint });
-    if (once === undefined) {
+    const made = store.once?.({ id: key, fingerprint });
+    if (made === undefined) {
       throw new StemmaError("STORE_UNSUPPORTED", {}, "This store has no transactions: leave Idempotency-Key out.");
     }
-    const done = await doneBy(principal, whole, key);
-    if (done !== null && done !== fingerprint) {
+    const isAgain = async () => {
+      const done = await fingerprintOf(whole, operationOf(principal, key));
+      if (done === null || done === fingerprint) return done !== null;
       throw new StemmaError("OPERATION_CONFLICT", {}, "Another request had this Idempotency-Key: make one for each.");
-    }
-    return { ...this.#reached(once), isAgain: done !== null };
+    };
+    return { ...this.#reached(made), isAgain };
   }
-}
-
-/** The fingerprint of an operation, or of a call of it, that a principal had done within a day; null where none was. */
-export function doneBy(principal: Principal, whole: Store, id: string, call?: OnceCall): Promise<string | null> {
-  return fingerprintOf(whole, operationOf(principal, id), call);
 }

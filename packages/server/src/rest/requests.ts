@@ -48,8 +48,10 @@ export function fingerprintOfRequest({ method, url, headers }: Request, body: un
   return sha256(JSON.stringify([method, pathname, search, content]));
 }
 
-/** A request that is asked for again, without its conditions: they held when it was done. */
-export function withoutConditions(request: Request): Request {
+/** A request, without its conditions where it is asked for again: they held when it was done. */
+export async function withoutConditions(request: Request, isAgain?: () => Promise<boolean>): Promise<Request> {
+  const isConditional = request.headers.has("if-match") || request.headers.has("if-none-match");
+  if (!isConditional || !(await isAgain?.())) return request;
   const headers = new Headers(request.headers);
   headers.delete("if-match");
   headers.delete("if-none-match");

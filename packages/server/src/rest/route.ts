@@ -50,8 +50,8 @@ export interface Call<Path extends string = string, Q = unknown, Body = unknown>
   /** Behind the guard, as the manager's. */
   readonly store: Store;
   readonly sessions: SessionManager;
-  /** True where its write was done before, under the same key: it asks no more whether it may. */
-  readonly isAgain: boolean;
+  /** Tells whether its write was done before, under the same key: then it asks no more whether it may. Undefined without a key. */
+  readonly isAgain: (() => Promise<boolean>) | undefined;
 }
 
 /** Codes that would tell a session which is there from one that is not. */
@@ -102,18 +102,17 @@ export class Routes {
       const json = body === undefined ? undefined : parsed(body, await readBody(request, maxBytes), "body");
       const key = definition.access === "write" && definition.isDoneOnce !== false ? keyOf(request) : null;
       const { store, sessions, isAgain } =
-        key === null ? { ...known, isAgain: false } : await known.once(key, fingerprintOfRequest(request, json));
-      // What is there already is not counted twice.
-      if (definition.access === "write" && !isAgain) {
+        key === null ? { ...known, isAgain: undefined } : known.once(key, fingerprintOfRequest(request, json));
+      if (definition.access === "write") {
         const writes = definition.writesOf?.(json as z.output<Body>) ?? 1;
-        await known.spend({ writes, bytes: bytesOf(request, maxBytes) });
+        await known.spend({ writes, bytes: bytesOf(request, maxBytes) }, isAgain);
       }
       const call = {
         path,
         ids: readIds(path, c.req.param() as Readonly<Record<string, string>>),
         query: given as Output<Q>,
         body: json as z.output<Body>,
-        request: isAgain ? withoutConditions(request) : request,
+        request: await withoutConditions(request, isAgain),
         requestId,
         principal,
         isLetIn,

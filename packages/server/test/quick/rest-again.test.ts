@@ -65,6 +65,13 @@ describe("a request with an Idempotency-Key", () => {
     }
   });
 
+  it("is refused where another request has the key at the same time", async () => {
+    const { ask } = await serveRest();
+    const replaced = { json: { content: "two" }, headers: { "idempotency-key": "request-1" } };
+    const asked = await Promise.all([ask("PATCH", NOTES, append("one")), ask("PUT", NOTES, replaced)]);
+    expect(asked.map(({ status }) => status).sort()).toEqual([200, 409]);
+  });
+
   it("has the condition of the first time, also where what it names has changed since", async () => {
     const { ask } = await serveRest();
     const first = await ask("PUT", NOTES, { json: { content: "one" } });

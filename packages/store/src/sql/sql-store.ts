@@ -27,12 +27,12 @@ import * as records from "../operations/memory/records.js";
 import * as versions from "../operations/memory/versions.js";
 import { noteOf } from "../operations/memory/versions.js";
 import { deleteMemory } from "../operations/registry/erase.js";
-import { type OnceWrite, onceEach, onceIn } from "../operations/registry/ledger.js";
+import { type LedgerPlace, type OnceWrite, onceEach, onceIn } from "../operations/registry/ledger.js";
 import { pruneVersions } from "../operations/registry/prune.js";
 import type { RankMessages } from "../operations/search/run-search.js";
 import { assertMemoryScope, checkedEntries } from "./entry-arguments.js";
-import { OnceRunner } from "./once-runner.js";
-import { keyTogether, type LedgerPlace, onceStore, type StoreParts } from "./once-store.js";
+import { onceRunner } from "./once-runner.js";
+import { keyTogether, onceStore, type StoreParts } from "./once-store.js";
 import { assertNames } from "./session-id.js";
 import { assertNoThreshold, confined, confining, refuseBackup, SqlCalls } from "./sql-calls.js";
 import { sqlRegistry } from "./sql-registry.js";
@@ -104,9 +104,9 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
       entries.searchEntries(sql, owned, query, searchOptions, rank),
     );
   };
-  const doingOnce = ({ key, fingerprint }: LedgerPlace) =>
-    new OnceRunner(runner, (operation, count) =>
-      runner.write(() => onceIn(sql, `${key}/${count}`, fingerprint, operation), "idempotent"),
+  const doingOnce = (place: LedgerPlace) =>
+    onceRunner(runner, (operation, count) =>
+      runner.write(() => onceIn(sql, { ...place, name: `${place.name}/${count}` }, operation), "idempotent"),
     );
   // The group is in order; none of its calls waits for another.
   const sessionTogether = (
@@ -115,13 +115,11 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
     fingerprint: string,
     { id: operationId, number, group }: OnceTogether,
   ) => {
-    const doAll = (writes: readonly OnceWrite[]) => {
-      const key = keyTogether(operationId, id, userId);
-      return callOrder.write(id, () => runner.writeEach(writes, (some) => onceEach(sql, key, fingerprint, some)));
-    };
-    const lot = JSON.stringify([operationId, userId, id]);
-    const together = new OnceRunner(runner, (operation, count) =>
-      group.add(number, lot, { name: count === 0 ? `${number}` : `${number}/${count}`, operation }, doAll),
+    const key = keyTogether(operationId, id, userId);
+    const doAll = (writes: readonly OnceWrite[]) =>
+      callOrder.write(id, () => runner.writeEach(writes, (some) => onceEach(sql, key, fingerprint, some)));
+    const together = onceRunner(runner, (operation, count) =>
+      group.add(number, key, { name: count === 0 ? `${number}` : `${number}/${count}`, operation }, doAll),
     );
     return sqlSession(sql, id, callsOf(userId, together, NO_WAIT));
   };
@@ -136,7 +134,8 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         once: (operation: OnceOperation) =>
           onceStore(made, whole, operation, {
             viewOf: (place) => storeOf(userId, doingOnce(place)),
-            sessionOf: (id, fingerprint, together) => sessionTogether(userId, id, fingerprint, together),
+            sessionOf: (place, id) => sqlSession(sql, id, callsOf(userId, doingOnce(place))),
+            togetherWith: (together, id, fingerprint) => sessionTogether(userId, id, fingerprint, together),
           }),
       }),
       capabilities: { search: sql.search !== null, embeddings: false, durable, transactions, check: false },

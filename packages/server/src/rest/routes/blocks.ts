@@ -89,7 +89,7 @@ export function blockRoutes(routes: Routes): void {
     async (call) => {
       const { store, key } = keyOf(call);
       const block = await store.blocks.get(key);
-      if (block === null && !call.isAgain) throw noBlock(key.label);
+      if (block === null && !(await call.isAgain?.())) throw noBlock(key.label);
       if (block !== null && isOther(expectedBy(call), tagOf(block))) throw changed(key.label);
       await store.blocks.delete(key);
       return noContent();

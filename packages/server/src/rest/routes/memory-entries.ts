@@ -185,7 +185,7 @@ export function entryRoutes(routes: Routes): void {
       const { store, scope } = placeOf(call);
       const { key } = call.ids;
       const isErased = call.query.keepVersions === "false";
-      const isGone = !call.isAgain && (await store.entries.get(scope, key)) === null;
+      const isGone = !(await call.isAgain?.()) && (await store.entries.get(scope, key)) === null;
       // Of one that was removed before, the versions may still be erased.
       if (isGone && !(isErased && (await store.entries.versions(scope, key)).length > 0)) throw noEntry(scope, key);
       const options = isErased ? { keepVersions: 0 } : {};

@@ -126,7 +126,7 @@ export function sessionRoutes(routes: Routes): void {
       answers: { 200: RECEIPT },
     },
     async (call) => {
-      if (!call.isAgain) await assertThere(call.store, call.ids.session);
+      if (!(await call.isAgain?.())) await assertThere(call.store, call.ids.session);
       await assertUnchanged(call);
       return json(await call.sessions.delete(call.ids.session));
     },

@@ -22,17 +22,13 @@ interface Done {
   readonly writes: readonly (readonly [name: string, result?: unknown])[];
 }
 
+/** A row of the ledger: the fingerprint of what was asked for, and the names of the writes that were done. */
+export function rowIn(value: Uint8Array): { readonly fingerprint: string; readonly names: readonly string[] } {
+  const { fingerprint, writes } = doneIn(value);
+  return { fingerprint, names: writes.map(([name]) => name) };
+}
+
 const doneIn = (value: Uint8Array): Done => parseTagged(new TextDecoder().decode(value)) as Done;
-
-/** The fingerprint in a row of the ledger. */
-export function fingerprintIn(value: Uint8Array): string {
-  return doneIn(value).fingerprint;
-}
-
-/** The names of the writes in a row of the ledger. */
-export function namesIn(value: Uint8Array): string[] {
-  return doneIn(value).writes.map(([name]) => name);
-}
 
 /** A write that is done once, and its name among those of its row. */
 export interface OnceWrite<T = unknown> {
@@ -40,14 +36,29 @@ export interface OnceWrite<T = unknown> {
   operation(): Operation<T>;
 }
 
-/** Does one write once, under a key of its own. */
-export function* onceIn<T>(
-  sql: Dialect,
-  key: string,
-  fingerprint: string,
-  operation: () => Operation<T>,
-): Operation<T> {
-  const [result] = yield* onceEach(sql, key, fingerprint, [{ name: "", operation }]);
+/** A write of an operation. */
+export interface LedgerPlace {
+  /** The key of the operation's row, which tells of the write that was done first. Each of the others has a row below it. */
+  readonly operation: string;
+  /** Names the write among those of the operation. */
+  readonly name: string;
+  readonly fingerprint: string;
+  /** All writes of the operation have this fingerprint. */
+  readonly isOfAll: boolean;
+  /** No write of the operation came before it: another process may have made some. */
+  readonly isFirst: boolean;
+}
+
+/** Does one write of an operation once. What was asked for under its id is read with what came of the write. Errors: as `onceEach`. */
+export function* onceIn<T>(sql: Dialect, place: LedgerPlace, operation: () => Operation<T>): Operation<T> {
+  const { operation: key, name, fingerprint, isOfAll, isFirst } = place;
+  const writes = [{ name, operation }];
+  const row = yield* begin(sql, key, fingerprint, writes, isFirst);
+  const isOfAnother = row?.writes.every(([done]) => done !== name);
+  if (row && isOfAll) assertSame(row, fingerprint);
+  const [result] = isOfAnother
+    ? yield* onceEach(sql, `${key}/${name}`, fingerprint, writes)
+    : yield* doNew(sql, key, fingerprint, writes, row);
   return result as T;
 }
 
@@ -62,42 +73,68 @@ export function* onceEach<T>(
   fingerprint: string,
   writes: readonly OnceWrite<T>[],
 ): Operation<T[]> {
-  const write = (done: Done["writes"], isFirst: boolean) => {
-    const value = new TextEncoder().encode(stringifyTagged({ fingerprint, writes: done } satisfies Done));
-    const expiresAt = Date.now() + REMEMBERED;
-    return placeRecord(sql, LEDGER, key, value, isFirst ? { expectedVersion: 0, expiresAt } : { expiresAt });
-  };
-  const find = function* () {
-    const found = yield* readRecord(sql, LEDGER, key, sql.forUpdate);
-    if (found === null) return null;
-    const done = doneIn(found.value);
-    if (done.fingerprint === fingerprint) return done.writes;
-    throw new StemmaError("OPERATION_CONFLICT", {}, "Another operation had this id before; nothing was changed.");
-  };
-  // Where nobody else writes meanwhile, a row is looked for. Elsewhere it is written first, so that others wait for it.
-  const isAlone = sql.lockSession === null;
-  const claim = function* () {
-    try {
-      const names = writes.map(({ name }) => [name] as const);
-      yield* write(names, true);
-      return null;
-    } catch (error) {
-      if (!StemmaError.isInstance(error, "RECORD_CONFLICT")) throw error;
-      const found = yield* find();
-      if (found === null) throw error;
-      return found;
-    }
-  };
-  const before = isAlone ? yield* find() : yield* claim();
-  const done = new Map(before?.map(([name, result]) => [name, result]));
+  return yield* doNew(sql, key, fingerprint, writes, yield* begin(sql, key, fingerprint, writes, true));
+}
+
+/**
+ * The row of a key; null where there was none. Where nobody else writes meanwhile, it is looked for. Elsewhere it is written first, so
+ * that others wait for it, unless it is probably there.
+ */
+function* begin(
+  sql: Dialect,
+  key: string,
+  fingerprint: string,
+  writes: readonly OnceWrite[],
+  isNew: boolean,
+): Operation<Done | null> {
+  const row = isAlone(sql) || !isNew ? yield* findRow(sql, key) : null;
+  if (row !== null || isAlone(sql)) return row;
+  try {
+    yield* writeRow(sql, key, { fingerprint, writes: writes.map(({ name }) => [name]) }, true);
+    return null;
+  } catch (error) {
+    const other = StemmaError.isInstance(error, "RECORD_CONFLICT") ? yield* findRow(sql, key) : null;
+    if (other === null) throw error;
+    return other;
+  }
+}
+
+function* findRow(sql: Dialect, key: string): Operation<Done | null> {
+  const found = yield* readRecord(sql, LEDGER, key, sql.forUpdate);
+  return found === null ? null : doneIn(found.value);
+}
+
+/** Does the writes that are not in the row of a key, which `begin` gave, and writes the row. */
+function* doNew<T>(
+  sql: Dialect,
+  key: string,
+  fingerprint: string,
+  writes: readonly OnceWrite<T>[],
+  row: Done | null,
+): Operation<T[]> {
+  if (row !== null) assertSame(row, fingerprint);
+  const done = new Map(row?.writes.map(([name, result]) => [name, result]));
   const resultOf = ({ name }: OnceWrite) => done.get(name) as T;
   const news = writes.filter(({ name }) => !done.has(name));
   if (news.length === 0) return writes.map(resultOf);
   for (const { name, operation } of news) done.set(name, yield* operation());
   // A claim says all that there is to say of writes without results.
-  const isSaid = !isAlone && before === null && news.every((each) => resultOf(each) === undefined);
-  if (!isSaid) yield* write([...done], isAlone && before === null);
+  const isSaid = !isAlone(sql) && row === null && news.every((each) => resultOf(each) === undefined);
+  if (!isSaid) yield* writeRow(sql, key, { fingerprint, writes: [...done] }, isAlone(sql) && row === null);
   rows += 1;
   if (rows % WRITES_A_SWEEP === 0) yield* sweepRecords(sql);
   return writes.map(resultOf);
+}
+
+const isAlone = ({ lockSession }: Dialect) => lockSession === null;
+
+function writeRow(sql: Dialect, key: string, row: Done, isNew: boolean): Operation<unknown> {
+  const value = new TextEncoder().encode(stringifyTagged(row));
+  const expiresAt = Date.now() + REMEMBERED;
+  return placeRecord(sql, LEDGER, key, value, isNew ? { expectedVersion: 0, expiresAt } : { expiresAt });
+}
+
+function assertSame(row: Done, fingerprint: string): void {
+  if (row.fingerprint === fingerprint) return;
+  throw new StemmaError("OPERATION_CONFLICT", {}, "Another operation had this id before; nothing was changed.");
 }
