@@ -37,15 +37,18 @@ const LISTS: ReadonlySet<string> = new Set(["blocks.list", "entries.labels", "en
 
 const ENTRIES = "entries.";
 
+/** The store's own methods that are done once. */
+const STORE_WRITES = Object.fromEntries(Object.entries<MethodRow>(STORE_METHODS).filter(([, { isOnce }]) => isOnce));
+
 const METHOD = Symbol("method");
 
 /** Asks for each method of a session when it is called: there are forty. */
-const SESSION = {};
+const SESSION_OF_CALL = {};
 for (const name of Object.keys(SESSION_METHODS)) {
   const get = function (this: { [METHOD](name: string): unknown }) {
     return this[METHOD](name);
   };
-  Object.defineProperty(SESSION, name, { get, enumerable: true });
+  Object.defineProperty(SESSION_OF_CALL, name, { get, enumerable: true });
 }
 
 const OF_NO_TENANT = "Each tenant of this server has a store, and this key is of no tenant.";
@@ -135,13 +138,17 @@ class Guard {
       observer,
       redaction,
       whole: above,
-      session: (id) => this.#session(inner.session(id), id),
+      session: (id) => this.#session(inner, id),
       // It is made of calls of the store that it is a method of: this one.
       consolidate,
       forUser: (user) => (userId === user ? this.store : this.#forUser(inner, user)),
       ...(inner.once !== undefined && { once: (operation: OnceOperation) => this.#once(operation) }),
     };
     return this.#withParts(whole, inner);
+  }
+
+  #session(inner: Store, id: string): SessionStore {
+    return Object.assign(this.#part("session.", inner.session(id), SESSION_METHODS, id), { id });
   }
 
   // Made when they are asked for: a store that does one call once is made for that call.
@@ -163,7 +170,7 @@ class Guard {
     return new Guard(this.whole, inner.forUser(userId), principal, this.options, this.store).store;
   }
 
-  // It is made for each write of a request.
+  // A store with one of its own for what writes, and nothing else: it is made for each write of a request.
   #once({ id, together, ...operation }: OnceOperation): Store {
     const own = {
       ...operation,
@@ -172,26 +179,34 @@ class Guard {
     };
     const inner = this.inner.once?.(own) ?? this.inner;
     const once: Store = Object.create(this.store);
-    Object.assign(once, this.#part("store.", inner as Omit<Store, keyof PartMethods>, STORE_METHODS), {
-      session: (sessionId: string) => this.#session(inner.session(sessionId), sessionId),
+    Object.assign(once, this.#part("store.", inner as Omit<Store, keyof PartMethods>, STORE_WRITES), {
+      session: (sessionId: string) => this.#sessionOfCall(inner.session(sessionId), sessionId),
       forUser: (userId: string) => (inner.userId === userId ? once : this.#forUser(inner, userId)),
     });
     return this.#withParts(once, inner);
   }
 
-  #part<P extends object>(prefix: string, part: P, rows: Readonly<Record<string, MethodRow>>): P {
+  #part<P extends object>(
+    prefix: string,
+    part: P,
+    rows: Readonly<Record<string, MethodRow>>,
+    sessionId: string | null = null,
+  ): P {
     const wrapped: Record<string, Method> = {};
     for (const name in rows) {
-      const method = this.#method(prefix + name, part, name, rows[name] as MethodRow, null);
+      const method = this.#method(prefix + name, part, name, rows[name] as MethodRow, sessionId);
       if (method !== undefined) wrapped[name] = method;
     }
     return wrapped as P;
   }
 
-  #session(session: SessionStore, id: string): SessionStore {
-    const methodOf = (name: keyof typeof SESSION_METHODS) =>
+  /** A session of which one call is made: a method is there when it is asked for. */
+  #sessionOfCall(session: SessionStore, id: string): SessionStore {
+    const made = Object.create(SESSION_OF_CALL);
+    made.id = id;
+    made[METHOD] = (name: keyof typeof SESSION_METHODS) =>
       this.#method(`session.${name}`, session, name, SESSION_METHODS[name], id);
-    return Object.assign(Object.create(SESSION), { id, [METHOD]: methodOf });
+    return made;
   }
 
   #method(fullName: string, part: object, name: string, row: MethodRow, sessionId: string | null): Method | undefined {
