@@ -1,4 +1,4 @@
-import { check, defineOptions, StemmaError } from "@stemma/model";
+import { assertStorableText, check, defineOptions, StemmaError } from "@stemma/model";
 import type { SessionState, SessionStorage } from "../types.js";
 import type { VersionedStorage } from "./storage-versions.js";
 import { conflict, newVersion, parseState, Versions, writeState } from "./storage-versions.js";
@@ -158,9 +158,10 @@ export class RedisSessionStorage implements SessionStorage, VersionedStorage {
     }
   }
 
-  /** Writes the state, all or nothing. Errors: `SESSION_CONFLICT`, and what the client throws. */
+  /** Writes the state, all or nothing. Errors: `SESSION_CONFLICT`, `INVALID_TEXT`, and what the client throws. */
   save(state: SessionState): Promise<void> {
     return this.#versions.exclusive(state.id, async () => {
+      if (!isKey(state.id)) assertStorableText(state.id, "A session's id");
       const expected = this.#versions.expected(state);
       const redis = await this.#redis();
       const version = newVersion();
@@ -171,7 +172,8 @@ export class RedisSessionStorage implements SessionStorage, VersionedStorage {
   }
 
   /** The stored state; undefined when there is none. Errors: `CORRUPT_STATE`, and what the client throws. */
-  load(sessionId: string): Promise<SessionState | undefined> {
+  async load(sessionId: string): Promise<SessionState | undefined> {
+    if (!isKey(sessionId)) return undefined;
     return this.#versions.exclusive(sessionId, async () => {
       const redis = await this.#redis();
       const [text, version] = (await redis.eval(LOAD, this.#prefix + sessionId, [])) as [string | null, string];
@@ -186,7 +188,8 @@ export class RedisSessionStorage implements SessionStorage, VersionedStorage {
   }
 
   /** Deletes a session; an unknown id does nothing. Errors: what the client throws. */
-  delete(sessionId: string): Promise<void> {
+  async delete(sessionId: string): Promise<void> {
+    if (!isKey(sessionId)) return;
     return this.#versions.exclusive(sessionId, async () => {
       const redis = await this.#redis();
       await redis.del(this.#prefix + sessionId);
@@ -196,6 +199,7 @@ export class RedisSessionStorage implements SessionStorage, VersionedStorage {
 
   /** The version of the stored state: different for every save; null when there is no state. Errors: what the client throws. */
   async version(sessionId: string): Promise<string | null> {
+    if (!isKey(sessionId)) return null;
     const redis = await this.#redis();
     const version = String(await redis.eval(VERSION, this.#prefix + sessionId, []));
     if (version === "") this.#versions.noteAbsent(sessionId);
@@ -230,6 +234,9 @@ export class RedisSessionStorage implements SessionStorage, VersionedStorage {
     return this.#commands;
   }
 }
+
+/** False for half of a surrogate pair: of that UTF-8 makes U+FFFD, the key of another session. */
+const isKey = (sessionId: string) => sessionId.isWellFormed();
 
 async function connect(url: string): Promise<RedisCommands> {
   let createClient: (options: { url: string }) => RedisClient;
