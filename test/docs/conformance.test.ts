@@ -14,7 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const found = snippetsOf("docs/stores/writing-a-store.md").find(({ code }) => code.includes("describeStore("));
 const program = found?.code ?? "";
 
-// Under vitest, test/engines/runner/conformance.test.ts meets a part of the suite with this store.
+// With STEMMA_CONFORMANCE=all, test/engines/runner/conformance.test.ts meets the suite with this store under vitest, too.
 it("the program of the docs runs with node:test, in a process where nothing else goes on", async () => {
   const outfile = join(folder, "conformance.mjs");
   await build({

@@ -1,11 +1,12 @@
 import { expect, it } from "vitest";
+import { ALL } from "../../describe-store.js";
 import { textMessage } from "../../helpers/messages.js";
 import { Costs } from "../../workers/memory-per-user/costs.js";
 import { askAll, memories, requestsOf, tokenOf } from "../../workers/memory-per-user/memories.js";
 import type { Answer, Asked } from "../../workers/memory-per-user/worker.js";
 import { describeWorkerd } from "../../workers/workerd.js";
 
-const OBJECTS = 1_000;
+const OBJECTS = ALL ? 1_000 : 300;
 /** Users who ask at once. */
 const TOGETHER = 50;
 const DAY = 24 * 60 * 60 * 1000;
