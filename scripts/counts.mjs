@@ -35,7 +35,7 @@ const rows = [
   ["files without tests", sources.filter((file) => !file.startsWith("packages/stemma/")).length, 750, 750],
   ["files of the fullest folder", mostOf(folders), 20, 20],
   ["files with the commonest name", mostOf(names), 3, 3],
-  ["lines of product code", sum([...product, ...functions].map(linesOf)), 60_000, 99_220],
+  ["lines of product code", sum([...product, ...functions].map(linesOf)), 60_000, 99_250],
   ["lines of README", linesOf("README.md"), 100, 100],
   ["lines of CONTRIBUTING", linesOf("CONTRIBUTING.md"), 60, 60],
   ["words of ARCHITECTURE", wordsOf("ARCHITECTURE.md"), 1200, 1200],

@@ -9,7 +9,7 @@ export const SESSION_LIMIT = 157_200;
 export const PROGRAM_LIMIT = 185_300;
 
 /** The same of the smallest Worker with an object for each user. */
-export const WORKER_LIMIT = 389_400;
+export const WORKER_LIMIT = 389_500;
 
 /**
  * What a program on an agent or a store uses of `stemma/session`, which is at `path` from a folder. Providers for an external

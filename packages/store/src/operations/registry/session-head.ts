@@ -1,13 +1,5 @@
 // A session's row with its newest message, which every write begins with, and the numbers that rows have.
-import {
-  isStorableText,
-  isSummaryMessage,
-  NO_SKILLS,
-  noMessage,
-  type SkillState,
-  StemmaError,
-  SUMMARY_ID_PREFIX,
-} from "@stemma/model";
+import { isSummaryMessage, NO_SKILLS, noMessage, type SkillState, StemmaError, SUMMARY_ID_PREFIX } from "@stemma/model";
 import type { CorruptHandler, Dialect } from "../../engine/dialect.js";
 import {
   column,
@@ -227,7 +219,7 @@ export function* findSessionRows(sql: Dialect, sessionId: string): Operation<Ses
 /** The number of a session, or null when it is not registered. */
 export function* findSessionNumber(sessionId: string): Operation<number | null> {
   // None has such an id. Not every client takes a null alone, which it would become.
-  if (!isStorableText(sessionId)) return null;
+  if (!sessionId.isWellFormed()) return null;
   return (yield* column<number>("SELECT no FROM assistant_sessions WHERE id = ?", sessionId))[0] ?? null;
 }
 
