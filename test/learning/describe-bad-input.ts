@@ -160,9 +160,9 @@ export function describeBadInput(name: string, open: () => Promise<Store> | Stor
   });
 }
 
-/** Registers what 10,000 facts of one subject cost. */
-export function describeManyFacts(name: string, open: () => Promise<Store> | Store): void {
-  it(`${name} writes as fast beside 10,000 facts of one subject, and learns still`, async () => {
+/** Registers what so many facts of one subject cost. */
+export function describeManyFacts(name: string, open: () => Promise<Store> | Store, most = 10_000): void {
+  it(`${name} writes as fast beside ${most} facts of one subject, and learns still`, async () => {
     const everything = await open();
     const store = everything.forUser("ada");
     let number = 0;
@@ -231,7 +231,7 @@ export function describeManyFacts(name: string, open: () => Promise<Store> | Sto
     await fill(1000);
     await measure();
     const few = await measure();
-    await fill(10_000);
+    await fill(most);
     const many = await measure();
     expect(many.write).toBeLessThan(4 * few.write + patience(5));
     // What is shown is searched for, by words that half of them hold. A process that waits for a server does less.

@@ -59,7 +59,7 @@ import { textMessage } from "../../helpers/messages.js";
 import { HOSTILE_TEXTS } from "../../texts/hostile-texts.js";
 
 /** So many characters, and four times as many. Larger texts tell more, and take their time. */
-const SIZE = process.env.STEMMA_SOAK ? 20_000 : 10_000;
+const SIZE = process.env.STEMMA_SOAK ? 20_000 : 7_500;
 const query = parseQuery('heron "reed bed" 株式会社 w1 a');
 const edit = (content: string) => ({ action: "add", label: "memory", content, messageIds: [] }) as const;
 const block = { label: "memory", content: "", cap: 1e9, holdsEntries: false, document: null };
