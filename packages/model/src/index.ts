@@ -153,6 +153,7 @@ export {
 export {
   assertFits,
   assertStorableText,
+  FIRST_TIME,
   isStorableText,
   NAME_LIMITS,
   nameOf,
@@ -167,7 +168,6 @@ export {
   cut,
   documentOf,
   embeddedText,
-  FIRST_TIME,
   isoTime,
   isStoredTime,
   searchableText,

@@ -151,6 +151,16 @@ describe.skipIf(findRedis() === null)(
       expect(await ioRedis.ping()).toBe("PONG");
     });
 
+    it("takes half of a surrogate pair for no session, not for that of U+FFFD", async () => {
+      const storage = new RedisSessionStorage(ioRedis, { prefix: `${crypto.randomUUID()}:` });
+      await storage.save(stateOf("\ufffd"));
+      expect(await storage.load("\ud800")).toBeUndefined();
+      expect(await storage.version("\udc00")).toBeNull();
+      await storage.delete("\ud800");
+      await expect(storage.save(stateOf("\ud800"))).rejects.toMatchObject({ code: "INVALID_TEXT" });
+      expect((await storage.load("\ufffd"))?.id).toBe("\ufffd");
+    });
+
     it("refuses clients and options that it cannot use", () => {
       expect(() => new RedisSessionStorage({} as never)).toThrow(
         expect.objectContaining({ code: "STORE_UNSUPPORTED" }),

@@ -1,5 +1,5 @@
 import { invalid, kindOf, quote, shorten } from "../errors.js";
-import { assertStorableText } from "../messages/storable-text.js";
+import { assertStorableText, FIRST_TIME } from "../messages/storable-text.js";
 
 // What options and arguments may be, and what refuses others.
 
@@ -180,10 +180,10 @@ export const messageId = (standsFor: string): Check<string | null | undefined> =
 /** A time in milliseconds since 1970, in a year that each database has. */
 export const time = shown<number>(
   "milliseconds since 1970, from the year 1 to 9999",
-  (value) => typeof value === "number" && value >= FIRST_TIME && value <= LAST_TIME,
+  (value) => typeof value === "number" && value >= FIRST && value <= LAST,
 );
-const FIRST_TIME = Date.parse("0001-01-01T00:00:00.000Z");
-const LAST_TIME = Date.parse("9999-12-31T23:59:59.999Z");
+const FIRST = Date.parse(FIRST_TIME);
+const LAST = Date.parse("9999-12-31T23:59:59.999Z");
 
 /** A number of such units from 0 on; `Infinity` is one. */
 export const amount = (units: string): Check<number> =>

@@ -4,6 +4,9 @@ import { StemmaError } from "../errors.js";
 /** False for what no database column keeps, and no request to a model holds: NUL and halves of surrogate pairs. */
 export const isStorableText = (text: string) => !text.includes("\0") && text.isWellFormed();
 
+/** The first time that a store dates by: Postgres has no year 0. */
+export const FIRST_TIME = "0001-01-01T00:00:00.000Z";
+
 /** Throws `INVALID_TEXT` for what no database column keeps. See `isStorableText`. */
 export function assertStorableText(text: string, what: string): void {
   if (!isStorableText(text)) {

@@ -1,7 +1,7 @@
 // The texts of a message: what of it is read, searched, indexed and embedded.
 import { isInlineMedia } from "./media.js";
 import type { SessionMessage } from "./message.js";
-import { storableText } from "./storable-text.js";
+import { FIRST_TIME, storableText } from "./storable-text.js";
 import { readToolPart } from "./tool-parts.js";
 
 /** The text of a message: its text parts, one below the other. Never tool payloads, reasoning or files. */
@@ -50,9 +50,6 @@ export function isoTime(createdAt: SessionMessage["createdAt"]): string | null {
   const time = new Date(createdAt);
   return Number.isNaN(time.getTime()) ? null : time.toISOString();
 }
-
-/** The first time that a store dates by: Postgres has no year 0. */
-export const FIRST_TIME = "0001-01-01T00:00:00.000Z";
 
 /** True for a time in the form in which a store dates what it holds. Years of more digits do not compare as texts. */
 export const isStoredTime = (text: string) => isoTime(text) === text && text >= FIRST_TIME;

@@ -175,10 +175,11 @@ interface RankOptions {
 /**
  * Ranks messages by the terms they hold, each with its own BM25 score. In a conversation the answer stands beside the
  * words that were asked for: a message that holds some of them counts the others where its neighbours on the same branch
- * hold them, though for less, and never twice; so a term alone is not lent. A message of a session with several matches gains a
- * little. A long message holds many words by chance: the longer it is, and the less it holds of what was asked for, the less it
- * counts, and the less it lends. The terms from `quotedFrom` on are quoted phrases: they count more, and are not lent. Every message in the result
- * holds a term itself. The `best` so many, best first; of equals the later one. With `explain` each has its reasons.
+ * hold them, though for less, and never twice; so a term alone is not lent. A message of a session with several matches gains
+ * a little. A long message holds many words by chance: the longer it is, and the less it holds of what was asked for, the less
+ * it counts, and the less it lends. The terms from `quotedFrom` on are quoted phrases: they count more, and are not lent. Every
+ * message in the result holds a term itself. The `best` so many, best first; of equals the later one. With `explain` each has
+ * its reasons.
  */
 export function rankMatches(
   bm25: readonly Matches[],

@@ -1,5 +1,5 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { Recent, StemmaError } from "@stemma/model";
+import { once, Recent, StemmaError } from "@stemma/model";
 import { SessionManager } from "@stemma/session";
 import { fingerprintOf, type OnceCall, type Store } from "@stemma/store";
 import type { Context } from "hono";
@@ -71,11 +71,11 @@ export class Contexts {
     if (made === undefined) {
       throw new StemmaError("STORE_UNSUPPORTED", {}, "This store has no transactions: leave Idempotency-Key out.");
     }
-    const isAgain = async () => {
+    const isAgain = once(async () => {
       const done = await fingerprintOf(whole, operationOf(principal, key));
       if (done === null || done === fingerprint) return done !== null;
       throw new StemmaError("OPERATION_CONFLICT", {}, "Another request had this Idempotency-Key: make one for each.");
-    };
+    });
     return { ...this.#reached(made), isAgain };
   }
 }

@@ -4,6 +4,7 @@ import {
   messagesOf,
   queryTerms,
   type Ranked,
+  rarityOf,
   type ScopeSize,
   type SearchQuery,
   scoreIn,
@@ -23,6 +24,7 @@ import { divided } from "../operations/row-portions.js";
 import {
   ascending,
   createMatches,
+  fts5Rarity,
   LEAST_RARITY,
   lengthsOf,
   numbersOf,
@@ -160,7 +162,7 @@ function* holdingOf({ length, 0: oldest }: readonly number[], { where, values }:
 // bm25() goes by how many entries of the index hold a sequence, and gives what more than half of them hold next to nothing.
 function* timesIn(match: string, { documents, length }: ScopeSize) {
   const holding = yield* oneNumber(`SELECT count(*) FROM ${INDEX} WHERE ${INDEX} MATCH ?`, match);
-  return timesBy(Math.max(LEAST_RARITY, Math.log((documents - holding + 0.5) / (holding + 0.5))), length);
+  return timesBy(Math.max(LEAST_RARITY, fts5Rarity(rarityOf(documents, holding))), length);
 }
 
 /** Entries `e` for which a condition holds. */

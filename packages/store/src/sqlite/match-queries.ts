@@ -344,12 +344,14 @@ function* scoreMatches(matches: Counted, lengths: ReadonlyMap<number, number>, i
  */
 function scoreAlone(matches: Counted, rarity = Number.POSITIVE_INFINITY): boolean {
   const { bm25 } = matches;
-  // That of FTS5.
-  const own = Math.log(Math.expm1(rarity));
+  const own = fts5Rarity(rarity);
   if (bm25 === null || !(own > 0 && Number.isFinite(own))) return false;
   matches.scores = bm25.map((score) => (score * rarity) / own);
   return true;
 }
+
+/** The rarity by which bm25() scores what is so rare by `rarityOf`; none above 0 for what half of the documents hold, or more. */
+export const fts5Rarity = (rarity: number): number => Math.log(Math.expm1(rarity));
 
 function* findRarity(match: string, { size: { documents }, rarities }: KnownIndex): Operation<number> {
   const known = rarities.find(match, documents);

@@ -45,7 +45,7 @@ export interface LedgerPlace {
   readonly fingerprint: string;
   /** All writes of the operation have this fingerprint. */
   readonly isOfAll: boolean;
-  /** No write of the operation came before it: another process may have made some. */
+  /** No write of the operation came before it here; elsewhere one may have. */
   readonly isFirst: boolean;
 }
 

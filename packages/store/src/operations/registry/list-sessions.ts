@@ -139,8 +139,7 @@ function hasPrefix(sql: Dialect, prefix: string): Condition {
 
 function hasField(sql: Dialect, name: string, value: MetadataValue): Condition {
   // No metadata holds such a text, and some engines cannot be asked for it.
-  if (!isStorableText(name) || !isStorableText(String(value)))
-    return { condition: value === null ? "TRUE" : "FALSE", values: [] };
+  if (!isStorableText(`${name} ${value}`)) return { condition: value === null ? "TRUE" : "FALSE", values: [] };
   const { condition, values } = sql.hasField("s.metadata", name, value);
   return { condition: `(s.metadata IS ${value === null ? "NULL OR" : "NOT NULL AND"} ${condition})`, values };
 }
